@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Sourced by test.sh and demo.sh, from the root of the repository. Brings up what they need and leaves alone what is
+# already there: system packages, the virtual environment .venv, and gpushare installed in it.
+
+set -euo pipefail
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+python=${PYTHON:-python3}
+venv=$PWD/.venv
+export PATH=$venv/bin:$PATH
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+has_command() { command -v "$1" >/dev/null; }
+has_header() { c++ -std=c++20 -E -x c++ -include "$1" /dev/null >/dev/null 2>&1; }
+has_python_header() { [[ -f $("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h ]]; }
+
+# Prints the Debian package of each thing that is needed and missing. With "tests": also what only the tests need.
+missing_packages() {
+  has_command c++ || echo g++
+  has_command "$python" || { echo python3 python3-dev python3-venv && return; }
+  "$python" -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+  has_python_header || echo python3-dev
+  if [[ ${1:-} == tests ]]; then
+    has_header gtest/gtest.h || echo libgtest-dev
+    has_header gmock/gmock.h || echo libgmock-dev
+    has_header benchmark/benchmark.h || echo libbenchmark-dev
+  fi
+}
+
+# Installs what is missing where that is allowed; says what to install where it is not.
+ensure_packages() {
+  local missing sudo=()
+  missing=$(missing_packages "$@" | tr '\n' ' ')
+  [[ -z $missing ]] && return
+  if ((EUID != 0)); then
+    sudo=(sudo -n)
+  fi
+  if ! has_command apt-get || { ((EUID != 0)) && ! sudo -n true 2>/dev/null; }; then
+    fail "Missing (by the names of the Debian packages): $missing" "Install with: sudo apt-get install $missing"
+  fi
+  echo "Installing system packages: $missing" >&2
+  # shellcheck disable=SC2086 # a list of names
+  { "${sudo[@]}" apt-get -qq update &&
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $missing; } >&2 ||
+    fail "apt-get could not install: $missing"
+  missing=$(missing_packages "$@" | tr '\n' ' ')
+  [[ -z $missing ]] || fail "Still missing after apt-get: $missing" "They do not seem to serve $(command -v "$python")."
+}
+
+# A virtual environment cannot be moved: its scripts name its folder. One from elsewhere is made anew.
+ensure_venv() {
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "gpushare needs Python 3.11 or later; $(command -v "$python") is $("$python" --version)." \
+      "Name another with: PYTHON=python3.12 $0"
+  if ! grep -qsF -- "$venv" "$venv/pyvenv.cfg" || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+    "$python" -m venv --clear "$venv"
+  fi
+}
+
+# A fingerprint of everything that goes into the wheel.
+wheel_fingerprint() {
+  {
+    "$venv/bin/python" --version
+    find CMakeLists.txt pyproject.toml src python -name __pycache__ -prune -o -type f -print0 |
+      LC_ALL=C sort -z | xargs -0 sha256sum
+  } | sha256sum | cut -d' ' -f1
+}
+
+# ensure_installed [test]: installs gpushare (with that extra) in .venv, unless these very sources are there already.
+ensure_installed() {
+  local stamp=$venv/gpushare-installed fingerprint installed='' extra=${1:-}
+  fingerprint=$(wheel_fingerprint)
+  [[ -f $stamp ]] && read -r installed extra_installed <"$stamp"
+  [[ -z $extra ]] && extra=${extra_installed:-}
+  [[ "$fingerprint $extra" == "$installed ${extra_installed:-}" ]] && return
+  "$venv/bin/python" -m pip install --quiet ".${extra:+[$extra]}"
+  echo "$fingerprint $extra" >"$stamp"
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where every application stands in its in-order stream of operations, and who arrives next.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/gpu.hpp"
+#include "core/workload.hpp"
+
+namespace gpushare {
+
+class ApplicationStreams {
+ public:
+  explicit ApplicationStreams(const Workload& workload);
+
+  bool finished() const { return unfinished_ == 0; }
+
+  /// When the next application arrives, or nullopt when all have.
+  std::optional<Time> next_arrival() const;
+
+  /// Takes the next arrival; equal arrivals come in the workload's order.
+  ApplicationId arrive();
+
+  /// The application's next operation, or nullopt when it has ended.
+  std::optional<Submission> next(ApplicationId application);
+
+ private:
+  const Workload* workload_;
+  std::vector<ApplicationId> by_arrival_;
+  std::vector<std::size_t> first_operation_;  // by application: id of its first operation
+  std::vector<std::size_t> next_operation_;   // by application: index into its operations
+  std::size_t arrived_ = 0;
+  std::size_t unfinished_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/device.hpp"
+
+#include <cmath>
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+namespace {
+
+void require_positive(const Device& device, const char* field, double value) {
+  require(std::isfinite(value) && value > 0, "device '" + device.name + "': " + field +
+                                                 " must be a positive number, got " + std::to_string(value));
+}
+
+void require_not_negative(const Device& device, const char* field, double value) {
+  require(std::isfinite(value) && value >= 0,
+          "device '" + device.name + "': " + field + " must not be negative, got " + std::to_string(value));
+}
+
+}  // namespace
+
+void validate(const Device& device) {
+  require_positive(device, "sms", device.sms);
+  require_positive(device, "clock_hz", device.clock_hz);
+  require_positive(device, "per_sm.threads", device.per_sm.threads);
+  require_positive(device, "per_sm.warps", device.per_sm.warps);
+  require_positive(device, "per_sm.blocks", device.per_sm.blocks);
+  require_positive(device, "per_sm.registers", device.per_sm.registers);
+  require_not_negative(device, "per_sm.shared_memory", static_cast<double>(device.per_sm.shared_memory.count));
+  require_positive(device, "granularity.threads_per_warp", device.granularity.threads_per_warp);
+  require_positive(device, "granularity.registers_per_warp", device.granularity.registers_per_warp);
+  require_positive(device, "granularity.warps", device.granularity.warps);
+  require_positive(device, "granularity.shared_memory", static_cast<double>(device.granularity.shared_memory.count));
+  require_not_negative(device, "granularity.reserved_shared_memory",
+                       static_cast<double>(device.granularity.reserved_shared_memory.count));
+  require_not_negative(device, "off_sm.noc", device.off_sm.noc.bytes_per_second);
+  require_not_negative(device, "off_sm.llc", device.off_sm.llc.bytes_per_second);
+  require_not_negative(device, "off_sm.dram", device.off_sm.dram.bytes_per_second);
+  require_positive(device, "to_device.bandwidth", device.to_device.bandwidth.bytes_per_second);
+  require_positive(device, "to_host.bandwidth", device.to_host.bandwidth.bytes_per_second);
+  require_not_negative(device, "to_device.latency", nanoseconds(device.to_device.latency));
+  require_not_negative(device, "to_host.latency", nanoseconds(device.to_host.latency));
+  require_not_negative(device, "delays.launch", nanoseconds(device.delays.launch));
+  require_not_negative(device, "delays.signal", nanoseconds(device.delays.signal));
+  require_not_negative(device, "delays.relaunch", nanoseconds(device.delays.relaunch));
+  require_not_negative(device, "delays.block_dispatch", nanoseconds(device.delays.block_dispatch));
+}
+
+}  // namespace gpushare

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU as data: how much room an SM has, in which units it is handed out, what lies beyond the SMs, and how long
+// the host's commands take. python/gpushare/devices/*.toml says where each figure is from.
+#pragma once
+
+#include <string>
+
+#include "core/units.hpp"
+
+namespace gpushare {
+
+/// What all resident blocks of one SM share.
+struct SmCapacity {
+  int threads = 0;
+  int warps = 0;
+  int blocks = 0;
+  int registers = 0;
+  Bytes shared_memory;
+};
+
+/// The units in which an SM hands out its resources; they decide how many blocks really fit.
+struct AllocationGranularity {
+  int threads_per_warp = 32;
+  int registers_per_warp = 256;     ///< a warp's registers are rounded up to this
+  int warps = 4;                    ///< the warps that fit the register file are rounded down to this
+  Bytes shared_memory{128};         ///< a block's shared memory is rounded up to this
+  Bytes reserved_shared_memory{0};  ///< what the system takes per block on top
+};
+
+/// The bandwidth beyond the SMs, all SMs together (CD-search, section 4.1.2). Zero means: not a limit.
+struct OffSmBandwidth {
+  Bandwidth noc;
+  Bandwidth llc;
+  Bandwidth dram;
+};
+
+/// One direction of the copy engines: time = latency + bytes / bandwidth.
+struct CopyEngine {
+  Duration latency{};
+  Bandwidth bandwidth;
+};
+
+/// How long the host's commands take to have effect.
+struct CommandDelays {
+  Duration launch{};          ///< from a launch's arrival to the dispatch of its first block
+  Duration signal{};          ///< from a new plan to workers that obey it
+  Duration relaunch{};        ///< from the new plan to the first block of a launch that had been evicted
+  Duration block_dispatch{};  ///< between two blocks that one SM starts
+};
+
+struct Device {
+  std::string name;
+  int sms = 0;
+  double clock_hz = 0;
+  SmCapacity per_sm;
+  AllocationGranularity granularity;
+  OffSmBandwidth off_sm;
+  CopyEngine to_device;
+  CopyEngine to_host;
+  CommandDelays delays;
+};
+
+/// Throws InvalidInput naming the first field that no GPU can have.
+void validate(const Device& device);
+
+}  // namespace gpushare

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three ways to fail: the caller gave something impossible, a policy broke its contract, or gpushare has a bug.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gpushare {
+
+/// What the user handed over cannot be used. The message names the value, what was expected, and what to do.
+struct InvalidInput : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// A policy returned an impossible plan, starved the work, or raised. Other policies are not affected.
+struct PolicyError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A promise inside gpushare does not hold: a bug to report.
+struct BrokenInvariant : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+inline void require(bool holds, const std::string& message) {
+  if (!holds) throw InvalidInput(message);
+}
+
+}  // namespace gpushare
+
+#define GPUSHARE_EXPECT(condition, message)                                                            \
+  do {                                                                                                 \
+    if (!(condition)) throw ::gpushare::BrokenInvariant(std::string("expected " #condition ": ") + (message)); \
+  } while (false)

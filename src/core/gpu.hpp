@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between scheduling and the device. SimulatedGpu (virtual time) and CudaGpu (a real one) implement it and
+// know nothing of each other; the engine knows nothing of either.
+#pragma once
+
+#include <optional>
+
+#include "core/event.hpp"
+#include "core/plan.hpp"
+#include "core/workload.hpp"
+
+namespace gpushare {
+
+/// An operation that is ready to run: everything before it in its application has ended.
+struct Submission {
+  OperationId id{};
+  ApplicationId application{};
+  const Operation* operation = nullptr;  ///< owned by the workload, which outlives the run
+  /// Made from the application's name and the operation's place in it: the same in every workload that holds them.
+  std::uint64_t identity = 0;
+};
+
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+
+  virtual const Device& device() const = 0;
+
+  /// Hands over an operation. A launch does not start before a plan gives it a quota; copies are served in the
+  /// order they come, one at a time per direction. Must not block. Emits no arrival events: the engine does.
+  virtual void submit(const Submission& submission) = 0;
+
+  /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
+  /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
+  virtual void apply(const Plan& plan) = 0;
+
+  /// Advances to the next event and returns it, but not beyond the deadline: nullopt means that the deadline was
+  /// reached, or, without one, that nothing can happen any more under the present plan.
+  virtual std::optional<Event> next_event(std::optional<Time> deadline) = 0;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel as a scheduler sees it: what one thread block needs of an SM, and (for the simulated GPU) what it costs.
+#pragma once
+
+#include <string>
+
+#include "core/units.hpp"
+
+namespace gpushare {
+
+/// What one thread block occupies on an SM from its start to its end.
+struct BlockNeeds {
+  int threads = 0;
+  int registers_per_thread = 0;
+  Bytes shared_memory;
+};
+
+/// What one thread block costs on an SM of the simulated GPU (the model: simulation/contention.hpp).
+struct BlockCost {
+  Duration latency{};             ///< duration of a block that has an SM to itself
+  Duration issue{};               ///< part of `latency` in which it occupies the SM's issue slots
+  Bytes off_sm{};                 ///< bytes it moves between the SM and the rest of the GPU
+  double llc_hit_ratio = 0;       ///< share of those bytes that the last-level cache serves
+  double variation_ratio = 0;     ///< coefficient of variation (std. dev. / mean) of the work per block
+  double startup_ratio = 0;       ///< extra work of the first wave's blocks (cold caches), as a share of a block
+};
+
+/// Splits a mean block time measured at `max_residency` into latency and issue, assuming that at this residency
+/// blocks keep the issue slots busy for `issue_utilisation_ratio` of the time (in (0, 1)).
+BlockCost cost_from_full_residency(Duration mean_block_time, int max_residency, double issue_utilisation_ratio);
+
+struct Kernel {
+  std::string name;
+  BlockNeeds needs;
+  BlockCost cost;
+};
+
+}  // namespace gpushare

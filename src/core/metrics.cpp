@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+namespace {
+
+void require_ntt(std::span<const double> ntt) {
+  require(!ntt.empty(), "a metric needs at least one application");
+  for (const double value : ntt) {
+    require(std::isfinite(value) && value > 0, "an NTT must be a positive number, got " + std::to_string(value));
+  }
+}
+
+}  // namespace
+
+double normalized_turnaround(Duration shared, Duration alone) {
+  require(alone.count() > 0, "the time alone must be positive to normalize by it");
+  return nanoseconds(shared) / nanoseconds(alone);
+}
+
+double system_throughput(std::span<const double> ntt) {
+  require_ntt(ntt);
+  return std::transform_reduce(ntt.begin(), ntt.end(), 0.0, std::plus<>{}, [](double value) { return 1 / value; });
+}
+
+double average_normalized_turnaround(std::span<const double> ntt) {
+  require_ntt(ntt);
+  return std::reduce(ntt.begin(), ntt.end()) / static_cast<double>(ntt.size());
+}
+
+double strict_fairness(std::span<const double> ntt) {
+  require_ntt(ntt);
+  const auto [smallest, largest] = std::ranges::minmax(ntt);
+  return smallest / largest;
+}
+
+double percentile(std::vector<double> values, double ratio) {
+  require(!values.empty(), "a percentile needs at least one value");
+  require(ratio >= 0 && ratio <= 1, "a percentile's ratio must lie in 0..1, got " + std::to_string(ratio));
+  std::ranges::sort(values);
+  const double position = ratio * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return std::lerp(values[below], values[above], position - static_cast<double>(below));
+}
+
+UsageMeter::UsageMeter(const Device& device, const Workload& workload)
+    : applications_(workload.applications.size()),
+      operation_durations_(workload.operation_count()),
+      launch_arrivals_(workload.operation_count()),
+      resident_(static_cast<std::size_t>(device.sms)),
+      busy_since_(static_cast<std::size_t>(device.sms)),
+      sm_busy_(static_cast<std::size_t>(device.sms)) {
+  for (const Application& application : workload.applications) {
+    for (const Operation& operation : application.operations) operations_.push_back(&operation);
+  }
+}
+
+void UsageMeter::saw(const Event& event) {
+  switch (event.kind) {
+    case EventKind::BlockStarted:
+      return block_started(event);
+    case EventKind::BlockEnded:
+      return block_ended(event);
+    case EventKind::CopyEnded:
+      return copy_ended(event);
+    case EventKind::LaunchArrived:
+      launch_arrivals_[index(event.operation)] = event.time;
+      return;
+    case EventKind::LaunchEnded:
+      operation_durations_[index(event.operation)] = event.time - launch_arrivals_[index(event.operation)];
+      return;
+    case EventKind::ApplicationArrived:
+      applications_[index(event.application)].arrival = event.time;
+      return;
+    case EventKind::ApplicationEnded:
+      applications_[index(event.application)].end = event.time;
+      makespan_ = std::max(makespan_, event.time.time_since_epoch());
+      return;
+    default:
+      return;
+  }
+}
+
+void UsageMeter::block_started(const Event& event) {
+  if (resident_[index(event.sm)]++ == 0) busy_since_[index(event.sm)] = event.time;
+}
+
+void UsageMeter::block_ended(const Event& event) {
+  ++blocks_;
+  if (--resident_[index(event.sm)] == 0) sm_busy_[index(event.sm)] += event.time - busy_since_[index(event.sm)];
+}
+
+void UsageMeter::copy_ended(const Event& event) {
+  const auto& copy = std::get<Copy>(*operations_[index(event.operation)]);
+  const Duration duration = event.time - event.started;
+  operation_durations_[index(event.operation)] = duration;
+  (copy.direction == Copy::Direction::ToDevice ? to_device_busy_ : to_host_busy_) += duration;
+}
+
+}  // namespace gpushare

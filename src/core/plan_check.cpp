@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan_check.hpp"
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+namespace {
+
+std::string named(const RunningLaunch& launch, const State& state) {
+  return "launch " + std::to_string(index(launch.id)) + " (" + launch.launch->kernel.name + " of " +
+         state.application(launch.application).name + ")";
+}
+
+void check(const Share& share, const State& state) {
+  const RunningLaunch* launch = index(share.launch) < state.operation_count() ? state.find(share.launch) : nullptr;
+  if (launch == nullptr) {
+    throw PolicyError("the plan names launch " + std::to_string(index(share.launch)) + ", which is not running");
+  }
+  const Quota& quota = share.quota;
+  const auto sms = static_cast<std::size_t>(state.sms());
+  if (!quota.is_uniform() && quota.size() != sms) {
+    throw PolicyError("the plan gives " + named(*launch, state) + " a quota for " + std::to_string(quota.size()) +
+                      " SMs, but the device has " + std::to_string(sms));
+  }
+  const int wrong = quota.smallest() < 0 ? quota.smallest() : quota.largest();
+  if (wrong < 0 || wrong > launch->max_residency) {
+    throw PolicyError("the plan gives " + named(*launch, state) + " a quota of " + std::to_string(wrong) +
+                      " blocks on an SM; it must lie in 0.." + std::to_string(launch->max_residency));
+  }
+}
+
+}  // namespace
+
+void check(const Plan& plan, const State& state) {
+  for (auto share = plan.shares.begin(); share != plan.shares.end(); ++share) {
+    check(*share, state);
+    for (auto earlier = plan.shares.begin(); earlier != share; ++earlier) {
+      if (earlier->launch == share->launch) {
+        throw PolicyError("the plan names " + named(*state.find(share->launch), state) + " twice");
+      }
+    }
+  }
+  if (plan.wake_at && *plan.wake_at <= state.now()) {
+    throw PolicyError("the plan asks to wake at " + std::to_string(plan.wake_at->time_since_epoch().count()) +
+                      " ns, which is not after now (" + std::to_string(state.now().time_since_epoch().count()) +
+                      " ns)");
+  }
+}
+
+std::string starvation_message(const State& state) {
+  std::string message = "the policy leaves the GPU idle for ever at " +
+                        std::to_string(state.now().time_since_epoch().count()) + " ns while these wait:";
+  for (const RunningLaunch& launch : state.running()) {
+    message += " " + named(launch, state) + " with " + std::to_string(launch.unfinished()) + " blocks left;";
+  }
+  return message + " give one of them a quota above 0, or set wake_at";
+}
+
+}  // namespace gpushare

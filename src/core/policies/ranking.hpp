@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many policies are only an order: everybody at maximum residency, the best first.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/policy.hpp"
+
+namespace gpushare {
+
+/// The running launches, smallest key first; equal keys in order of arrival.
+template <typename Key>
+std::vector<const RunningLaunch*> sorted_by(const State& state, Key key) {
+  std::vector<const RunningLaunch*> order;
+  for (const RunningLaunch& launch : state.running()) order.push_back(&launch);
+  std::ranges::stable_sort(order, {}, [&](const RunningLaunch* launch) { return key(*launch); });
+  return order;
+}
+
+/// All running launches at full quota, smallest key first. A lower rank gets what the higher ranks leave once their
+/// last block has started.
+template <typename Key>
+Plan ranked_by(const State& state, Key key) {
+  Plan plan;
+  for (const RunningLaunch* launch : sorted_by(state, key)) plan.shares.push_back(full_share(*launch));
+  return plan;
+}
+
+}  // namespace gpushare

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/policy.hpp"
+
+namespace gpushare {
+
+/// A policy as users see it: `gpushare policies` prints this table.
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;  ///< paper and section
+  std::unique_ptr<Policy> (*make)();
+};
+
+std::span<const PolicyEntry> policies();
+
+/// Throws InvalidInput listing the known names.
+std::unique_ptr<Policy> make_policy(std::string_view name);
+
+}  // namespace gpushare

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shortest remaining time first (SRTF section 5.1.1). A newcomer is sampled on one SM; as soon as one of its blocks
+// has ended, the launch with the shortest predicted remaining time gets every SM at block boundary. Predictions are
+// refined as slices go by, and the GPU switches back when they change the order.
+//
+// Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
+// blocks, where sampling and hand-off both wait for one to end; and it is unfair to the longer of two equals.
+#include "core/policies/ranking.hpp"
+#include "core/policies/sampling.hpp"
+
+namespace gpushare {
+namespace {
+
+class Srtf : public Policy {
+ public:
+  void observe(const Event& event, const State& state) override { predictor_.observe(event, state); }
+
+  bool wants(const Event& event) const override { return Policy::wants(event) || predictor_.changed(); }
+
+  Plan decide(const State& state) const override {
+    if (auto sampling = sampling_plan(state, predictor_)) return *std::move(sampling);
+    return ranked_by(state, [&](const RunningLaunch& launch) { return predictor_.remaining(launch); });
+  }
+
+ private:
+  SimpleSlicing predictor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_srtf() { return std::make_unique<Srtf>(); }
+
+}  // namespace gpushare

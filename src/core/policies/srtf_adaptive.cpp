@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SRTF/Adaptive (SRTF section 5.1.2): SRTF until the predicted slowdowns of the running launches lie more than a
+// threshold apart; then the fastest is limited to a few blocks per SM and the others get the rest. Block times are
+// resampled at every change of mode; sharing ends when it proves less fair than the order it replaced.
+//
+// Suits: launches of similar length. Fails: the fastest pays for sharing with throughput that the others may not gain.
+#include "core/policies/ranking.hpp"
+#include "core/policies/sampling.hpp"
+#include "core/predictors/shared_runtime.hpp"
+#include "core/residency.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr double unfair_spread = 0.5;  // section 5.1.2: difference of the smallest and the largest slowdown
+constexpr int shared_residency = 3;    // section 5.1.2: one less than half of the resources
+
+class SrtfAdaptive : public Policy {
+ public:
+  void observe(const Event& event, const State& state) override {
+    predictor_.observe(event, state);
+    mode_changed_ = false;
+    if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) mode_ = Mode::Exclusive;
+    if (predictor_.changed() && state.running().size() > 1) reconsider(state);
+  }
+
+  bool wants(const Event& event) const override {
+    return Policy::wants(event) || predictor_.changed() || mode_changed_;
+  }
+
+  Plan decide(const State& state) const override {
+    if (auto sampling = sampling_plan(state, predictor_)) return *std::move(sampling);
+    Plan plan;
+    for (const RunningLaunch* launch : order(state)) plan.shares.push_back(full_share(*launch));
+    if (mode_ == Mode::Sharing) plan.shares.front().quota = Quota::everywhere(limited(*order(state).front()));
+    return plan;
+  }
+
+ private:
+  enum class Mode { Exclusive, Sharing, ExclusiveForGood };
+
+  static int limited(const RunningLaunch& fastest) { return std::min(shared_residency, fastest.max_residency); }
+
+  /// Shortest first. While sharing, the order is the one that sharing began with.
+  std::vector<const RunningLaunch*> order(const State& state) const {
+    return sorted_by(state, [&](const RunningLaunch& launch) {
+      return mode_ == Mode::Sharing && launch.id == fastest_ ? Duration::min() : predictor_.remaining(launch);
+    });
+  }
+
+  void reconsider(const State& state) {
+    for (const RunningLaunch& launch : state.running()) {
+      if (!predictor_.has_sample(launch)) return;
+      if (mode_ != Mode::Sharing) remember_exclusive_time(launch);
+      if (mode_ == Mode::Sharing && !predictor_.has_fresh_sample(launch)) return;
+    }
+    const std::vector<Pace> paces = paces_of(order(state), state);
+    const double unfairness = spread(exclusive_slowdowns(paces));
+    if (mode_ == Mode::Exclusive && unfairness > unfair_spread) {
+      fastest_ = order(state).front()->id;
+      enter(Mode::Sharing);
+    } else if (mode_ == Mode::Sharing && spread(shared_slowdowns(paces)) > unfairness) {
+      enter(Mode::ExclusiveForGood);
+    }
+  }
+
+  void enter(Mode mode) {
+    mode_ = mode;
+    mode_changed_ = true;
+    predictor_.reslice();
+  }
+
+  void remember_exclusive_time(const RunningLaunch& launch) {
+    if (exclusive_time_.size() <= index(launch.id)) exclusive_time_.resize(index(launch.id) + 1);
+    exclusive_time_[index(launch.id)] = nanoseconds(predictor_.block_time(launch));
+  }
+
+  std::vector<Pace> paces_of(const std::vector<const RunningLaunch*>& order, const State& state) const {
+    SmRoom beside_the_fastest(state.device().per_sm);
+    for (int block = 0; block < limited(*order.front()); ++block) {
+      beside_the_fastest.take(footprint(state.device(), order.front()->launch->kernel.needs));
+    }
+    std::vector<Pace> paces;
+    for (const RunningLaunch* launch : order) {
+      const int room = beside_the_fastest.count(footprint(state.device(), launch->launch->kernel.needs));
+      const int residency = launch == order.front() ? limited(*launch) : std::max(1, room);
+      const double step = exclusive_time_[index(launch->id)] / launch->max_residency;
+      const double sms = state.sms();
+      paces.push_back({.waited = nanoseconds(state.now() - launch->arrival),
+                       .blocks_left = static_cast<double>(launch->unfinished()) / sms,
+                       .alone_runtime = static_cast<double>(launch->blocks()) / sms * step,
+                       .exclusive_step = step,
+                       .shared_step = nanoseconds(predictor_.block_time(*launch)) / residency});
+    }
+    return paces;
+  }
+
+  SimpleSlicing predictor_;
+  std::vector<double> exclusive_time_;  // by OperationId: t in nanoseconds when last alone on the SMs
+  Mode mode_ = Mode::Exclusive;
+  OperationId fastest_{};
+  bool mode_changed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_srtf_adaptive() { return std::make_unique<SrtfAdaptive>(); }
+
+}  // namespace gpushare

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between deciding and doing. A policy sees the state and says what should hold; it never reads a clock,
+// starts a thread or talks to a GPU, so the same policy drives the simulated and the real one, and a recorded run
+// can be decided again.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/event.hpp"
+#include "core/plan.hpp"
+#include "core/state.hpp"
+
+namespace gpushare {
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.
+  virtual void observe(const Event& /*event*/, const State& /*state*/) {}
+
+  /// Called after observe(): is a new plan needed? The default asks for one when a launch arrives or ends and when
+  /// the plan's wake_at is reached. Until the next plan the last one holds.
+  virtual bool wants(const Event& event) const {
+    return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
+           event.kind == EventKind::DeadlineReached;
+  }
+
+  /// The plan for this state. Must be a function of the events seen so far and nothing else. Never called when no
+  /// launch is running. An empty plan stops everybody at the next block boundary.
+  virtual Plan decide(const State& state) const = 0;
+};
+
+/// The quota that limits a launch by nothing but the SM itself.
+inline Quota full_quota(const RunningLaunch& launch) { return Quota::everywhere(launch.max_residency); }
+
+inline Share full_share(const RunningLaunch& launch) { return {.launch = launch.id, .quota = full_quota(launch)}; }
+
+}  // namespace gpushare

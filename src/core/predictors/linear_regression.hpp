@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The linear model that SRTF section 3.2 compares with: a straight line through the end times of the blocks of one
+// SM. Accurate, but it needs many blocks before it can say anything.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/units.hpp"
+
+namespace gpushare {
+
+class LinearRegression {
+ public:
+  /// The time from the launch's first block on this SM to the end of its next block.
+  void add_end(Duration since_first_start) { ends_.push_back(since_first_start); }
+
+  std::size_t samples() const { return ends_.size(); }
+
+  /// When the last of `blocks` blocks will have ended; nullopt with fewer than two samples.
+  std::optional<Duration> runtime(std::int64_t blocks) const;
+
+ private:
+  std::vector<Duration> ends_;
+};
+
+}  // namespace gpushare

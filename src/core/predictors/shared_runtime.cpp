@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/predictors/shared_runtime.hpp"
+
+#include <algorithm>
+
+namespace gpushare {
+namespace {
+
+double slowdown(const Pace& pace, double end) { return (pace.waited + end) / pace.alone_runtime; }
+
+/// When a launch ends that shares the SM until `shared_until` and has it to itself from then on.
+double end_of(const Pace& pace, double shared_until) {
+  const double beside = shared_until / pace.shared_step;
+  if (beside >= pace.blocks_left) return pace.blocks_left * pace.shared_step;
+  return shared_until + (pace.blocks_left - beside) * pace.exclusive_step;
+}
+
+}  // namespace
+
+std::vector<double> exclusive_slowdowns(std::span<const Pace> order) {
+  std::vector<double> slowdowns;
+  double end = 0;
+  for (const Pace& pace : order) {
+    end += pace.blocks_left * pace.exclusive_step;
+    slowdowns.push_back(slowdown(pace, end));
+  }
+  return slowdowns;
+}
+
+std::vector<double> shared_slowdowns(std::span<const Pace> order) {
+  if (order.size() < 2) return exclusive_slowdowns(order);
+  const double first_alone_with_its_share = order[0].blocks_left * order[0].shared_step;
+  const double second_alone_with_its_share = order[1].blocks_left * order[1].shared_step;
+  const double first = end_of(order[0], second_alone_with_its_share);
+  const double second = end_of(order[1], first_alone_with_its_share);
+  std::vector<double> slowdowns{slowdown(order[0], first), slowdown(order[1], second)};
+  double end = std::max(first, second);
+  for (const Pace& pace : order.subspan(2)) {
+    end += pace.blocks_left * pace.exclusive_step;
+    slowdowns.push_back(slowdown(pace, end));
+  }
+  return slowdowns;
+}
+
+double spread(std::span<const double> slowdowns) {
+  const auto [smallest, largest] = std::ranges::minmax(slowdowns);
+  return largest - smallest;
+}
+
+}  // namespace gpushare

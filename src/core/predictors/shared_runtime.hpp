@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How slow every launch will have been when it ends, one after the other or side by side (SRTF section 5.1.2,
+// Fig. 13). All times in nanoseconds, blocks per SM.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace gpushare {
+
+/// One running launch, as seen now.
+struct Pace {
+  double waited = 0;           ///< since its arrival
+  double blocks_left = 0;      ///< per SM
+  double alone_runtime = 0;    ///< T: its whole runtime with the GPU to itself
+  double exclusive_step = 0;   ///< t / R: time per block while it has the SM to itself
+  double shared_step = 0;      ///< t / R at its shared residency, while the SM is shared
+};
+
+/// Slowdowns if the launches run one after the other in the order given.
+std::vector<double> exclusive_slowdowns(std::span<const Pace> order);
+
+/// Slowdowns if the first two share every SM until one of them ends: the second runs NB1 = TS1 / shared_step blocks
+/// beside the first, and the others NB2 with the SM to itself. The rest follow one after the other.
+std::vector<double> shared_slowdowns(std::span<const Pace> order);
+
+/// Largest slowdown - smallest slowdown.
+double spread(std::span<const double> slowdowns);
+
+}  // namespace gpushare

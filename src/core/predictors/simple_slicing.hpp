@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Simple Slicing predictor (SRTF section 4): the duration of one block tells how long the grid will take.
+//
+// A launch's execution is cut into slices wherever block time may change: when any launch arrives or ends (the
+// text; Algorithm 1 leaves out the arrival for the others), or when the caller says so. On each SM the first block
+// that ends in a slice gives t; an SM without a sample of its own takes the launch's latest sample from another.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace gpushare {
+
+class SimpleSlicing {
+ public:
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// Starts a new slice for every launch: residencies are about to change.
+  void reslice();
+
+  /// Did the event observed last set a new block time?
+  bool changed() const { return changed_; }
+
+  bool has_sample(const RunningLaunch& launch) const;
+  /// Has any SM measured a block of this launch in the present slice?
+  bool has_fresh_sample(const RunningLaunch& launch) const;
+
+  /// t: the block time used for this SM. Requires has_sample().
+  Duration block_time(const RunningLaunch& launch, SmId sm) const;
+  /// The mean of t over the SMs. Requires has_sample().
+  Duration block_time(const RunningLaunch& launch) const;
+
+  /// Eq. 2 without its first term: max(0, Total_Blocks - Done_Blocks) t / Resident_Blocks, with Resident_Blocks = R.
+  Duration remaining(const RunningLaunch& launch, SmId sm) const;
+  /// The mean over the SMs.
+  Duration remaining(const RunningLaunch& launch) const;
+
+  /// Eq. 2: Active_Kernel_Cycles plus what remains on this SM.
+  Duration runtime(const RunningLaunch& launch, SmId sm, Time now) const;
+
+ private:
+  struct OnSm {
+    Duration block_time{};
+    int slice = 0;  // the slice in which block_time was measured; 0: never
+  };
+  struct Sampled {
+    std::vector<OnSm> per_sm;
+    Duration latest{};
+    int latest_slice = 0;
+  };
+
+  const Sampled* find(const RunningLaunch& launch) const;
+  Duration time_on(const Sampled& sampled, SmId sm) const;
+
+  std::vector<Sampled> launches_;  // by OperationId
+  int slice_ = 1;
+  bool changed_ = false;
+};
+
+}  // namespace gpushare

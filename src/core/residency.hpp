@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many blocks fit an SM: the four occupancy limits of the CUDA occupancy calculator.
+#pragma once
+
+#include <string>
+
+#include "core/device.hpp"
+#include "core/kernel.hpp"
+
+namespace gpushare {
+
+/// What one block takes from an SM once every need is rounded up to the device's allocation units.
+struct BlockFootprint {
+  int threads = 0;
+  int warps = 0;
+  int registers = 0;
+  std::int64_t shared_memory_bytes = 0;
+};
+
+BlockFootprint footprint(const Device& device, const BlockNeeds& needs);
+
+/// Blocks per SM as each resource alone would allow them.
+struct ResidencyLimits {
+  int by_blocks = 0;
+  int by_threads = 0;  ///< threads and warps
+  int by_registers = 0;
+  int by_shared_memory = 0;
+
+  int smallest() const;
+  std::string tightest() const;  ///< the name of the resource that sets smallest()
+};
+
+ResidencyLimits residency_limits(const Device& device, const BlockNeeds& needs);
+
+/// The maximum residency R of a kernel on a device (SRTF, section 3.1); 0 if no block fits.
+int max_residency(const Device& device, const BlockNeeds& needs);
+
+/// What is left of one SM while blocks come and go.
+class SmRoom {
+ public:
+  explicit SmRoom(const SmCapacity& capacity);
+  bool fits(const BlockFootprint& block) const;
+  void take(const BlockFootprint& block);
+  void give_back(const BlockFootprint& block);
+  /// How many more blocks of this footprint fit.
+  int count(const BlockFootprint& block) const;
+
+ private:
+  int blocks_;
+  int warps_;
+  int threads_;
+  int registers_;
+  std::int64_t shared_memory_bytes_;
+};
+
+}  // namespace gpushare

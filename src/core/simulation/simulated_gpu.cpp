@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/simulation/simulated_gpu.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/simulation/contention.hpp"
+
+namespace gpushare {
+
+SimulatedGpu::SimulatedGpu(const Device& device, std::uint64_t seed)
+    : device_(device),
+      seed_(seed),
+      sms_(static_cast<std::size_t>(device.sms), StreamingMultiprocessor(device.per_sm)),
+      dispatch_(static_cast<std::size_t>(device.sms)),
+      ends_(static_cast<std::size_t>(device.sms)),
+      to_device_(device.to_device),
+      to_host_(device.to_host) {
+  validate(device);
+}
+
+void SimulatedGpu::submit(const Submission& submission) {
+  if (const auto* copy = std::get_if<Copy>(submission.operation)) {
+    copies(copy->direction).enqueue(submission);
+    return start_copies(copy->direction);
+  }
+  if (launches_.size() <= index(submission.id)) launches_.resize(index(submission.id) + 1);
+  const double ready_at = now_ + nanoseconds(device_.delays.launch);
+  auto& launch = launches_[index(submission.id)];
+  launch = std::make_unique<ActiveLaunch>(submission, device_, seed_, ready_at);
+  uses_off_sm_ = uses_off_sm_ || launch->launch.kernel.cost.off_sm.count > 0;
+  timers_.add(ready_at, LaunchReady{});
+}
+
+void SimulatedGpu::apply(const Plan& plan) {
+  const Duration delay = device_.delays.signal;
+  if (delay == Duration::zero()) return make_effective(plan);
+  plans_on_their_way_.push_back(plan);
+  timers_.add(now_ + nanoseconds(delay), PlanArrived{});
+}
+
+void SimulatedGpu::make_effective(const Plan& plan) {
+  ranks_.clear();
+  std::vector<ActiveLaunch*> served;
+  for (const Share& share : plan.shares) {
+    ActiveLaunch* launch = find(share.launch);
+    if (launch == nullptr) continue;  // ended while the plan was on its way
+    ranks_.push_back({.launch = launch, .quota = share.quota});
+    if (share.quota.largest() == 0) continue;
+    served.push_back(launch);
+    if (!launch->evicted()) continue;
+    launch->ready_at = now_ + nanoseconds(device_.delays.relaunch);
+    timers_.add(launch->ready_at, LaunchReady{});
+  }
+  for (const auto& launch : launches_) {
+    if (launch) launch->has_quota = std::ranges::find(served, launch.get()) != served.end();
+  }
+  dispatch_all_ = true;
+}
+
+ActiveLaunch* SimulatedGpu::find(OperationId launch) const {
+  return index(launch) < launches_.size() ? launches_[index(launch)].get() : nullptr;
+}
+
+std::optional<Event> SimulatedGpu::next_event(std::optional<Time> deadline) {
+  const double limit = deadline ? nanoseconds(*deadline) : EarliestOf::never;
+  while (true) {
+    if (delivered_ < pending_.size()) return pending_[delivered_++];
+    pending_.clear();
+    delivered_ = 0;
+    settle();
+    if (!pending_.empty()) continue;
+    const double next = std::min(ends_.time(), timers_.time());
+    if (next > limit || next == EarliestOf::never) {
+      if (deadline) now_ = std::max(now_, limit);
+      return std::nullopt;
+    }
+    now_ = std::max(now_, next);
+    if (timers_.time() <= ends_.time()) {
+      carry_out(timers_.take());
+    } else {
+      end_block();
+    }
+  }
+}
+
+void SimulatedGpu::carry_out(const Task& task) {
+  if (const auto* due = std::get_if<DispatchDue>(&task)) {
+    dispatch_[index(due->sm)].due = false;
+    freed_.push_back(due->sm);
+  } else if (std::holds_alternative<LaunchReady>(task)) {
+    dispatch_all_ = true;
+  } else if (std::holds_alternative<PlanArrived>(task)) {
+    make_effective(plans_on_their_way_.front());
+    plans_on_their_way_.pop_front();
+  } else {
+    const Copy::Direction direction = std::get<CopyDone>(task).direction;
+    const Time started = copies(direction).started();
+    const Submission ended = copies(direction).end();
+    pending_.push_back({.time = time(),
+                        .started = started,
+                        .application = ended.application,
+                        .operation = ended.id,
+                        .kind = EventKind::CopyEnded});
+    start_copies(direction);
+  }
+}
+
+SimulatedCopyEngine& SimulatedGpu::copies(Copy::Direction direction) {
+  return direction == Copy::Direction::ToDevice ? to_device_ : to_host_;
+}
+
+void SimulatedGpu::start_copies(Copy::Direction direction) {
+  SimulatedCopyEngine& engine = copies(direction);
+  if (!engine.can_start()) return;
+  const Submission& copy = engine.start(time());
+  pending_.push_back({.time = time(),
+                      .started = time(),
+                      .application = copy.application,
+                      .operation = copy.id,
+                      .kind = EventKind::CopyStarted});
+  timers_.add(now_ + engine.duration(), CopyDone{direction});
+}
+
+void SimulatedGpu::end_block() {
+  const auto sm = static_cast<SmId>(ends_.position());
+  const auto ended = sms_[index(sm)].end_first(now_);
+  ActiveLaunch& launch = *ended.launch;
+  pending_.push_back({.time = time(),
+                      .started = ended.started,
+                      .block = ended.block,
+                      .application = launch.application,
+                      .operation = launch.id,
+                      .sm = sm,
+                      .kind = EventKind::BlockEnded});
+  if (launch.ended == launch.launch.blocks) {
+    pending_.push_back({.time = time(),
+                        .application = launch.application,
+                        .operation = launch.id,
+                        .kind = EventKind::LaunchEnded});
+  }
+  // The room is filled when the policy has seen the event: it may want something else there now.
+  freed_.push_back(sm);
+}
+
+/// Brings the residents in line with the plan at this point in time, then the rates in line with the residents.
+void SimulatedGpu::settle() {
+  while (dispatch_all_ || !freed_.empty()) {
+    if (dispatch_all_) {
+      dispatch_everywhere();
+    } else {
+      for (const SmId sm : freed_) {
+        while (dispatch_one(sm)) {
+        }
+        rates_changed_ |= set_rates(sm);
+      }
+    }
+    freed_.clear();
+  }
+  if (rates_changed_ && uses_off_sm_) share_bandwidth();
+  rates_changed_ = false;
+}
+
+/// Breadth first, like the hardware: one block to every SM, then the next one.
+void SimulatedGpu::dispatch_everywhere() {
+  dispatch_all_ = false;
+  for (bool any = true; any;) {
+    any = false;
+    for (int sm = 0; sm < device_.sms; ++sm) any |= dispatch_one(static_cast<SmId>(sm));
+  }
+  for (int sm = 0; sm < device_.sms; ++sm) rates_changed_ |= set_rates(static_cast<SmId>(sm));
+}
+
+bool SimulatedGpu::dispatch_one(SmId sm) {
+  ActiveLaunch* launch = next_for(sm);
+  if (launch == nullptr) return false;
+  const double interval = nanoseconds(device_.delays.block_dispatch);
+  if (interval > 0) {
+    SmDispatch& dispatch = dispatch_[index(sm)];
+    if (now_ < dispatch.open_at) {
+      if (!dispatch.due) timers_.add(dispatch.open_at, DispatchDue{sm});
+      dispatch.due = true;
+      return false;
+    }
+    dispatch.open_at = now_ + interval;
+  }
+  start_block(sm, *launch);
+  return true;
+}
+
+ActiveLaunch* SimulatedGpu::next_for(SmId sm) {
+  for (const auto& [launch, quota] : ranks_) {
+    if (launch->unstarted() == 0 || now_ < launch->ready_at) continue;
+    const int limit = quota.at(sm);
+    if (limit == 0) continue;
+    // Held back by the plan: lower ranks may use the room. Held back by the SM: the room is kept for this launch.
+    if (limit < launch->max_residency && sms_[index(sm)].resident(*launch) >= limit) continue;
+    return sms_[index(sm)].fits(*launch) ? launch : nullptr;
+  }
+  return nullptr;
+}
+
+void SimulatedGpu::start_block(SmId sm, ActiveLaunch& launch) {
+  pending_.push_back({.time = time(),
+                      .started = time(),
+                      .block = launch.started,
+                      .application = launch.application,
+                      .operation = launch.id,
+                      .sm = sm,
+                      .kind = EventKind::BlockStarted});
+  sms_[index(sm)].start(launch, now_, time());
+  // A launch that has started its last block lets go of the room on every SM.
+  if (launch.unstarted() == 0 && ranks_.size() > 1) dispatch_all_ = true;
+}
+
+/// Returns whether the mix of resident blocks, and with it any rate, has changed.
+bool SimulatedGpu::set_rates(SmId id) {
+  StreamingMultiprocessor& sm = sms_[index(id)];
+  const bool changed = sm.needs_rates();
+  if (changed) {
+    sm.advance(now_);
+    sm.drop_empty_groups();
+    const std::vector<double>& times = block_times_of(sm);
+    for (std::size_t kind = 0; kind < sm.groups().size(); ++kind) {
+      sm.groups()[kind].set_block_time(times[kind]);
+    }
+  }
+  schedule(id);
+  return changed;
+}
+
+const std::vector<double>& SimulatedGpu::block_times_of(StreamingMultiprocessor& sm) {
+  mix_.clear();
+  for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch, group.resident());
+  const auto known = known_mixes_.find(mix_);
+  if (known != known_mixes_.end()) return known->second;
+  std::vector<Residents> residents;
+  for (const auto& [launch, blocks] : mix_) residents.push_back({&launch->launch.kernel.cost, blocks});
+  return known_mixes_.emplace(mix_, block_times(residents)).first->second;
+}
+
+/// Equal blocks on different SMs want and get the same: the fair shares are computed per kind and not per SM.
+void SimulatedGpu::share_bandwidth() {
+  std::vector<Traffic> traffics;
+  std::vector<std::pair<ResidentGroup*, std::size_t>> users;
+  for (StreamingMultiprocessor& sm : sms_) {
+    for (ResidentGroup& group : sm.groups()) {
+      const BlockCost& cost = group.launch->launch.kernel.cost;
+      if (cost.off_sm.count == 0) continue;
+      const Traffic traffic{.bytes = static_cast<double>(cost.off_sm.count),
+                            .llc_hit_ratio = cost.llc_hit_ratio,
+                            .block_time = group.block_time};
+      const auto same = std::ranges::find_if(traffics, [&](const Traffic& other) { return other.same_kind(traffic); });
+      users.emplace_back(&group, same - traffics.begin());
+      if (same == traffics.end()) traffics.push_back(traffic);
+      traffics[users.back().second].blocks += group.resident();
+    }
+  }
+  const std::vector<double> shares = bandwidth_shares(traffics, device_.off_sm);
+  auto user = users.begin();
+  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+    bool changed = false;
+    for (ResidentGroup& group : sms_[sm].groups()) {
+      if (user == users.end() || user->first != &group) continue;
+      const double share = shares[(user++)->second];
+      if (share == group.bandwidth_share) continue;
+      sms_[sm].advance(now_);
+      group.set_bandwidth_share(share);
+      changed = true;
+    }
+    if (changed) schedule(static_cast<SmId>(sm));
+  }
+}
+
+}  // namespace gpushare

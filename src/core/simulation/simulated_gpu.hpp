@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU in virtual time: discrete events at the level of thread blocks. Rates change only when the blocks resident
+// on an SM change, so a block that replaces one of its own kind costs one heap operation.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "core/gpu.hpp"
+#include "core/simulation/active_launch.hpp"
+#include "core/simulation/copy_engine.hpp"
+#include "core/simulation/event_queue.hpp"
+#include "core/simulation/streaming_multiprocessor.hpp"
+
+namespace gpushare {
+
+class SimulatedGpu : public Gpu {
+ public:
+  /// The same device, seed and plans give the same events, to the nanosecond.
+  SimulatedGpu(const Device& device, std::uint64_t seed);
+
+  const Device& device() const override { return device_; }
+  void submit(const Submission& submission) override;
+  void apply(const Plan& plan) override;
+  std::optional<Event> next_event(std::optional<Time> deadline) override;
+
+ private:
+  struct DispatchDue {
+    SmId sm;
+  };
+  struct LaunchReady {};
+  struct PlanArrived {};
+  struct CopyDone {
+    Copy::Direction direction;
+  };
+  using Task = std::variant<DispatchDue, LaunchReady, PlanArrived, CopyDone>;
+
+  struct Ranked {
+    ActiveLaunch* launch;
+    Quota quota;
+  };
+
+  /// When an SM may start its next block, and whether a timer waits for that.
+  struct SmDispatch {
+    double open_at = 0;
+    bool due = false;
+  };
+
+  Time time() const { return Time(Duration(std::llrint(now_))); }
+  ActiveLaunch* find(OperationId launch) const;
+  void make_effective(const Plan& plan);
+  void start_copies(Copy::Direction direction);
+  SimulatedCopyEngine& copies(Copy::Direction direction);
+
+  void settle();
+  void dispatch_everywhere();
+  bool dispatch_one(SmId sm);
+  ActiveLaunch* next_for(SmId sm);
+  void start_block(SmId sm, ActiveLaunch& launch);
+
+  void end_block();
+  void carry_out(const Task& task);
+
+  bool set_rates(SmId sm);
+  const std::vector<double>& block_times_of(StreamingMultiprocessor& sm);
+  void share_bandwidth();
+  void schedule(SmId sm) { ends_.set(index(sm), sms_[index(sm)].next_end()); }
+
+  Device device_;
+  std::uint64_t seed_;
+  double now_ = 0;  // nanoseconds
+  std::vector<StreamingMultiprocessor> sms_;
+  std::vector<SmDispatch> dispatch_;
+  EarliestOf ends_;
+  TimerQueue<Task> timers_;
+  std::vector<std::unique_ptr<ActiveLaunch>> launches_;  // by OperationId
+  std::vector<Ranked> ranks_;
+  std::deque<Plan> plans_on_their_way_;
+  SimulatedCopyEngine to_device_;
+  SimulatedCopyEngine to_host_;
+  bool uses_off_sm_ = false;
+
+  std::vector<SmId> freed_;  // SMs with room for the dispatcher to fill
+  bool dispatch_all_ = false;
+  bool rates_changed_ = false;
+  std::vector<Event> pending_;
+  std::size_t delivered_ = 0;
+
+  using Mix = std::vector<std::pair<const ActiveLaunch*, int>>;
+  std::map<Mix, std::vector<double>> known_mixes_;
+  Mix mix_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// One SM of the simulated GPU: which blocks are resident and how fast they run.
+#pragma once
+
+#include <vector>
+
+#include "core/residency.hpp"
+#include "core/simulation/active_launch.hpp"
+#include "core/simulation/event_queue.hpp"
+
+namespace gpushare {
+
+/// A resident block. Its work is done when its group's progress reaches `finish`.
+struct ResidentBlock {
+  double finish;
+  std::int64_t block;
+  Time started;
+};
+
+/// The resident blocks of one launch. All run at the same rate, so a change of rate moves one number, the group's
+/// progress per nanosecond, and not every block.
+struct ResidentGroup {
+  ActiveLaunch* launch = nullptr;
+  std::vector<ResidentBlock> blocks;  // a heap, the next to finish on top
+  double progress = 0;                // work done by a block that has been here since the group began
+  double rate = 0;                    // work per nanosecond
+  double block_time = 0;              // nanoseconds per block, off-SM bandwidth left aside
+  double bandwidth_share = 1;         // share of its wanted speed that the off-SM bandwidth allows
+  int rated_blocks = 0;               // number of blocks for which block_time holds
+
+  int resident() const { return static_cast<int>(blocks.size()); }
+
+  void set_block_time(double nanoseconds) {
+    block_time = nanoseconds;
+    rated_blocks = resident();
+    rate = bandwidth_share / block_time;
+  }
+
+  void set_bandwidth_share(double share) {
+    bandwidth_share = share;
+    rate = bandwidth_share / block_time;
+  }
+};
+
+class StreamingMultiprocessor {
+ public:
+  explicit StreamingMultiprocessor(const SmCapacity& capacity) : room_(capacity) {}
+
+  bool fits(const ActiveLaunch& launch) const { return room_.fits(launch.block); }
+  int resident(const ActiveLaunch& launch) const;
+
+  void start(ActiveLaunch& launch, double now, Time started);
+
+  struct Ended {
+    ActiveLaunch* launch;
+    std::int64_t block;
+    Time started;
+  };
+  /// Ends the block that finishes first. Only valid when next_end() is finite.
+  Ended end_first(double now);
+
+  /// When the first block finishes at the present rates.
+  double next_end() const;
+
+  /// Has the number of blocks of any launch changed since the rates were set?
+  bool needs_rates() const;
+  /// Forgets the groups of launches that have no block here any more.
+  void drop_empty_groups();
+  /// Lets all groups run at their rates up to now; call before any rate changes.
+  void advance(double now);
+
+  std::vector<ResidentGroup>& groups() { return groups_; }
+
+ private:
+  ResidentGroup& group_of(ActiveLaunch& launch);
+  const ResidentGroup* first_to_end() const;
+
+  SmRoom room_;
+  std::vector<ResidentGroup> groups_;
+  double advanced_to_ = 0;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/state.hpp"
+
+#include "core/errors.hpp"
+#include "core/residency.hpp"
+
+namespace gpushare {
+
+State::State(const Device& device, const Workload& workload) : device_(&device), workload_(&workload) {
+  operations_.reserve(workload.operation_count());
+  for (const Application& application : workload.applications) {
+    for (const Operation& operation : application.operations) operations_.push_back(&operation);
+  }
+  position_.assign(operations_.size(), -1);
+  arrived_.assign(workload.applications.size(), false);
+}
+
+const RunningLaunch* State::find(OperationId launch) const {
+  const int position = position_.at(index(launch));
+  return position < 0 ? nullptr : &running_[static_cast<std::size_t>(position)];
+}
+
+std::vector<const Launch*> State::first_launches_arriving_within(Duration window) const {
+  std::vector<const Launch*> launches;
+  for (std::size_t id = 0; id < arrived_.size(); ++id) {
+    const Application& upcoming = workload_->applications[id];
+    if (arrived_[id] || Time(upcoming.arrival) > now_ + window) continue;
+    if (const auto* launch = std::get_if<Launch>(&upcoming.operations.front())) launches.push_back(launch);
+  }
+  return launches;
+}
+
+RunningLaunch& State::at(OperationId launch) {
+  const int position = position_[index(launch)];
+  GPUSHARE_EXPECT(position >= 0, "events of a launch come between its arrival and its end");
+  return running_[static_cast<std::size_t>(position)];
+}
+
+void State::update(const Event& event) {
+  now_ = event.time;
+  switch (event.kind) {
+    case EventKind::ApplicationArrived:
+      arrived_[index(event.application)] = true;
+      return;
+    case EventKind::LaunchArrived:
+      return arrive(event);
+    case EventKind::BlockStarted: {
+      RunningLaunch& launch = at(event.operation);
+      SmProgress& progress = launch.per_sm[index(event.sm)];
+      if (progress.resident++ == 0) progress.active_since = event.time;
+      ++launch.started;
+      return;
+    }
+    case EventKind::BlockEnded: {
+      RunningLaunch& launch = at(event.operation);
+      SmProgress& progress = launch.per_sm[index(event.sm)];
+      if (--progress.resident == 0) progress.active_before += event.time - progress.active_since;
+      ++progress.done;
+      ++launch.done;
+      return;
+    }
+    case EventKind::LaunchEnded:
+      return end(event.operation);
+    default:
+      return;
+  }
+}
+
+void State::arrive(const Event& event) {
+  const auto& launch = std::get<Launch>(*operations_.at(index(event.operation)));
+  const Application& owner = application(event.application);
+  position_[index(event.operation)] = static_cast<int>(running_.size());
+  running_.push_back({.id = event.operation,
+                      .application = event.application,
+                      .launch = &launch,
+                      .arrival = event.time,
+                      .priority = owner.priority,
+                      .weight = owner.weight,
+                      .max_residency = max_residency(*device_, launch.kernel.needs),
+                      .per_sm = std::vector<SmProgress>(static_cast<std::size_t>(device_->sms))});
+}
+
+void State::end(OperationId launch) {
+  const auto position = static_cast<std::size_t>(position_[index(launch)]);
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(position));
+  position_[index(launch)] = -1;
+  for (std::size_t later = position; later < running_.size(); ++later) {
+    position_[index(running_[later].id)] = static_cast<int>(later);
+  }
+}
+
+}  // namespace gpushare

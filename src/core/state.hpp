@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a policy may know: the device, the clock of the run, and the progress of every launch that has arrived and
+// not ended. State is a fold over events; nothing else changes it, so a recorded trace rebuilds it exactly.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/workload.hpp"
+
+namespace gpushare {
+
+/// What one launch has done on one SM so far (SRTF, Table 1).
+struct SmProgress {
+  int resident = 0;
+  std::int64_t done = 0;
+  Duration active_before{};  ///< time with at least one resident block, up to the last time there was none
+  Time active_since{};       ///< valid while resident > 0
+
+  Duration active(Time now) const { return resident > 0 ? active_before + (now - active_since) : active_before; }
+};
+
+/// A launch that has arrived and not ended.
+struct RunningLaunch {
+  OperationId id{};
+  ApplicationId application{};
+  const Launch* launch = nullptr;
+  Time arrival{};
+  int priority = 0;
+  double weight = 1;
+  int max_residency = 0;  ///< R: blocks per SM when it has the SM to itself
+  std::int64_t started = 0;
+  std::int64_t done = 0;
+  std::vector<SmProgress> per_sm;
+
+  std::int64_t blocks() const { return launch->blocks; }
+  std::int64_t unstarted() const { return launch->blocks - started; }
+  std::int64_t unfinished() const { return launch->blocks - done; }
+};
+
+class State {
+ public:
+  State(const Device& device, const Workload& workload);
+
+  Time now() const { return now_; }
+  const Device& device() const { return *device_; }
+  int sms() const { return device_->sms; }
+  const Application& application(ApplicationId id) const { return workload_->applications[index(id)]; }
+  /// In order of arrival.
+  std::span<const RunningLaunch> running() const { return running_; }
+  std::size_t operation_count() const { return operations_.size(); }
+  /// The launch, or nullptr before its arrival and after its end.
+  const RunningLaunch* find(OperationId launch) const;
+
+  /// The first launches of the applications that will arrive within this time: foresight, which only an oracle has
+  /// (an open session announces nobody, and the list is empty).
+  std::vector<const Launch*> first_launches_arriving_within(Duration window) const;
+
+  void update(const Event& event);
+
+ private:
+  void arrive(const Event& event);
+  void end(OperationId launch);
+  RunningLaunch& at(OperationId launch);
+
+  const Device* device_;
+  const Workload* workload_;
+  std::vector<const Operation*> operations_;  // by OperationId
+  std::vector<int> position_;                 // by OperationId: index in running_, or -1
+  std::vector<RunningLaunch> running_;
+  std::vector<bool> arrived_;  // by ApplicationId
+  Time now_{};
+};
+
+}  // namespace gpushare

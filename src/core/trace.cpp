@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace.hpp"
+
+#include <type_traits>
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+namespace {
+
+// Version 1: magic, then events, then decisions; every list is preceded by its length.
+constexpr std::string_view magic = "gpushare-trace-1";
+
+class Writer {
+ public:
+  void integer(std::int64_t value) {
+    auto bits = static_cast<std::uint64_t>(value);
+    for (int byte = 0; byte < 8; ++byte, bits >>= 8) bytes_.push_back(static_cast<char>(bits & 0xff));
+  }
+  void time(Time value) { integer(value.time_since_epoch().count()); }
+  void size(std::size_t value) { integer(static_cast<std::int64_t>(value)); }
+  void text(std::string_view value) { bytes_ += value; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+
+  std::int64_t integer() {
+    const std::string_view piece = text(8);
+    std::uint64_t bits = 0;
+    for (int byte = 7; byte >= 0; --byte) {
+      bits = bits << 8 | static_cast<unsigned char>(piece[static_cast<std::size_t>(byte)]);
+    }
+    return static_cast<std::int64_t>(bits);
+  }
+  Time time() { return Time(Duration(integer())); }
+  /// A length, which cannot be larger than what is left of the bytes.
+  std::size_t size() {
+    const std::int64_t value = integer();
+    require(value >= 0 && static_cast<std::size_t>(value) <= left_.size(), "this trace is damaged: a length is wrong");
+    return static_cast<std::size_t>(value);
+  }
+  std::string_view text(std::size_t length) {
+    require(left_.size() >= length, "this trace is cut short");
+    const std::string_view piece = left_.substr(0, length);
+    left_.remove_prefix(length);
+    return piece;
+  }
+  bool at_end() const { return left_.empty(); }
+
+ private:
+  std::string_view left_;
+};
+
+void write(Writer& writer, const Event& event) {
+  writer.time(event.time);
+  writer.time(event.started);
+  writer.integer(event.block);
+  writer.integer(static_cast<std::int64_t>(event.application));
+  writer.integer(static_cast<std::int64_t>(event.operation));
+  writer.integer(static_cast<std::int64_t>(event.sm));
+  writer.integer(static_cast<std::int64_t>(event.kind));
+}
+
+Event read_event(Reader& reader) {
+  Event event;
+  event.time = reader.time();
+  event.started = reader.time();
+  event.block = reader.integer();
+  event.application = static_cast<ApplicationId>(reader.integer());
+  event.operation = static_cast<OperationId>(reader.integer());
+  event.sm = static_cast<SmId>(reader.integer());
+  const std::int64_t kind = reader.integer();
+  require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::DeadlineReached),
+          "this trace is damaged: it holds an unknown event");
+  event.kind = static_cast<EventKind>(kind);
+  return event;
+}
+
+void write(Writer& writer, const Quota& quota) {
+  writer.size(quota.size());
+  if (quota.is_uniform()) return writer.integer(quota.at(SmId{}));
+  for (std::size_t sm = 0; sm < quota.size(); ++sm) writer.integer(quota.at(static_cast<SmId>(sm)));
+}
+
+Quota read_quota(Reader& reader) {
+  const std::size_t size = reader.size();
+  if (size == 0) return Quota::everywhere(static_cast<int>(reader.integer()));
+  std::vector<int> blocks;
+  for (std::size_t sm = 0; sm < size; ++sm) blocks.push_back(static_cast<int>(reader.integer()));
+  return Quota::per_sm(std::move(blocks));
+}
+
+void write(Writer& writer, const Decision& decision) {
+  writer.size(decision.after_event);
+  writer.integer(decision.plan.wake_at.has_value());
+  writer.time(decision.plan.wake_at.value_or(Time{}));
+  writer.size(decision.plan.shares.size());
+  for (const Share& share : decision.plan.shares) {
+    writer.integer(static_cast<std::int64_t>(share.launch));
+    write(writer, share.quota);
+  }
+}
+
+Decision read_decision(Reader& reader) {
+  Decision decision;
+  decision.after_event = static_cast<std::size_t>(reader.integer());
+  const bool wakes = reader.integer() != 0;
+  const Time wake_at = reader.time();
+  if (wakes) decision.plan.wake_at = wake_at;
+  for (std::size_t left = reader.size(); left > 0; --left) {
+    const auto launch = static_cast<OperationId>(reader.integer());
+    decision.plan.shares.push_back({.launch = launch, .quota = read_quota(reader)});
+  }
+  return decision;
+}
+
+}  // namespace
+
+std::string to_bytes(const Trace& trace) {
+  Writer writer;
+  writer.text(magic);
+  writer.size(trace.events.size());
+  for (const Event& event : trace.events) write(writer, event);
+  writer.size(trace.decisions.size());
+  for (const Decision& decision : trace.decisions) write(writer, decision);
+  return writer.take();
+}
+
+Trace trace_from_bytes(const std::string& bytes) {
+  require(bytes.starts_with(magic), "these bytes are not a gpushare trace of version 1");
+  Reader reader(std::string_view(bytes).substr(magic.size()));
+  Trace trace;
+  for (std::size_t left = reader.size(); left > 0; --left) trace.events.push_back(read_event(reader));
+  for (std::size_t left = reader.size(); left > 0; --left) {
+    trace.decisions.push_back(read_decision(reader));
+    require(trace.decisions.back().after_event < trace.events.size(),
+            "this trace is damaged: a decision follows an event that is not there");
+  }
+  require(reader.at_end(), "this trace is damaged: bytes follow its end");
+  return trace;
+}
+
+}  // namespace gpushare

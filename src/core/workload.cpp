@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workload.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "core/errors.hpp"
+#include "core/residency.hpp"
+
+namespace gpushare {
+namespace {
+
+std::string shown(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// Prefixes every complaint with the application and operation it is about.
+class Complaints {
+ public:
+  explicit Complaints(std::string subject) : subject_(std::move(subject)) {}
+
+  void require_positive(const std::string& field, double value) const {
+    require(std::isfinite(value) && value > 0,
+            subject_ + ": " + field + " must be a positive number, got " + shown(value));
+  }
+
+  void require_not_negative(const std::string& field, double value) const {
+    require(std::isfinite(value) && value >= 0, subject_ + ": " + field + " must not be negative, got " + shown(value));
+  }
+
+  void require_ratio(const std::string& field, double value) const {
+    require(value >= 0 && value <= 1, subject_ + ": " + field + " must lie in 0..1, got " + shown(value));
+  }
+
+  void require_that(bool holds, const std::string& message) const { require(holds, subject_ + ": " + message); }
+
+ private:
+  std::string subject_;
+};
+
+void validate_needs(const Complaints& complaints, const BlockNeeds& needs, const Device& device) {
+  complaints.require_positive("threads per block", needs.threads);
+  complaints.require_not_negative("registers per thread", needs.registers_per_thread);
+  complaints.require_not_negative("shared memory per block", static_cast<double>(needs.shared_memory.count));
+  const ResidencyLimits limits = residency_limits(device, needs);
+  complaints.require_that(limits.smallest() > 0, "a block of " + std::to_string(needs.threads) + " threads, " +
+                                                     std::to_string(needs.registers_per_thread) +
+                                                     " registers per thread and " +
+                                                     std::to_string(needs.shared_memory.count) +
+                                                     " bytes of shared memory fits no SM of " + device.name +
+                                                     " (too much: " + limits.tightest() + ")");
+}
+
+void validate_cost(const Complaints& complaints, const BlockCost& cost) {
+  complaints.require_positive("latency of a block", nanoseconds(cost.latency));
+  complaints.require_not_negative("issue time of a block", nanoseconds(cost.issue));
+  complaints.require_that(cost.issue <= cost.latency, "issue time of a block must not exceed its latency");
+  complaints.require_not_negative("off-SM bytes of a block", static_cast<double>(cost.off_sm.count));
+  complaints.require_ratio("LLC hit ratio", cost.llc_hit_ratio);
+  complaints.require_not_negative("variation ratio", cost.variation_ratio);
+  complaints.require_not_negative("startup ratio", cost.startup_ratio);
+}
+
+void validate_operation(const std::string& application, const Operation& operation, const Device& device) {
+  if (const auto* launch = std::get_if<Launch>(&operation)) {
+    const Complaints complaints("application '" + application + "', kernel '" + launch->kernel.name + "'");
+    complaints.require_positive("number of blocks", static_cast<double>(launch->blocks));
+    validate_needs(complaints, launch->kernel.needs, device);
+    validate_cost(complaints, launch->kernel.cost);
+  } else {
+    Complaints("application '" + application + "', copy")
+        .require_positive("size in bytes", static_cast<double>(std::get<Copy>(operation).size.count));
+  }
+}
+
+}  // namespace
+
+std::size_t Workload::operation_count() const {
+  std::size_t count = 0;
+  for (const Application& application : applications) count += application.operations.size();
+  return count;
+}
+
+void validate(const Workload& workload, const Device& device) {
+  require(!workload.applications.empty(),
+          "workload '" + workload.name + "' is empty: add at least one application with one operation");
+  std::set<std::string> names;
+  for (const Application& application : workload.applications) {
+    const Complaints complaints("application '" + application.name + "'");
+    complaints.require_that(names.insert(application.name).second, "the name is used twice in this workload");
+    complaints.require_that(!application.operations.empty(), "no operations: add a launch or a copy");
+    complaints.require_not_negative("arrival", nanoseconds(application.arrival));
+    complaints.require_positive("weight", application.weight);
+    for (const Operation& operation : application.operations) {
+      validate_operation(application.name, operation, device);
+    }
+  }
+}
+
+Workload alone(const Workload& workload, ApplicationId application) {
+  Application copy = workload.applications.at(index(application));
+  copy.arrival = Duration::zero();
+  return {.name = copy.name + " alone", .applications = {std::move(copy)}};
+}
+
+}  // namespace gpushare

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be run: applications, each an in-order stream of copies and launches.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/kernel.hpp"
+
+namespace gpushare {
+
+/// One grid of a kernel.
+struct Launch {
+  Kernel kernel;
+  std::int64_t blocks = 0;
+  /// How long the launch takes when it has the GPU to itself, where that is known (oracle policies ask for it).
+  std::optional<Duration> alone;
+};
+
+struct Copy {
+  enum class Direction { ToDevice, ToHost };
+  Direction direction = Direction::ToDevice;
+  Bytes size;
+};
+
+using Operation = std::variant<Launch, Copy>;
+
+/// An in-order stream: an operation starts when the one before it has ended.
+struct Application {
+  std::string name;
+  Duration arrival{};
+  int priority = 0;   ///< larger is more urgent
+  double weight = 1;  ///< share under weighted policies
+  std::vector<Operation> operations;
+};
+
+struct Workload {
+  std::string name;
+  std::vector<Application> applications;
+
+  std::size_t operation_count() const;
+};
+
+/// Throws InvalidInput naming the application and the field that cannot run on this device.
+void validate(const Workload& workload, const Device& device);
+
+/// The same work with only this application in it, arriving at time 0: what "alone" means in every metric.
+Workload alone(const Workload& workload, ApplicationId application);
+
+}  // namespace gpushare

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is installed, what an import costs, and that every source file names its licence."""
+
+import itertools
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import gpushare
+
+ROOT = pathlib.Path(__file__).parents[2]
+SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", ".ci")
+SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".pyi", ".sh"}
+HEAVY_MODULES = {"pandas", "matplotlib", "pydantic", "rich", "perfetto", "google.protobuf", "jinja2", "IPython"}
+
+REPORT_IMPORT = """
+import json, sys, time
+start = time.perf_counter()
+import gpushare
+print(json.dumps({"seconds": time.perf_counter() - start, "modules": sorted(sys.modules)}))
+"""
+
+
+def source_files():
+    """Every source file of a checkout, built and cached files aside."""
+    candidates = itertools.chain(ROOT.glob("*.sh"), *(ROOT.joinpath(folder).rglob("*") for folder in SOURCE_FOLDERS))
+    for path in candidates:
+        hidden_or_built = {"__pycache__", ".ipynb_checkpoints", "data"} & set(path.relative_to(ROOT).parts)
+        is_source = path.suffix in SOURCE_SUFFIXES or path.parent.name == ".ci"
+        if path.is_file() and is_source and not hidden_or_built:
+            yield path
+    yield ROOT / "CMakeLists.txt"
+    yield ROOT / "pyproject.toml"
+
+
+def test_import_leaves_heavy_modules_alone(record_property):
+    output = subprocess.run([sys.executable, "-c", REPORT_IMPORT], capture_output=True, text=True, check=True).stdout
+    report = json.loads(output)
+    # The time is for the record; on a busy machine it says more about the machine.
+    record_property("import_seconds", report["seconds"])
+    print(f"import gpushare: {report['seconds']:.3f} s")
+    assert not HEAVY_MODULES.intersection(report["modules"])
+
+
+@pytest.mark.parametrize("name", ["py.typed", "_core.pyi"])
+def test_type_information_is_installed(name):
+    assert pathlib.Path(gpushare.__file__).with_name(name).is_file()
+
+
+def test_data_files_are_installed():
+    installed = pathlib.Path(gpushare.__file__).parent
+    source = ROOT / "python" / "gpushare"
+    data = [path.relative_to(source) for path in source.rglob("*") if path.suffix in {".toml", ".html", ".cu", ".j2"}]
+    assert data
+    assert [path for path in data if not (installed / path).is_file()] == []
+
+
+def test_every_source_file_names_its_licence():
+    # Within the first lines, for the sake of interpreter lines and of the header of a notebook's twin.
+    def names_licence(path):
+        with path.open() as lines:
+            return any("SPDX-License-Identifier: Apache-2.0" in line for line in itertools.islice(lines, 20))
+
+    assert [str(path.relative_to(ROOT)) for path in source_files() if not names_licence(path)] == []

@@ -66,7 +66,7 @@ ensure_venv() {
 wheel_fingerprint() {
   {
     "$venv/bin/python" --version
-    find CMakeLists.txt pyproject.toml src python -name __pycache__ -prune -o -type f -print0 |
+    find CMakeLists.txt pyproject.toml src python -name __pycache__ -prune -o -type f ! -name '*.so' -print0 |
       LC_ALL=C sort -z | xargs -0 sha256sum
   } | sha256sum | cut -d' ' -f1
 }

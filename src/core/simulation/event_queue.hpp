@@ -17,26 +17,34 @@ class EarliestOf {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
-  explicit EarliestOf(std::size_t count) : times_(count, never) {
+  explicit EarliestOf(std::size_t count) {
     while (leaves_ < count) leaves_ *= 2;
+    times_.resize(leaves_, never);
     winner_.resize(2 * leaves_);
     for (std::size_t leaf = 0; leaf < leaves_; ++leaf) winner_[leaves_ + leaf] = leaf;
-    for (std::size_t node = leaves_ - 1; node > 0; --node) winner_[node] = better(winner_[2 * node], winner_[2 * node + 1]);
+    rebuild();
   }
 
   void set(std::size_t position, double time) {
     times_[position] = time;
-    for (std::size_t node = (leaves_ + position) / 2; node > 0; node /= 2) {
-      winner_[node] = better(winner_[2 * node], winner_[2 * node + 1]);
-    }
+    for (std::size_t node = (leaves_ + position) / 2; node > 0; node /= 2) winner_[node] = winner_of(node);
+  }
+
+  /// set() without the comparisons, for many changes at once; rebuild() makes up for them.
+  void set_later(std::size_t position, double time) { times_[position] = time; }
+  void rebuild() {
+    for (std::size_t node = leaves_ - 1; node > 0; --node) winner_[node] = winner_of(node);
   }
 
   std::size_t position() const { return winner_[1]; }
-  double time() const { return time_of(winner_[1]); }
+  double time() const { return times_[winner_[1]]; }
 
  private:
-  double time_of(std::size_t position) const { return position < times_.size() ? times_[position] : never; }
-  std::size_t better(std::size_t left, std::size_t right) const { return time_of(right) < time_of(left) ? right : left; }
+  std::size_t winner_of(std::size_t node) const {
+    const std::size_t left = winner_[2 * node];
+    const std::size_t right = winner_[2 * node + 1];
+    return times_[right] < times_[left] ? right : left;
+  }
 
   std::size_t leaves_ = 2;
   std::vector<double> times_;

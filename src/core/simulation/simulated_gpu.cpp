@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "core/errors.hpp"
-#include "core/simulation/contention.hpp"
 
 namespace gpushare {
 
@@ -73,16 +72,21 @@ std::optional<Event> SimulatedGpu::next_event(std::optional<Time> deadline) {
     if (!pending_.empty()) continue;
     const double next = std::min(ends_.time(), timers_.time());
     if (next > limit || next == EarliestOf::never) {
-      if (deadline) now_ = std::max(now_, limit);
+      if (deadline) move_to(std::max(now_, limit));
       return std::nullopt;
     }
-    now_ = std::max(now_, next);
+    move_to(std::max(now_, next));
     if (timers_.time() <= ends_.time()) {
       carry_out(timers_.take());
     } else {
       end_block();
     }
   }
+}
+
+void SimulatedGpu::move_to(double now) {
+  now_ = now;
+  time_ = Time(Duration(std::llrint(now)));
 }
 
 void SimulatedGpu::carry_out(const Task& task) {
@@ -98,7 +102,7 @@ void SimulatedGpu::carry_out(const Task& task) {
     const Copy::Direction direction = std::get<CopyDone>(task).direction;
     const Time started = copies(direction).started();
     const Submission ended = copies(direction).end();
-    pending_.push_back({.time = time(),
+    pending_.push_back({.time = time_,
                         .started = started,
                         .application = ended.application,
                         .operation = ended.id,
@@ -114,9 +118,9 @@ SimulatedCopyEngine& SimulatedGpu::copies(Copy::Direction direction) {
 void SimulatedGpu::start_copies(Copy::Direction direction) {
   SimulatedCopyEngine& engine = copies(direction);
   if (!engine.can_start()) return;
-  const Submission& copy = engine.start(time());
-  pending_.push_back({.time = time(),
-                      .started = time(),
+  const Submission& copy = engine.start(time_);
+  pending_.push_back({.time = time_,
+                      .started = time_,
                       .application = copy.application,
                       .operation = copy.id,
                       .kind = EventKind::CopyStarted});
@@ -127,7 +131,7 @@ void SimulatedGpu::end_block() {
   const auto sm = static_cast<SmId>(ends_.position());
   const auto ended = sms_[index(sm)].end_first(now_);
   ActiveLaunch& launch = *ended.launch;
-  pending_.push_back({.time = time(),
+  pending_.push_back({.time = time_,
                       .started = ended.started,
                       .block = ended.block,
                       .application = launch.application,
@@ -135,7 +139,7 @@ void SimulatedGpu::end_block() {
                       .sm = sm,
                       .kind = EventKind::BlockEnded});
   if (launch.ended == launch.launch.blocks) {
-    pending_.push_back({.time = time(),
+    pending_.push_back({.time = time_,
                         .application = launch.application,
                         .operation = launch.id,
                         .kind = EventKind::LaunchEnded});
@@ -202,14 +206,14 @@ ActiveLaunch* SimulatedGpu::next_for(SmId sm) {
 }
 
 void SimulatedGpu::start_block(SmId sm, ActiveLaunch& launch) {
-  pending_.push_back({.time = time(),
-                      .started = time(),
+  pending_.push_back({.time = time_,
+                      .started = time_,
                       .block = launch.started,
                       .application = launch.application,
                       .operation = launch.id,
                       .sm = sm,
                       .kind = EventKind::BlockStarted});
-  sms_[index(sm)].start(launch, now_, time());
+  sms_[index(sm)].start(launch, now_, time_);
   // A launch that has started its last block lets go of the room on every SM.
   if (launch.unstarted() == 0 && ranks_.size() > 1) dispatch_all_ = true;
 }
@@ -240,37 +244,45 @@ const std::vector<double>& SimulatedGpu::block_times_of(StreamingMultiprocessor&
   return known_mixes_.emplace(mix_, block_times(residents)).first->second;
 }
 
-/// Equal blocks on different SMs want and get the same: the fair shares are computed per kind and not per SM.
-void SimulatedGpu::share_bandwidth() {
-  std::vector<Traffic> traffics;
-  std::vector<std::pair<ResidentGroup*, std::size_t>> users;
-  for (StreamingMultiprocessor& sm : sms_) {
-    for (ResidentGroup& group : sm.groups()) {
+/// Equal blocks on different SMs want and get the same: traffic is counted by kind and not by SM.
+void SimulatedGpu::collect_traffic() {
+  traffics_.clear();
+  bandwidth_users_.clear();
+  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+    for (ResidentGroup& group : sms_[sm].groups()) {
       const BlockCost& cost = group.launch->launch.kernel.cost;
       if (cost.off_sm.count == 0) continue;
       const Traffic traffic{.bytes = static_cast<double>(cost.off_sm.count),
                             .llc_hit_ratio = cost.llc_hit_ratio,
                             .block_time = group.block_time};
-      const auto same = std::ranges::find_if(traffics, [&](const Traffic& other) { return other.same_kind(traffic); });
-      users.emplace_back(&group, same - traffics.begin());
-      if (same == traffics.end()) traffics.push_back(traffic);
-      traffics[users.back().second].blocks += group.resident();
+      const auto same = std::ranges::find_if(traffics_, [&](const Traffic& other) { return other.same_kind(traffic); });
+      const auto kind = static_cast<std::size_t>(same - traffics_.begin());
+      if (same == traffics_.end()) traffics_.push_back(traffic);
+      traffics_[kind].blocks += group.resident();
+      bandwidth_users_.push_back({sm, &group, kind});
     }
   }
-  const std::vector<double> shares = bandwidth_shares(traffics, device_.off_sm);
-  auto user = users.begin();
-  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+}
+
+/// When the bandwidth is full, one block more or less changes the share of every other.
+void SimulatedGpu::share_bandwidth() {
+  collect_traffic();
+  const std::vector<double> shares = bandwidth_shares(traffics_, device_.off_sm);
+  bool any_changed = false;
+  for (auto user = bandwidth_users_.begin(); user != bandwidth_users_.end();) {
+    const std::size_t sm = user->sm;
     bool changed = false;
-    for (ResidentGroup& group : sms_[sm].groups()) {
-      if (user == users.end() || user->first != &group) continue;
-      const double share = shares[(user++)->second];
-      if (share == group.bandwidth_share) continue;
+    for (; user != bandwidth_users_.end() && user->sm == sm; ++user) {
+      const double share = shares[user->traffic];
+      if (share == user->group->bandwidth_share) continue;
       sms_[sm].advance(now_);
-      group.set_bandwidth_share(share);
+      user->group->set_bandwidth_share(share);
       changed = true;
     }
-    if (changed) schedule(static_cast<SmId>(sm));
+    if (changed) ends_.set_later(sm, sms_[sm].find_next_end());
+    any_changed |= changed;
   }
+  if (any_changed) ends_.rebuild();
 }
 
 }  // namespace gpushare

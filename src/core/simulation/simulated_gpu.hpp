@@ -11,6 +11,7 @@
 
 #include "core/gpu.hpp"
 #include "core/simulation/active_launch.hpp"
+#include "core/simulation/contention.hpp"
 #include "core/simulation/copy_engine.hpp"
 #include "core/simulation/event_queue.hpp"
 #include "core/simulation/streaming_multiprocessor.hpp"
@@ -49,7 +50,7 @@ class SimulatedGpu : public Gpu {
     bool due = false;
   };
 
-  Time time() const { return Time(Duration(std::llrint(now_))); }
+  void move_to(double now);
   ActiveLaunch* find(OperationId launch) const;
   void make_effective(const Plan& plan);
   void start_copies(Copy::Direction direction);
@@ -66,12 +67,14 @@ class SimulatedGpu : public Gpu {
 
   bool set_rates(SmId sm);
   const std::vector<double>& block_times_of(StreamingMultiprocessor& sm);
+  void collect_traffic();
   void share_bandwidth();
-  void schedule(SmId sm) { ends_.set(index(sm), sms_[index(sm)].next_end()); }
+  void schedule(SmId sm) { ends_.set(index(sm), sms_[index(sm)].find_next_end()); }
 
   Device device_;
   std::uint64_t seed_;
   double now_ = 0;  // nanoseconds
+  Time time_{};     // now_ in whole nanoseconds, as events tell it
   std::vector<StreamingMultiprocessor> sms_;
   std::vector<SmDispatch> dispatch_;
   EarliestOf ends_;
@@ -92,6 +95,15 @@ class SimulatedGpu : public Gpu {
   using Mix = std::vector<std::pair<const ActiveLaunch*, int>>;
   std::map<Mix, std::vector<double>> known_mixes_;
   Mix mix_;
+
+  /// A group that uses the bandwidth beyond the SMs, and its kind of traffic as an index into traffics_.
+  struct BandwidthUser {
+    std::size_t sm;
+    ResidentGroup* group;
+    std::size_t traffic;
+  };
+  std::vector<Traffic> traffics_;
+  std::vector<BandwidthUser> bandwidth_users_;
 };
 
 }  // namespace gpushare

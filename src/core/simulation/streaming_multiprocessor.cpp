@@ -6,9 +6,10 @@
 namespace gpushare {
 namespace {
 
-bool finishes_later(const ResidentBlock& left, const ResidentBlock& right) {
+/// A heap's order; an object, so that it is inlined there.
+constexpr auto finishes_later = [](const ResidentBlock& left, const ResidentBlock& right) {
   return left.finish != right.finish ? left.finish > right.finish : left.block > right.block;
-}
+};
 
 double end_of(const ResidentGroup& group, double advanced_to) {
   if (group.blocks.empty() || group.rate == 0) return EarliestOf::never;
@@ -43,27 +44,19 @@ void StreamingMultiprocessor::start(ActiveLaunch& launch, double now, Time start
   std::ranges::push_heap(group.blocks, finishes_later);
 }
 
-const ResidentGroup* StreamingMultiprocessor::first_to_end() const {
-  const ResidentGroup* first = nullptr;
+double StreamingMultiprocessor::find_next_end() {
   double earliest = EarliestOf::never;
-  for (const ResidentGroup& group : groups_) {
-    const double end = end_of(group, advanced_to_);
-    if (end < earliest) {
-      earliest = end;
-      first = &group;
-    }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const double end = end_of(groups_[i], advanced_to_);
+    if (end >= earliest) continue;
+    earliest = end;
+    next_to_end_ = i;
   }
-  return first;
-}
-
-double StreamingMultiprocessor::next_end() const {
-  double earliest = EarliestOf::never;
-  for (const ResidentGroup& group : groups_) earliest = std::min(earliest, end_of(group, advanced_to_));
   return earliest;
 }
 
 StreamingMultiprocessor::Ended StreamingMultiprocessor::end_first(double now) {
-  auto& group = const_cast<ResidentGroup&>(*first_to_end());
+  ResidentGroup& group = groups_[next_to_end_];
   advance(now);
   std::ranges::pop_heap(group.blocks, finishes_later);
   const ResidentBlock block = group.blocks.back();

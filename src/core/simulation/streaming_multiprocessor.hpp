@@ -56,11 +56,11 @@ class StreamingMultiprocessor {
     std::int64_t block;
     Time started;
   };
-  /// Ends the block that finishes first. Only valid when next_end() is finite.
-  Ended end_first(double now);
+  /// When the first block finishes at the present rates. To be asked again after every other change.
+  double find_next_end();
 
-  /// When the first block finishes at the present rates.
-  double next_end() const;
+  /// Ends the block that find_next_end() found. Only valid when its time is finite.
+  Ended end_first(double now);
 
   /// Has the number of blocks of any launch changed since the rates were set?
   bool needs_rates() const;
@@ -73,11 +73,11 @@ class StreamingMultiprocessor {
 
  private:
   ResidentGroup& group_of(ActiveLaunch& launch);
-  const ResidentGroup* first_to_end() const;
 
   SmRoom room_;
   std::vector<ResidentGroup> groups_;
   double advanced_to_ = 0;
+  std::size_t next_to_end_ = 0;  // index into groups_
 };
 
 }  // namespace gpushare

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share one GPU among several applications under a policy, and see what each policy is worth.
+
+>>> import gpushare as gs
+>>> pairs = gs.bundled_workload("ercbench").pairs()
+>>> result = gs.compare(pairs[:3], policies=["fifo", "srtf"])
+>>> bool(result.metrics().loc["srtf", "antt"] < result.metrics().loc["fifo", "antt"])
+True
+"""
+
+from gpushare._core import Device, Event, EventKind, InvalidInput, PolicyError, RunningLaunch, SimpleSlicing, State
+from gpushare.compare import compare, policies
+from gpushare.device import device, device_names
+from gpushare.kernel_model import KernelModel
+from gpushare.policy import Plan, Policy
+from gpushare.result import Result
+from gpushare.run import Run
+from gpushare.simulation import run
+from gpushare.workload import Application, Copy, Launch, Workload, bundled_workload
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Application",
+    "Copy",
+    "Device",
+    "Event",
+    "EventKind",
+    "InvalidInput",
+    "KernelModel",
+    "Launch",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "Result",
+    "Run",
+    "RunningLaunch",
+    "SimpleSlicing",
+    "State",
+    "Workload",
+    "bundled_workload",
+    "compare",
+    "device",
+    "device_names",
+    "policies",
+    "run",
+]

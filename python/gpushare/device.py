@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices by name or file. A simulated device is ``sim:NAME`` or ``NAME``; ``auto`` takes the best there is."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from gpushare._core import Device, InvalidInput
+
+DEVICES_FOLDER = Path(__file__).parent / "devices"
+DEFAULT_DEVICE = "h100"
+
+
+def device_names() -> list[str]:
+    """The simulated devices that come with the package.
+
+    >>> device_names()
+    ['fermi-c2070', 'gtx480', 'h100', 'k20']
+    """
+    return sorted(path.stem for path in DEVICES_FOLDER.glob("*.toml"))
+
+
+def device(name: str | Path | Device = "auto", preferred: str | None = None) -> Device:
+    """The device of this name, or of this TOML file (docs/devices.md).
+
+    Args:
+        name: ``"sim:h100"`` or ``"h100"``, a path to a TOML file, a :class:`Device` (returned as it is), or
+            ``"auto"``: the environment variable GPUSHARE_DEVICE where it is set, else ``preferred``, else ``"h100"``.
+        preferred: what ``"auto"`` means if the environment says nothing (a workload's own device).
+
+    Raises:
+        InvalidInput: there is no such device (the message lists the known ones), or its file is wrong.
+
+    >>> device("sim:gtx480").sms
+    15
+    """
+    if isinstance(name, Device):
+        return name
+    if str(name) == "auto":
+        name = os.environ.get("GPUSHARE_DEVICE") or preferred or DEFAULT_DEVICE
+    if str(name).endswith(".toml"):
+        return _read(Path(name))
+    stem = str(name).removeprefix("sim:")
+    if stem.startswith("cuda"):
+        raise InvalidInput(f"device {name!r}: this version has no CUDA backend yet; simulated: {_known()}")
+    if stem not in device_names():
+        raise InvalidInput(f"no device {str(name)!r}; known: {_known()}, or the path of a TOML file")
+    return _read(DEVICES_FOLDER / f"{stem}.toml")
+
+
+def _known() -> str:
+    return ", ".join(f"sim:{name}" for name in device_names())
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path) -> Device:
+    from gpushare.device_file import read_device
+
+    return read_device(path)

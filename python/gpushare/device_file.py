@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file format of devices (docs/devices.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.toml_file import Schema, read_toml
+
+
+class SmTable(Schema):
+    threads: int
+    warps: int
+    blocks: int
+    registers: int
+    shared_memory_bytes: int
+
+
+class GranularityTable(Schema):
+    threads_per_warp: int = 32
+    registers_per_warp: int = 256
+    warps: int = 4
+    shared_memory_bytes: int = 128
+    reserved_shared_memory_bytes: int = 0
+
+
+class OffSmTable(Schema):
+    noc_gb_per_s: float = 0.0
+    llc_gb_per_s: float = 0.0
+    dram_gb_per_s: float = 0.0
+
+
+class CopyTable(Schema):
+    bandwidth_gb_per_s: float
+    latency_us: float = 0.0
+
+
+class DelaysTable(Schema):
+    launch_us: float = 0.0
+    signal_us: float = 0.0
+    relaunch_us: float = 0.0
+    block_dispatch_us: float = 0.0
+
+
+class DeviceTable(Schema):
+    name: str
+    sms: int
+    clock_mhz: float
+    per_sm: SmTable
+    granularity: GranularityTable = GranularityTable()
+    off_sm: OffSmTable = OffSmTable()
+    to_device: CopyTable
+    to_host: CopyTable
+    delays: DelaysTable = DelaysTable()
+
+
+def read_device(path: Path) -> Device:
+    """The device in this file; InvalidInput names file, line and key of what is wrong."""
+    table = read_toml(path, DeviceTable)
+    try:
+        return _device(table)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error
+
+
+def device_from_dict(data: dict[str, Any]) -> Device:
+    """The inverse of :func:`device_to_dict`."""
+    return _device(DeviceTable.model_validate(data))
+
+
+def device_to_dict(device: Device) -> dict[str, Any]:
+    """The device in the structure of its file format."""
+    return {
+        "name": device.name,
+        "sms": device.sms,
+        "clock_mhz": device.clock_hz / 1e6,
+        "per_sm": {field: getattr(device.per_sm, field) for field in SmTable.model_fields},
+        "granularity": {field: getattr(device.granularity, field) for field in GranularityTable.model_fields},
+        "off_sm": {
+            "noc_gb_per_s": device.off_sm.noc_bytes_per_s / 1e9,
+            "llc_gb_per_s": device.off_sm.llc_bytes_per_s / 1e9,
+            "dram_gb_per_s": device.off_sm.dram_bytes_per_s / 1e9,
+        },
+        "to_device": _copy_to_dict(device.to_device),
+        "to_host": _copy_to_dict(device.to_host),
+        "delays": {
+            "launch_us": device.delays.launch_ns / 1e3,
+            "signal_us": device.delays.signal_ns / 1e3,
+            "relaunch_us": device.delays.relaunch_ns / 1e3,
+            "block_dispatch_us": device.delays.block_dispatch_ns / 1e3,
+        },
+    }
+
+
+def _copy_to_dict(engine: _core.CopyEngine) -> dict[str, float]:
+    return {"bandwidth_gb_per_s": engine.bandwidth_bytes_per_s / 1e9, "latency_us": engine.latency_ns / 1e3}
+
+
+def _device(table: DeviceTable) -> Device:
+    return Device(
+        name=table.name,
+        sms=table.sms,
+        clock_hz=table.clock_mhz * 1e6,
+        per_sm=_core.SmCapacity(**table.per_sm.model_dump()),
+        granularity=_core.AllocationGranularity(**table.granularity.model_dump()),
+        off_sm=_core.OffSmBandwidth(
+            noc_bytes_per_s=table.off_sm.noc_gb_per_s * 1e9,
+            llc_bytes_per_s=table.off_sm.llc_gb_per_s * 1e9,
+            dram_bytes_per_s=table.off_sm.dram_gb_per_s * 1e9,
+        ),
+        to_device=_copy_engine(table.to_device),
+        to_host=_copy_engine(table.to_host),
+        delays=_core.CommandDelays(
+            launch_ns=round(table.delays.launch_us * 1e3),
+            signal_ns=round(table.delays.signal_us * 1e3),
+            relaunch_ns=round(table.delays.relaunch_us * 1e3),
+            block_dispatch_ns=round(table.delays.block_dispatch_us * 1e3),
+        ),
+    )
+
+
+def _copy_engine(table: CopyTable) -> _core.CopyEngine:
+    return _core.CopyEngine(
+        bandwidth_bytes_per_s=table.bandwidth_gb_per_s * 1e9, latency_ns=round(table.latency_us * 1e3)
+    )

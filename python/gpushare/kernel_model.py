@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the simulated GPU knows of a kernel: the needs and the cost of one thread block."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+
+DEFAULT_ISSUE_UTILISATION = 0.9
+"""How busy a kernel keeps an SM's issue slots at maximum residency, where only its mean block time is known.
+
+An assumption: with 0.9 the runtimes alone of SRTF's eight kernels follow from their mean block times within 3%
+(``gpushare reproduce srtf`` prints both, and how the results change with this value).
+"""
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise InvalidInput with the message unless the condition holds."""
+    if not holds:
+        raise InvalidInput(message)
+
+
+def whole(subject: str, value: float, unit: str) -> int:
+    """The value as a whole number, or InvalidInput naming what it was for."""
+    require(
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
+        f"{subject} must be a finite number of {unit}, got {value!r}",
+    )
+    return round(value)
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """A kernel on the simulated GPU: what one thread block needs of an SM and what it costs there.
+
+    Give either ``latency_ns`` and ``issue_ns``, or the mean duration of a block at maximum residency, which is split
+    into the two by ``issue_utilisation_ratio`` for the device at hand.
+
+    Args:
+        name: unique within a workload.
+        threads: threads per block.
+        registers_per_thread: as the compiler reports them.
+        shared_memory_bytes: static and dynamic, per block.
+        latency_ns: duration of a block that has an SM to itself, in nanoseconds.
+        issue_ns: the part of it in which the block occupies the SM's issue slots, in nanoseconds.
+        mean_block_time_ns: mean duration of a block at maximum residency, in nanoseconds.
+        mean_block_time_cycles: the same in cycles of the device's clock.
+        issue_utilisation_ratio: how busy the issue slots are at maximum residency, in (0, 1).
+        off_sm_bytes: bytes that a block moves between the SM and the rest of the GPU.
+        llc_hit_ratio: share of those bytes that the last-level cache serves, in 0..1.
+        variation_ratio: standard deviation of the work per block divided by its mean.
+        startup_ratio: extra work of the first wave's blocks, as a share of a block's work.
+
+    Raises:
+        InvalidInput: a value is not finite, negative where it cannot be, or the block time is given twice or not at all.
+
+    >>> sha1 = KernelModel("sha1", threads=64, mean_block_time_cycles=1_708_531, variation_ratio=0.0798)
+    >>> from gpushare import device
+    >>> sha1.max_residency(device("gtx480"))
+    8
+    """
+
+    name: str
+    threads: int
+    registers_per_thread: int = 0
+    shared_memory_bytes: int = 0
+    latency_ns: float | None = None
+    issue_ns: float = 0
+    mean_block_time_ns: float | None = None
+    mean_block_time_cycles: float | None = None
+    issue_utilisation_ratio: float = DEFAULT_ISSUE_UTILISATION
+    off_sm_bytes: int = 0
+    llc_hit_ratio: float = 0.0
+    variation_ratio: float = 0.0
+    startup_ratio: float = 0.0
+
+    def __post_init__(self) -> None:
+        given = [self.latency_ns, self.mean_block_time_ns, self.mean_block_time_cycles]
+        require(
+            sum(value is not None for value in given) == 1,
+            f"kernel {self.name!r}: give exactly one of latency_ns, mean_block_time_ns and mean_block_time_cycles",
+        )
+        for field in ("threads", "registers_per_thread", "shared_memory_bytes", "issue_ns", "off_sm_bytes"):
+            self._require_count(field)
+        for field in ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles"):
+            if getattr(self, field) is not None:
+                self._require_count(field)
+
+    def _require_count(self, field: str) -> None:
+        value = getattr(self, field)
+        subject = f"kernel {self.name!r}: {field}"
+        smallest = 1 if field in ("threads", "latency_ns", "mean_block_time_ns", "mean_block_time_cycles") else 0
+        require(whole(subject, value, "units") >= smallest, f"{subject} must be at least {smallest}, got {value!r}")
+
+    def max_residency(self, device: Device) -> int:
+        """Blocks per SM when the kernel has the SM to itself; 0 if no block fits."""
+        return _core.max_residency(device, self._needs)
+
+    def on(self, device: Device) -> _core.KernelModel:
+        """The model as the core takes it, with the block time split for this device."""
+        return _on(self, device)
+
+    @property
+    def _needs(self) -> _core.KernelModel:
+        return self._core_model(latency_ns=1, issue_ns=0)
+
+    def _core_model(self, latency_ns: int, issue_ns: int) -> _core.KernelModel:
+        return _core.KernelModel(
+            self.name,
+            threads=self.threads,
+            registers_per_thread=self.registers_per_thread,
+            shared_memory_bytes=self.shared_memory_bytes,
+            latency_ns=latency_ns,
+            issue_ns=issue_ns,
+            off_sm_bytes=self.off_sm_bytes,
+            llc_hit_ratio=self.llc_hit_ratio,
+            variation_ratio=self.variation_ratio,
+            startup_ratio=self.startup_ratio,
+        )
+
+
+@lru_cache(maxsize=4096)
+def _on(kernel: KernelModel, device: Device) -> _core.KernelModel:
+    if kernel.latency_ns is not None:
+        return kernel._core_model(round(kernel.latency_ns), round(kernel.issue_ns))
+    mean_ns = kernel.mean_block_time_ns
+    if mean_ns is None:
+        mean_ns = kernel.mean_block_time_cycles / device.clock_hz * 1e9
+    residency = kernel.max_residency(device)
+    if residency == 0:
+        return kernel._core_model(round(mean_ns), 0)  # the core refuses it, naming the resource
+    latency_ns, issue_ns = _core.split_block_time(round(mean_ns), residency, kernel.issue_utilisation_ratio)
+    return kernel._core_model(latency_ns, issue_ns)

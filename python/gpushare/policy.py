@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a sharing policy in Python: subclass :class:`Policy`, override ``decide``, and hand it to ``compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpushare._core import EventKind
+
+if TYPE_CHECKING:
+    from gpushare._core import Event, RunningLaunch, State
+
+Quota = int | Sequence[int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a policy answers: who may have how many blocks on each SM.
+
+    Args:
+        shares: maps a launch (an element of ``state.running``, or its ``id``) to its quota in blocks per SM: one int
+            for all SMs, or a sequence with one int per SM, each in ``0..launch.max_residency``. The order of the
+            mapping is the rank order, first served first. A launch that is left out gets nothing.
+        wake_at_ns: ask again at this time (nanoseconds since the start of the run), even if nothing happens.
+
+    On every SM a launch that has blocks left to start and may start them holds the room for itself; lower ranks get
+    what is left once its last block has started. A quota below ``max_residency`` leaves room to lower ranks.
+
+    >>> Plan({0: 4, 1: [2, 2, 0]}).shares[1]
+    [2, 2, 0]
+    """
+
+    shares: Mapping[RunningLaunch | int, Quota] = field(default_factory=dict)
+    wake_at_ns: int | None = None
+
+
+class Policy:
+    """Decides who runs where. Override :meth:`decide`; the rest has working defaults.
+
+    A policy is a function of the events it has seen: no clock, no random numbers, no threads. Every run gets a deep
+    copy of the instance that you hand over, so state from one run never reaches another.
+
+    >>> class LatestFirst(Policy):
+    ...     def decide(self, state):
+    ...         return Plan({launch: state.full_quota(launch) for launch in reversed(state.running)})
+    >>> LatestFirst().name
+    'LatestFirst'
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in tables and plots; the class's name unless you override it."""
+        return type(self).__name__
+
+    def decide(self, state: State) -> Plan:
+        """The plan for this state. Called when :meth:`wants` says so and at least one launch is running."""
+        raise NotImplementedError(f"{type(self).__name__} must override decide(self, state) and return a gpushare.Plan")
+
+    def wants(self, event: Event) -> bool:
+        """Is a new plan needed after this event? By default when a launch arrives or ends, or ``wake_at_ns`` is due."""
+        return event.kind in (EventKind.LAUNCH_ARRIVED, EventKind.LAUNCH_ENDED, EventKind.DEADLINE_REACHED)
+
+    def observe(self, event: Event, state: State) -> None:
+        """Called after every event, before :meth:`wants`. For predictors and memory; does nothing by default."""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a comparison was worth: all its runs, as tables, plots and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpushare._core import InvalidInput
+from gpushare.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.plot import ResultPlots
+
+GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
+"""Ratios; over workloads they are averaged geometrically, as the papers do."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The runs of a comparison.
+
+    Attributes:
+        runs: one per workload, policy and repeat.
+        errors: policy name -> what went wrong, for policies that failed; none of their runs are kept.
+    """
+
+    runs: Sequence[Run] = field(repr=False)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def policies(self) -> list[str]:
+        """Names of the policies that ran, in the order they were given."""
+        return list(dict.fromkeys(run.policy for run in self.runs))
+
+    @property
+    def workloads(self) -> list[str]:
+        """Names of the workloads, in the order they were given."""
+        return list(dict.fromkeys(run.workload.name for run in self.runs))
+
+    def run(self, policy: str | None = None, workload: str | None = None, repeat: int = 0) -> Run:
+        """One of the runs; the first policy and workload unless named.
+
+        Raises:
+            InvalidInput: there is no such run; the message lists what there is.
+        """
+        if not self.runs:
+            raise InvalidInput(f"no policy ran; errors: {self.errors}")
+        policy = policy or self.policies[0]
+        workload = workload or self.workloads[0]
+        found = [run for run in self.runs if run.policy == policy and run.workload.name == workload]
+        if not found:
+            raise InvalidInput(
+                f"no run of policy {policy!r} on workload {workload!r}; "
+                f"policies: {', '.join(self.policies)}; workloads: {', '.join(self.workloads)}"
+            )
+        if not 0 <= repeat < len(found):
+            raise InvalidInput(f"no repeat {repeat}; there are {len(found)}, counted from 0")
+        return found[repeat]
+
+    def runs_table(self) -> pd.DataFrame:
+        """One row per run: workload, policy, seed, and the columns of :meth:`Run.metrics`."""
+        import pandas as pd
+
+        rows = [
+            {"workload": run.workload.name, "policy": run.policy, "seed": run.seed, **run.metrics()}
+            for run in self.runs
+        ]
+        return pd.DataFrame(rows)
+
+    def per_workload(self) -> pd.DataFrame:
+        """Median over the repeats, indexed by (workload, policy); ``*_spread`` is largest - smallest."""
+        table = self.runs_table().drop(columns="seed")
+        grouped = table.groupby(["workload", "policy"], sort=False)
+        spread = grouped[GEOMEAN_COLUMNS].agg(lambda values: values.max() - values.min())
+        return grouped.median().join(spread.add_suffix("_spread"))
+
+    def metrics(self) -> pd.DataFrame:
+        """One row per policy: geomean over the workloads of stp, antt and strictf; mean of everything else."""
+        import numpy as np
+
+        table = self.per_workload()
+        grouped = table.groupby("policy", sort=False)
+        means = grouped.mean()
+        logs = np.log(table[GEOMEAN_COLUMNS]).groupby("policy", sort=False).mean()
+        means[GEOMEAN_COLUMNS] = np.exp(logs)
+        return means.loc[self.policies]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Tidy: one row per workload, policy, seed and application, with the columns of :meth:`Run.applications`."""
+        import pandas as pd
+
+        tables = []
+        for run in self.runs:
+            table = run.applications()
+            for position, (column, value) in enumerate(
+                [("workload", run.workload.name), ("policy", run.policy), ("seed", run.seed)]
+            ):
+                table.insert(position, column, value)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Plots: ``plot.timeline(policy)``, ``staircase(policy, sm)``, ``tradeoff(x, y)``, ``policies(metric)``."""
+        from gpushare.plot import ResultPlots
+
+        return ResultPlots(self)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Writes a report in one self-contained file and returns its path."""
+        from gpushare.report import write_report
+
+        return write_report(self, Path(path))
+
+    def to_perfetto(self, path: str | Path, policy: str | None = None, workload: str | None = None) -> Path:
+        """Writes one run's trace for ui.perfetto.dev and returns its path."""
+        return self.run(policy, workload).to_perfetto(path)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes all runs to one file, with the traces that were recorded, and returns its path."""
+        from gpushare.result_file import save_result
+
+        return save_result(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Result:
+        """The inverse of :meth:`save`.
+
+        Raises:
+            InvalidInput: the file is no saved result, or comes from a newer version.
+        """
+        from gpushare.result_file import load_result
+
+        return load_result(Path(path))
+
+    def _repr_html_(self) -> str:
+        from gpushare.display import result_html
+
+        return result_html(self)

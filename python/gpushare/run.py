@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one run was worth, and everything that happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.workload import Copy, Launch, Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.plot import RunPlots
+
+
+@dataclass(frozen=True)
+class Run:
+    """One workload under one policy on one device.
+
+    Attributes:
+        workload: what ran.
+        policy: the policy's name.
+        device: where.
+        seed: of the variation between blocks.
+        alone_ns: per application, its turnaround alone on this device with this seed, in nanoseconds.
+        record: the core's figures, in nanoseconds.
+    """
+
+    workload: Workload
+    policy: str
+    device: Device
+    seed: int
+    alone_ns: dict[str, int]
+    record: _core.RunRecord = field(repr=False)
+    rerun: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def trace(self) -> _core.Trace:
+        """Every event and every plan. Made by running again, identically, where it was not recorded."""
+        if self.record.trace is not None:
+            return self.record.trace
+        if self.rerun is None:
+            raise InvalidInput(f"the run of {self.policy!r} was saved without its trace")
+        return self.rerun().record.trace
+
+    def ntt(self) -> list[float]:
+        """Normalized turnaround time (shared / alone) per application, in the workload's order."""
+        return [
+            _core.normalized_turnaround(end - arrival, self.alone_ns[application.name])
+            for application, arrival, end in zip(
+                self.workload.applications, self.record.arrivals, self.record.ends, strict=True
+            )
+        ]
+
+    def metrics(self) -> dict[str, float]:
+        """The run in figures.
+
+        Keys: ``stp`` (system throughput), ``antt`` (average normalized turnaround time), ``strictf`` (smallest
+        slowdown / largest slowdown), ``makespan_ns``, ``turnaround_p50_ns``, ``_p95_ns`` and ``_p99_ns``,
+        ``sm_utilisation`` (mean share of the makespan in which an SM had a block), ``to_device_utilisation`` and
+        ``to_host_utilisation`` (of the copy engines).
+        """
+        ntt = self.ntt()
+        record = self.record
+        turnarounds = [end - arrival for arrival, end in zip(record.arrivals, record.ends, strict=True)]
+        return {
+            "stp": _core.system_throughput(ntt),
+            "antt": _core.average_normalized_turnaround(ntt),
+            "strictf": _core.strict_fairness(ntt),
+            "makespan_ns": record.makespan,
+            "turnaround_p50_ns": _core.percentile(turnarounds, 0.5),
+            "turnaround_p95_ns": _core.percentile(turnarounds, 0.95),
+            "turnaround_p99_ns": _core.percentile(turnarounds, 0.99),
+            "sm_utilisation": sum(record.sm_busy) / len(record.sm_busy) / record.makespan,
+            "to_device_utilisation": record.to_device_busy / record.makespan,
+            "to_host_utilisation": record.to_host_busy / record.makespan,
+        }
+
+    def applications(self) -> pd.DataFrame:
+        """One row per application: application, arrival_ns, end_ns, turnaround_ns, alone_ns, ntt."""
+        import pandas as pd
+
+        table = pd.DataFrame(
+            {
+                "application": [application.name for application in self.workload.applications],
+                "arrival_ns": self.record.arrivals,
+                "end_ns": self.record.ends,
+            }
+        )
+        table["turnaround_ns"] = table["end_ns"] - table["arrival_ns"]
+        table["alone_ns"] = [self.alone_ns[name] for name in table["application"]]
+        table["ntt"] = self.ntt()
+        return table
+
+    def blocks(self) -> pd.DataFrame:
+        """One row per thread block, in order of ending: application, launch, kernel, sm, block, start_ns, end_ns."""
+        table = self._named(self.trace.blocks()).rename(columns={"operation": "launch"})
+        table.insert(2, "kernel", table["launch"].map(lambda launch: self._operations[launch].kernel.name))
+        return table[["application", "launch", "kernel", "sm", "block", "start_ns", "end_ns"]]
+
+    def copies(self) -> pd.DataFrame:
+        """One row per copy, in order of ending: application, operation, direction, bytes, start_ns, end_ns."""
+        table = self._named(self.trace.copies())
+        copies = [self._operations[operation] for operation in table["operation"]]
+        table.insert(2, "direction", [copy.direction for copy in copies])
+        table.insert(3, "bytes", [copy.bytes for copy in copies])
+        return table
+
+    def launches(self) -> pd.DataFrame:
+        """One row per launch, in order of arrival: application, launch, kernel, blocks, arrival_ns, end_ns."""
+        columns = {"operation": "launch", "time_ns": "arrival_ns"}
+        table = self._named(self.trace.launch_arrivals()).rename(columns=columns)
+        ends = self._named(self.trace.launch_ends()).set_index("operation")["time_ns"]
+        launches = [self._operations[launch] for launch in table["launch"]]
+        table.insert(2, "kernel", [launch.kernel.name for launch in launches])
+        table.insert(3, "blocks", [launch.blocks for launch in launches])
+        table["end_ns"] = table["launch"].map(ends)
+        return table
+
+    def decisions(self) -> pd.DataFrame:
+        """One row per share of a plan: time_ns, rank, launch, application, quota (an int, or a list, one per SM)."""
+        import pandas as pd
+
+        table = pd.DataFrame(self.trace.decisions(), columns=["time_ns", "rank", "launch", "quota"])
+        table.insert(3, "application", table["launch"].map(lambda launch: self._owners[launch]))
+        return table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The thread blocks, as :meth:`blocks`."""
+        return self.blocks()
+
+    @property
+    def plot(self) -> RunPlots:
+        """Plots of this run: ``plot.timeline()``, ``plot.staircase(sm=0)``."""
+        from gpushare.plot import RunPlots
+
+        return RunPlots(self)
+
+    def to_perfetto(self, path: str | Path) -> Path:
+        """Writes a trace for ui.perfetto.dev and returns its path."""
+        from gpushare.perfetto import write_perfetto
+
+        return write_perfetto(self, Path(path))
+
+    @cached_property
+    def _operations(self) -> list[Launch | Copy]:
+        return [operation for application in self.workload.applications for operation in application.operations]
+
+    @cached_property
+    def _owners(self) -> list[str]:
+        return [application.name for application in self.workload.applications for _ in application.operations]
+
+    def _named(self, columns: dict[str, Any]) -> pd.DataFrame:
+        import pandas as pd
+
+        table = pd.DataFrame(columns)
+        names = [application.name for application in self.workload.applications]
+        table["application"] = [names[application] for application in table["application"]]
+        return table
+
+    def _repr_html_(self) -> str:
+        from gpushare.display import run_html
+
+        return run_html(self)

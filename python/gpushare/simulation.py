@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run on the simulated GPU: a workload, a policy, a device, a seed."""
+
+from __future__ import annotations
+
+import copy
+from functools import lru_cache
+from pathlib import Path
+
+from gpushare import _core
+from gpushare._core import Device, PolicyError
+from gpushare.device import device as find_device
+from gpushare.policy import Policy
+from gpushare.run import Run
+from gpushare.workload import Application, Workload
+
+
+def run(
+    workload: Workload,
+    policy: str | Policy = "srtf",
+    *,
+    device: str | Path | Device = "auto",
+    seed: int = 0,
+    record: bool = True,
+) -> Run:
+    """Runs a workload under one policy.
+
+    Args:
+        workload: what to run.
+        policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own.
+        device: see :func:`gpushare.device`.
+        seed: of the variation between blocks; the same seed gives the same run, to the nanosecond.
+        record: keep the trace at once. Without it the trace is made again when first asked for.
+
+    Raises:
+        InvalidInput: workload, policy or device cannot be.
+        PolicyError: the policy raised, returned an impossible plan, or starved the work.
+
+    >>> import gpushare as gs
+    >>> pair = gs.bundled_workload("ercbench").pairs()[0]
+    >>> round(gs.run(pair, "srtf").metrics()["stp"], 1)
+    1.5
+    """
+    where = find_device(device, workload.device)
+    return simulate(workload, policy, where, seed, record=record)
+
+
+def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int, *, record: bool) -> Run:
+    """As :func:`run`, for a device at hand."""
+    alone = {each.name: alone_times(each, device, seed) for each in workload.applications}
+    known = {name: durations for name, (_, durations) in alone.items()}
+    core_record = _simulate(workload.on(device, known), policy, device, seed, record=record)
+    return Run(
+        workload=workload,
+        policy=policy_name(policy),
+        device=device,
+        seed=seed,
+        alone_ns={name: turnaround for name, (turnaround, _) in alone.items()},
+        record=core_record,
+        rerun=lambda: simulate(workload, policy, device, seed, record=True),
+    )
+
+
+def policy_name(policy: str | Policy) -> str:
+    """The name under which a policy is listed."""
+    return policy if isinstance(policy, str) else policy.name
+
+
+def _simulate(
+    workload: _core.CoreWorkload, policy: str | Policy, device: Device, seed: int, *, record: bool
+) -> _core.RunRecord:
+    if isinstance(policy, str):
+        return _core.simulate(device, workload, policy, seed=seed, record=record)
+    if not isinstance(policy, Policy):
+        raise PolicyError(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
+    try:
+        return _core.simulate(device, workload, copy.deepcopy(policy), seed=seed, record=record)
+    except PolicyError as error:
+        raise PolicyError(f"policy {policy.name!r}: {error}") from error
+    except Exception as error:
+        raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error
+
+
+@lru_cache(maxsize=65536)
+def alone_times(application: Application, device: Device, seed: int) -> tuple[int, tuple[int, ...]]:
+    """Turnaround alone, and the duration of every operation alone, in nanoseconds."""
+    solo = Workload(application.name, (application,)).alone(application.name)
+    record = _core.simulate(device, solo.on(device), "fifo", seed=seed)
+    return record.ends[0] - record.arrivals[0], tuple(record.operation_durations)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads TOML files against a schema, with errors that name file, line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gpushare._core import InvalidInput
+
+Key = tuple[str | int, ...]
+
+
+class Schema(BaseModel):
+    """A table of a file: unknown keys are errors, and numbers are not read from strings."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+AnySchema = TypeVar("AnySchema", bound=Schema)
+
+
+def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
+    """The file's content as the schema's object.
+
+    Raises:
+        InvalidInput: the file is missing, is no TOML, or does not follow the schema.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not UTF-8 text") from error
+    try:
+        return schema.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{path}: is not TOML: {error}") from error
+    except ValidationError as error:
+        raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
+
+
+def complaint(path: Path, text: str, error: Any, schema: type[Schema]) -> str:
+    """One line for one error: file, line, key, and what is wrong."""
+    key: Key = error["loc"]
+    line = line_of(text, key)
+    where = f"{path}:{line}" if line else f"{path}"
+    name = ".".join(str(part) for part in key)
+    if error["type"] == "extra_forbidden":
+        return f"{where}: unknown key '{name}'; known here: {', '.join(known_keys(schema, key[:-1]))}"
+    if error["type"] == "missing":
+        return f"{where}: key '{name}' is missing"
+    return f"{where}: key '{name}': {error['msg']}, got {error['input']!r}"
+
+
+def known_keys(schema: type[Schema], table: Key) -> list[str]:
+    """The keys that the schema has in this table."""
+    for part in table:
+        if isinstance(part, int):
+            continue
+        fields = {field.alias or name: field for name, field in schema.model_fields.items()}
+        if part not in fields:
+            continue
+        schema = next((each for each in _models_in(fields[part].annotation)), schema)
+    return [field.alias or name for name, field in schema.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[Schema]]:
+    if isinstance(annotation, type) and issubclass(annotation, Schema):
+        return [annotation]
+    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
+
+
+HEADER = re.compile(r"^\s*\[(\[?)\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
+ASSIGNMENT = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*=""")
+
+
+def line_of(text: str, key: Key) -> int | None:
+    """The line (from 1) where the key, or the nearest table around it, is written.
+
+    >>> line_of("a = 1\\n[[kernel]]\\nname = 'x'\\n[[kernel]]\\nthreds = 2", ("kernel", 1, "threds"))
+    5
+    """
+    lines = _lines_by_key(text)
+    for length in range(len(key), 0, -1):
+        if key[:length] in lines:
+            return lines[key[:length]]
+    return None
+
+
+def _lines_by_key(text: str) -> dict[Key, int]:
+    lines: dict[Key, int] = {}
+    table: Key = ()
+    count: Counter[Key] = Counter()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := HEADER.match(line):
+            table = _numbered(header[2].split("."), count)
+            if header[1]:
+                table = (*table, count[table])
+                count[table[:-1]] += 1
+            lines.setdefault(table, number)
+        elif assignment := ASSIGNMENT.match(line):
+            lines.setdefault((*table, *assignment[1].split(".")), number)
+    return lines
+
+
+def _numbered(parts: Sequence[str], count: Counter[Key]) -> Key:
+    """Puts the index of the latest element behind every array of tables on the way to the last part."""
+    key: Key = ()
+    for part in parts[:-1]:
+        key = (*key, part.strip())
+        if count[key]:
+            key = (*key, count[key] - 1)
+    return (*key, parts[-1].strip())

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be run: applications, each an in-order stream of copies and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.kernel_model import KernelModel, require, whole
+
+WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One grid of a kernel.
+
+    Args:
+        kernel: what runs.
+        blocks: thread blocks in the grid, at least 1.
+    """
+
+    kernel: KernelModel
+    blocks: int
+
+    def __post_init__(self) -> None:
+        subject = f"launch of {self.kernel.name!r}: blocks"
+        require(whole(subject, self.blocks, "blocks") >= 1, f"{subject} must be at least 1, got {self.blocks!r}")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of ``bytes`` bytes, ``direction`` being ``"to_device"`` or ``"to_host"``."""
+
+    direction: str
+    bytes: int
+
+    def __post_init__(self) -> None:
+        require(
+            self.direction in ("to_device", "to_host"),
+            f"copy: direction must be 'to_device' or 'to_host', got {self.direction!r}",
+        )
+        require(whole("copy: bytes", self.bytes, "bytes") >= 1, f"copy: bytes must be at least 1, got {self.bytes!r}")
+
+
+Operation = Launch | Copy
+
+
+@dataclass(frozen=True)
+class Application:
+    """An in-order stream of operations: each starts when the one before it has ended.
+
+    Args:
+        name: unique within a workload.
+        operations: launches and copies, at least one.
+        arrival_ns: when the first operation may start, in nanoseconds from the start of the run.
+        priority: larger is more urgent (policies with priorities use it).
+        weight: share of the GPU (weighted policies use it), positive.
+    """
+
+    name: str
+    operations: tuple[Operation, ...]
+    arrival_ns: float = 0
+    priority: int = 0
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "operations", tuple(self.operations))
+        require(len(self.operations) > 0, f"application {self.name!r} has no operations: add a launch or a copy")
+        subject = f"application {self.name!r}: arrival_ns"
+        require(
+            whole(subject, self.arrival_ns, "nanoseconds") >= 0,
+            f"{subject} must not be negative, got {self.arrival_ns!r}",
+        )
+
+    def on(self, device: Device, alone_ns: Iterable[int | None] = ()) -> _core.Application:
+        """The application as the core takes it. ``alone_ns``: per operation, the runtime alone where it is known."""
+        known = list(alone_ns) or [None] * len(self.operations)
+        operations = [_operation_on(device, operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
+        return _core.Application(
+            self.name, operations, arrival_ns=round(self.arrival_ns), priority=self.priority, weight=self.weight
+        )
+
+
+def _operation_on(device: Device, operation: Operation, alone_ns: int | None) -> _core.Launch | _core.Copy:
+    if isinstance(operation, Launch):
+        return _core.Launch(operation.kernel.on(device), operation.blocks, alone_ns=alone_ns)
+    direction = _core.Copy.Direction.TO_DEVICE if operation.direction == "to_device" else _core.Copy.Direction.TO_HOST
+    return _core.Copy(direction, operation.bytes)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Applications that share a GPU.
+
+    Args:
+        name: for tables and plots.
+        applications: at least one, names unique.
+        device: the device it was written for, used where the caller names none.
+
+    >>> kernel = KernelModel("k", threads=128, latency_ns=10_000, issue_ns=2_000)
+    >>> pair = Workload("pair", [Application("a", [Launch(kernel, 500)]), Application("b", [Launch(kernel, 50)])])
+    >>> [application.name for application in pair.applications]
+    ['a', 'b']
+    """
+
+    name: str
+    applications: tuple[Application, ...]
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "applications", tuple(self.applications))
+        require(len(self.applications) > 0, f"workload {self.name!r} is empty: add at least one application")
+        names = [application.name for application in self.applications]
+        for name in names:
+            require(names.count(name) == 1, f"workload {self.name!r}: the name {name!r} is used by two applications")
+
+    def on(self, device: Device, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
+        """The workload as the core takes it, validated for this device.
+
+        Raises:
+            InvalidInput: something cannot run there; the message names application, field and value.
+        """
+        known = alone_ns or {}
+        applications = [application.on(device, known.get(application.name, ())) for application in self.applications]
+        core = _core.CoreWorkload(self.name, applications)
+        core.validate(device)
+        return core
+
+    def alone(self, application: str) -> Workload:
+        """The same work with only this application in it, arriving at time 0."""
+        for each in self.applications:
+            if each.name == application:
+                return Workload(f"{application} alone", (replace(each, arrival_ns=0),), self.device)
+        known = ", ".join(each.name for each in self.applications)
+        raise InvalidInput(f"workload {self.name!r} has no application {application!r}; it has: {known}")
+
+    def arriving(self, **arrival_ns: float) -> Workload:
+        """A copy in which the named applications arrive at other times (nanoseconds)."""
+        for name in arrival_ns:
+            self.alone(name)
+        changed = [replace(each, arrival_ns=arrival_ns.get(each.name, each.arrival_ns)) for each in self.applications]
+        return replace(self, applications=tuple(changed))
+
+    def pairs(self) -> list[Workload]:
+        """All ordered pairs of its applications, named ``A+B``: A is listed, and at equal arrivals served, first.
+
+        >>> len(bundled_workload("ercbench").pairs())
+        56
+        """
+        return [
+            Workload(f"{first.name}+{second.name}", (first, second), self.device)
+            for first, second in permutations(self.applications, 2)
+        ]
+
+    @staticmethod
+    def from_toml(path: str | Path) -> Workload:
+        """Reads a workload file (docs/workloads.md).
+
+        Raises:
+            InvalidInput: the file is no TOML, or a key or value is wrong; the message names file, line and key.
+        """
+        from gpushare.workload_file import read_workload
+
+        return read_workload(Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The workload in the structure of its file format."""
+        from gpushare.workload_file import workload_to_dict
+
+        return workload_to_dict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Workload:
+        """The inverse of :meth:`to_dict`."""
+        from gpushare.workload_file import workload_from_dict
+
+        return workload_from_dict(data)
+
+    def _repr_html_(self) -> str:
+        from gpushare.display import workload_html
+
+        return workload_html(self)
+
+
+def bundled_workload(name: str) -> Workload:
+    """A workload that comes with the package.
+
+    >>> bundled_workload("ercbench").device
+    'gtx480'
+    """
+    known = sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
+    require(name in known, f"no workload {name!r}; known: {', '.join(known)}, or the path of a TOML file")
+    return Workload.from_toml(WORKLOADS_FOLDER / f"{name}.toml")

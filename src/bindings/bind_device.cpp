@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "core/residency.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+void bind_sm(py::module_& module) {
+  py::class_<SmCapacity>(module, "SmCapacity", "What all resident blocks of one SM share.")
+      .def(py::init([](int threads, int warps, int blocks, int registers, std::int64_t shared_memory_bytes) {
+             return SmCapacity{threads, warps, blocks, registers, Bytes{shared_memory_bytes}};
+           }),
+           py::kw_only(), py::arg("threads"), py::arg("warps"), py::arg("blocks"), py::arg("registers"),
+           py::arg("shared_memory_bytes"))
+      .def_readonly("threads", &SmCapacity::threads)
+      .def_readonly("warps", &SmCapacity::warps)
+      .def_readonly("blocks", &SmCapacity::blocks)
+      .def_readonly("registers", &SmCapacity::registers)
+      .def_property_readonly("shared_memory_bytes", [](const SmCapacity& sm) { return sm.shared_memory.count; });
+
+  py::class_<AllocationGranularity>(module, "AllocationGranularity", "The units in which an SM hands out resources.")
+      .def(py::init([](int threads_per_warp, int registers_per_warp, int warps, std::int64_t shared_memory_bytes,
+                       std::int64_t reserved_shared_memory_bytes) {
+             return AllocationGranularity{threads_per_warp, registers_per_warp, warps, Bytes{shared_memory_bytes},
+                                          Bytes{reserved_shared_memory_bytes}};
+           }),
+           py::kw_only(), py::arg("threads_per_warp") = 32, py::arg("registers_per_warp") = 256, py::arg("warps") = 4,
+           py::arg("shared_memory_bytes") = 128, py::arg("reserved_shared_memory_bytes") = 0)
+      .def_readonly("threads_per_warp", &AllocationGranularity::threads_per_warp)
+      .def_readonly("registers_per_warp", &AllocationGranularity::registers_per_warp)
+      .def_readonly("warps", &AllocationGranularity::warps)
+      .def_property_readonly("shared_memory_bytes",
+                             [](const AllocationGranularity& unit) { return unit.shared_memory.count; })
+      .def_property_readonly("reserved_shared_memory_bytes",
+                             [](const AllocationGranularity& unit) { return unit.reserved_shared_memory.count; });
+}
+
+void bind_surroundings(py::module_& module) {
+  py::class_<OffSmBandwidth>(module, "OffSmBandwidth",
+                             "Bandwidth beyond the SMs in bytes per second, all SMs together; 0 means no limit.")
+      .def(py::init([](double noc, double llc, double dram) {
+             return OffSmBandwidth{Bandwidth{noc}, Bandwidth{llc}, Bandwidth{dram}};
+           }),
+           py::kw_only(), py::arg("noc_bytes_per_s") = 0.0, py::arg("llc_bytes_per_s") = 0.0,
+           py::arg("dram_bytes_per_s") = 0.0)
+      .def_property_readonly("noc_bytes_per_s", [](const OffSmBandwidth& off_sm) { return off_sm.noc.bytes_per_second; })
+      .def_property_readonly("llc_bytes_per_s", [](const OffSmBandwidth& off_sm) { return off_sm.llc.bytes_per_second; })
+      .def_property_readonly("dram_bytes_per_s",
+                             [](const OffSmBandwidth& off_sm) { return off_sm.dram.bytes_per_second; });
+
+  py::class_<CopyEngine>(module, "CopyEngine", "One direction of the copy engines: time = latency + bytes / bandwidth.")
+      .def(py::init([](double bandwidth, std::int64_t latency) {
+             return CopyEngine{Duration(latency), Bandwidth{bandwidth}};
+           }),
+           py::kw_only(), py::arg("bandwidth_bytes_per_s"), py::arg("latency_ns") = 0)
+      .def_property_readonly("latency_ns", [](const CopyEngine& engine) { return count(engine.latency); })
+      .def_property_readonly("bandwidth_bytes_per_s",
+                             [](const CopyEngine& engine) { return engine.bandwidth.bytes_per_second; });
+
+  py::class_<CommandDelays>(module, "CommandDelays", "How long the host's commands take to have effect.")
+      .def(py::init([](std::int64_t launch, std::int64_t signal, std::int64_t relaunch, std::int64_t block_dispatch) {
+             return CommandDelays{Duration(launch), Duration(signal), Duration(relaunch), Duration(block_dispatch)};
+           }),
+           py::kw_only(), py::arg("launch_ns") = 0, py::arg("signal_ns") = 0, py::arg("relaunch_ns") = 0,
+           py::arg("block_dispatch_ns") = 0)
+      .def_property_readonly("launch_ns", [](const CommandDelays& delays) { return count(delays.launch); })
+      .def_property_readonly("signal_ns", [](const CommandDelays& delays) { return count(delays.signal); })
+      .def_property_readonly("relaunch_ns", [](const CommandDelays& delays) { return count(delays.relaunch); })
+      .def_property_readonly("block_dispatch_ns",
+                             [](const CommandDelays& delays) { return count(delays.block_dispatch); });
+}
+
+}  // namespace
+
+void bind_device(py::module_& module) {
+  bind_sm(module);
+  bind_surroundings(module);
+  py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")
+      .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm,
+                       AllocationGranularity granularity, OffSmBandwidth off_sm, CopyEngine to_device,
+                       CopyEngine to_host, CommandDelays delays) {
+             Device device{std::move(name), sms, clock_hz, per_sm, granularity, off_sm, to_device, to_host, delays};
+             validate(device);
+             return device;
+           }),
+           py::kw_only(), py::arg("name"), py::arg("sms"), py::arg("clock_hz"), py::arg("per_sm"),
+           py::arg("granularity"), py::arg("off_sm"), py::arg("to_device"), py::arg("to_host"), py::arg("delays"))
+      .def_readonly("name", &Device::name)
+      .def_readonly("sms", &Device::sms)
+      .def_readonly("clock_hz", &Device::clock_hz)
+      .def_readonly("per_sm", &Device::per_sm)
+      .def_readonly("granularity", &Device::granularity)
+      .def_readonly("off_sm", &Device::off_sm)
+      .def_readonly("to_device", &Device::to_device)
+      .def_readonly("to_host", &Device::to_host)
+      .def_readonly("delays", &Device::delays);
+}
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bindings.hpp"
+#include "core/errors.hpp"
+
+namespace gpushare::bindings {
+
+void bind_errors(py::module_& module) {
+  py::register_exception<InvalidInput>(module, "InvalidInput", PyExc_ValueError).doc() =
+      "What was handed over cannot be used; the message names the value, what was expected and what to do.";
+  py::register_exception<PolicyError>(module, "PolicyError", PyExc_RuntimeError).doc() =
+      "A policy returned an impossible plan, starved the work, or raised.";
+}
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.hpp"
+#include "core/policies/registry.hpp"
+
+namespace gpushare::bindings {
+
+void bind_policies(py::module_& module) {
+  py::class_<PolicyEntry>(module, "PolicyEntry", "One line of the table of built-in policies.")
+      .def_property_readonly("name", [](const PolicyEntry& entry) { return std::string(entry.name); })
+      .def_property_readonly("summary", [](const PolicyEntry& entry) { return std::string(entry.summary); })
+      .def_property_readonly("source", [](const PolicyEntry& entry) { return std::string(entry.source); });
+  module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
+}
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/views.hpp"
+#include "core/errors.hpp"
+#include "core/predictors/linear_regression.hpp"
+#include "core/predictors/simple_slicing.hpp"
+#include "core/predictors/staircase.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+/// Python gets None where the core would have to be asked first.
+std::optional<std::int64_t> remaining(const SimpleSlicing& predictor, const LaunchView& launch, std::optional<int> sm) {
+  if (!predictor.has_sample(*launch)) return std::nullopt;
+  if (!sm) return count(predictor.remaining(*launch));
+  require(*sm >= 0 && static_cast<std::size_t>(*sm) < launch->per_sm.size(), "no SM " + std::to_string(*sm));
+  return count(predictor.remaining(*launch, static_cast<SmId>(*sm)));
+}
+
+std::optional<std::int64_t> block_time(const SimpleSlicing& predictor, const LaunchView& launch) {
+  if (!predictor.has_sample(*launch)) return std::nullopt;
+  return count(predictor.block_time(*launch));
+}
+
+}  // namespace
+
+void bind_predictors(py::module_& module) {
+  py::class_<SimpleSlicing>(module, "SimpleSlicing")
+      .def(py::init<>())
+      .def("observe", [](SimpleSlicing& self, const Event& event, const Snapshot& state) { self.observe(event, state.state); },
+           py::arg("event"), py::arg("state"))
+      .def("reslice", &SimpleSlicing::reslice)
+      .def_property_readonly("changed", &SimpleSlicing::changed)
+      .def("block_time_ns", &block_time, py::arg("launch"))
+      .def("remaining_ns", &remaining, py::arg("launch"), py::arg("sm") = py::none())
+      .def("__deepcopy__", [](const SimpleSlicing& self, const py::dict&) { return SimpleSlicing(self); },
+           py::arg("memo"));
+
+  module.def(
+      "staircase_runtime",
+      [](std::int64_t blocks, int residency, std::int64_t block_time_ns) {
+        require(blocks >= 0 && residency > 0 && block_time_ns >= 0,
+                "the staircase model needs blocks >= 0, residency > 0 and a block time >= 0");
+        return count(staircase_runtime(blocks, residency, Duration(block_time_ns)));
+      },
+      py::arg("blocks"), py::arg("residency"), py::arg("block_time_ns"));
+  module.def(
+      "linear_regression_runtime",
+      [](const std::vector<std::int64_t>& ends_ns, std::int64_t blocks) -> std::optional<std::int64_t> {
+        LinearRegression line;
+        for (const std::int64_t end : ends_ns) line.add_end(Duration(end));
+        const auto runtime = line.runtime(blocks);
+        return runtime ? std::optional(count(*runtime)) : std::nullopt;
+      },
+      py::arg("ends_ns"), py::arg("blocks"));
+}
+
+}  // namespace gpushare::bindings

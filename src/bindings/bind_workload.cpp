@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include <cmath>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "core/errors.hpp"
+#include "core/residency.hpp"
+#include "core/workload.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+void bind_kernel(py::module_& module) {
+  py::class_<Kernel>(module, "KernelModel")
+      .def(py::init([](std::string name, int threads, int registers_per_thread, std::int64_t shared_memory_bytes,
+                       std::int64_t latency, std::int64_t issue, std::int64_t off_sm_bytes, double llc_hit_ratio,
+                       double variation_ratio, double startup_ratio) {
+             return Kernel{.name = std::move(name),
+                           .needs = {threads, registers_per_thread, Bytes{shared_memory_bytes}},
+                           .cost = {.latency = Duration(latency),
+                                    .issue = Duration(issue),
+                                    .off_sm = Bytes{off_sm_bytes},
+                                    .llc_hit_ratio = llc_hit_ratio,
+                                    .variation_ratio = variation_ratio,
+                                    .startup_ratio = startup_ratio}};
+           }),
+           py::arg("name"), py::kw_only(), py::arg("threads"), py::arg("registers_per_thread") = 0,
+           py::arg("shared_memory_bytes") = 0, py::arg("latency_ns"), py::arg("issue_ns") = 0,
+           py::arg("off_sm_bytes") = 0, py::arg("llc_hit_ratio") = 0.0, py::arg("variation_ratio") = 0.0,
+           py::arg("startup_ratio") = 0.0)
+      .def_readonly("name", &Kernel::name)
+      .def_property_readonly("threads", [](const Kernel& kernel) { return kernel.needs.threads; })
+      .def_property_readonly("registers_per_thread",
+                             [](const Kernel& kernel) { return kernel.needs.registers_per_thread; })
+      .def_property_readonly("shared_memory_bytes",
+                             [](const Kernel& kernel) { return kernel.needs.shared_memory.count; })
+      .def_property_readonly("latency_ns", [](const Kernel& kernel) { return count(kernel.cost.latency); })
+      .def_property_readonly("issue_ns", [](const Kernel& kernel) { return count(kernel.cost.issue); })
+      .def_property_readonly("off_sm_bytes", [](const Kernel& kernel) { return kernel.cost.off_sm.count; })
+      .def_property_readonly("llc_hit_ratio", [](const Kernel& kernel) { return kernel.cost.llc_hit_ratio; })
+      .def_property_readonly("variation_ratio", [](const Kernel& kernel) { return kernel.cost.variation_ratio; })
+      .def_property_readonly("startup_ratio", [](const Kernel& kernel) { return kernel.cost.startup_ratio; });
+
+  module.def(
+      "max_residency",
+      [](const Device& device, const Kernel& kernel) { return max_residency(device, kernel.needs); },
+      py::arg("device"), py::arg("kernel"));
+  module.def(
+      "residency_limits",
+      [](const Device& device, const Kernel& kernel) {
+        const ResidencyLimits limits = residency_limits(device, kernel.needs);
+        return py::dict(py::arg("blocks") = limits.by_blocks, py::arg("threads") = limits.by_threads,
+                        py::arg("registers") = limits.by_registers, py::arg("shared_memory") = limits.by_shared_memory);
+      },
+      py::arg("device"), py::arg("kernel"));
+  module.def(
+      "split_block_time",
+      [](std::int64_t mean_block_time_ns, int max_residency, double issue_utilisation_ratio) {
+        const BlockCost cost =
+            cost_from_full_residency(Duration(mean_block_time_ns), max_residency, issue_utilisation_ratio);
+        return py::make_tuple(count(cost.latency), count(cost.issue));
+      },
+      py::arg("mean_block_time_ns"), py::arg("max_residency"), py::arg("issue_utilisation_ratio"));
+}
+
+std::optional<std::int64_t> optional_count(const std::optional<Duration>& duration) {
+  return duration ? std::optional(count(*duration)) : std::nullopt;
+}
+
+void bind_operations(py::module_& module) {
+  py::class_<Launch>(module, "Launch")
+      .def(py::init([](Kernel kernel, std::int64_t blocks, std::optional<std::int64_t> alone) {
+             Launch launch{.kernel = std::move(kernel), .blocks = blocks};
+             if (alone) launch.alone = Duration(*alone);
+             return launch;
+           }),
+           py::arg("kernel"), py::arg("blocks"), py::kw_only(), py::arg("alone_ns") = py::none())
+      .def_readonly("kernel", &Launch::kernel)
+      .def_readonly("blocks", &Launch::blocks)
+      .def_property_readonly("alone_ns", [](const Launch& launch) { return optional_count(launch.alone); });
+
+  py::class_<Copy> copy(module, "Copy");
+  py::enum_<Copy::Direction>(copy, "Direction")
+      .value("TO_DEVICE", Copy::Direction::ToDevice)
+      .value("TO_HOST", Copy::Direction::ToHost);
+  copy.def(py::init([](Copy::Direction direction, std::int64_t bytes) { return Copy{direction, Bytes{bytes}}; }),
+           py::arg("direction"), py::arg("bytes"))
+      .def_readonly("direction", &Copy::direction)
+      .def_property_readonly("bytes", [](const Copy& self) { return self.size.count; });
+}
+
+}  // namespace
+
+void bind_workload(py::module_& module) {
+  bind_kernel(module);
+  bind_operations(module);
+  py::class_<Application>(module, "Application")
+      .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
+                       double weight) {
+             return Application{std::move(name), Duration(arrival), priority, weight, std::move(operations)};
+           }),
+           py::arg("name"), py::arg("operations"), py::kw_only(), py::arg("arrival_ns") = 0, py::arg("priority") = 0,
+           py::arg("weight") = 1.0)
+      .def_readonly("name", &Application::name)
+      .def_readonly("operations", &Application::operations)
+      .def_property_readonly("arrival_ns", [](const Application& self) { return count(self.arrival); })
+      .def_readonly("priority", &Application::priority)
+      .def_readonly("weight", &Application::weight);
+
+  py::class_<Workload>(module, "CoreWorkload")
+      .def(py::init([](std::string name, std::vector<Application> applications) {
+             return Workload{std::move(name), std::move(applications)};
+           }),
+           py::arg("name"), py::arg("applications"))
+      .def_readonly("name", &Workload::name)
+      .def_readonly("applications", &Workload::applications)
+      .def("validate", [](const Workload& self, const Device& device) { validate(self, device); }, py::arg("device"))
+      .def("alone", [](const Workload& self, int application) { return alone(self, static_cast<ApplicationId>(application)); },
+           py::arg("application"));
+}
+
+}  // namespace gpushare::bindings

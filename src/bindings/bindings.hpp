@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function per topic, each in the file of its name. Logic stays in the core: here are names, units and views.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace gpushare::bindings {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& module);
+void bind_device(py::module_& module);
+void bind_workload(py::module_& module);
+void bind_state(py::module_& module);
+void bind_predictors(py::module_& module);
+void bind_policies(py::module_& module);
+void bind_metrics(py::module_& module);
+void bind_trace(py::module_& module);
+void bind_run(py::module_& module);
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  using namespace gpushare::bindings;
+  module.doc() = "The C++ core of gpushare. Users import gpushare, which documents and re-exports what is here.";
+  bind_errors(module);
+  bind_device(module);
+  bind_workload(module);
+  bind_state(module);
+  bind_predictors(module);
+  bind_policies(module);
+  bind_metrics(module);
+  bind_trace(module);
+  bind_run(module);
+}

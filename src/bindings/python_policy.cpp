@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/python_policy.hpp"
+
+#include <pybind11/stl.h>
+
+#include "bindings/views.hpp"
+#include "core/errors.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+namespace py = pybind11;
+
+std::string shown(const py::handle& value) { return py::repr(value).cast<std::string>(); }
+
+OperationId to_launch(const py::handle& key) {
+  if (py::isinstance<LaunchView>(key)) return (*key.cast<const LaunchView&>()).id;
+  if (PyIndex_Check(key.ptr())) return static_cast<OperationId>(key.cast<int>());
+  throw PolicyError("a plan's keys must be launches from state.running, got " + shown(key));
+}
+
+Quota to_quota(const py::handle& value) {
+  try {
+    if (PyIndex_Check(value.ptr())) return Quota::everywhere(value.cast<int>());
+    auto per_sm = value.cast<std::vector<int>>();
+    if (!per_sm.empty()) return Quota::per_sm(std::move(per_sm));
+  } catch (const py::cast_error&) {
+    // Said below, together with the empty sequence.
+  }
+  throw PolicyError("a quota must be a whole number of blocks, or one whole number per SM, got " + shown(value));
+}
+
+Plan to_plan(const py::object& answer) {
+  if (!py::isinstance(answer, py::module_::import("gpushare.policy").attr("Plan"))) {
+    throw PolicyError("decide() must return a gpushare.Plan, got " + shown(answer));
+  }
+  Plan plan;
+  for (const auto& [launch, quota] : answer.attr("shares").cast<py::dict>()) {
+    plan.shares.push_back({.launch = to_launch(launch), .quota = to_quota(quota)});
+  }
+  if (const py::object wake_at = answer.attr("wake_at_ns"); !wake_at.is_none()) {
+    if (!PyIndex_Check(wake_at.ptr())) {
+      throw PolicyError("wake_at_ns must be a whole number of nanoseconds, got " + shown(wake_at));
+    }
+    plan.wake_at = Time(Duration(wake_at.cast<std::int64_t>()));
+  }
+  return plan;
+}
+
+class PythonPolicy : public Policy {
+ public:
+  PythonPolicy(py::object policy, std::shared_ptr<const void> world)
+      : policy_(std::move(policy)), world_(std::move(world)), observes_(overrides("observe")), asks_(overrides("wants")) {}
+
+  ~PythonPolicy() override {
+    const py::gil_scoped_acquire gil;
+    policy_ = py::object();
+  }
+
+  void observe(const Event& event, const State& state) override {
+    if (!observes_) return;
+    const py::gil_scoped_acquire gil;
+    policy_.attr("observe")(event, view(state));
+  }
+
+  bool wants(const Event& event) const override {
+    if (!asks_) return Policy::wants(event);
+    const py::gil_scoped_acquire gil;
+    return py::bool_(policy_.attr("wants")(event));
+  }
+
+  Plan decide(const State& state) const override {
+    const py::gil_scoped_acquire gil;
+    return to_plan(policy_.attr("decide")(view(state)));
+  }
+
+ private:
+  bool overrides(const char* method) const {
+    const py::object base = py::module_::import("gpushare.policy").attr("Policy");
+    return !py::type::of(policy_).attr(method).is(base.attr(method));
+  }
+
+  std::shared_ptr<Snapshot> view(const State& state) const { return std::make_shared<Snapshot>(Snapshot{state, world_}); }
+
+  py::object policy_;
+  std::shared_ptr<const void> world_;
+  bool observes_;
+  bool asks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> wrap_python_policy(py::object policy, std::shared_ptr<const void> world) {
+  return std::make_unique<PythonPolicy>(std::move(policy), std::move(world));
+}
+
+}  // namespace gpushare::bindings

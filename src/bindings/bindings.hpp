@@ -13,6 +13,7 @@ void bind_device(py::module_& module);
 void bind_workload(py::module_& module);
 void bind_state(py::module_& module);
 void bind_predictors(py::module_& module);
+void bind_accuracy(py::module_& module);
 void bind_policies(py::module_& module);
 void bind_metrics(py::module_& module);
 void bind_trace(py::module_& module);

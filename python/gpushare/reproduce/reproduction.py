@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A paper's figures beside ours: named tables, with notes that say how to read them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table or figure of the paper.
+
+    Attributes:
+        title: which one, and of what.
+        table: ours and the paper's, side by side.
+        note: how it was made and how to read it.
+    """
+
+    title: str
+    table: pd.DataFrame
+    note: str
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """All sections of one paper's reproduction."""
+
+    paper: str
+    sections: tuple[Section, ...]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Title -> table."""
+        return {section.title: section.table for section in self.sections}
+
+    def text(self) -> str:
+        """Everything as plain text."""
+        parts = [f"{section.title}\n{shown(section.table).to_string()}\n{section.note}" for section in self.sections]
+        return "\n\n".join([self.paper, *parts]) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, one record per row."""
+        return {
+            "paper": self.paper,
+            "sections": [
+                {
+                    "title": section.title,
+                    "note": section.note,
+                    "rows": json.loads(section.table.reset_index().to_json(orient="records")),
+                }
+                for section in self.sections
+            ],
+        }
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        parts = [
+            f"<h4>{html.escape(section.title)}</h4>{shown(section.table).to_html()}<p>{html.escape(section.note)}</p>"
+            for section in self.sections
+        ]
+        return f"<h3>{html.escape(self.paper)}</h3>" + "".join(parts)
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as people read it: deviations in percent, ratios with two decimals, blanks where the paper is silent."""
+    import pandas as pd
+
+    def cell(column: str, value: Any) -> str:
+        if isinstance(value, float) and pd.isna(value):
+            return ""
+        if "deviation" in column:
+            return f"{value:+.1%}"
+        return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+    return pd.DataFrame({column: [cell(str(column), value) for value in table[column]] for column in table}, table.index)

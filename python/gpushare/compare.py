@@ -8,16 +8,17 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.device import device as find_device
-from gpushare.kernel_model import require
+from gpushare.kernel_model import require, whole
 from gpushare.policy import Policy
 from gpushare.progress import tracked
 from gpushare.result import Result
 from gpushare.run import Run
-from gpushare.simulation import policy_name, simulate
+from gpushare.simulation import LARGEST_SEED, policy_name, simulate
 from gpushare.workload import Workload
 
 
@@ -61,25 +62,36 @@ def compare(
     >>> list(result.metrics().index)
     ['fifo', 'srtf']
     """
-    workloads = [workload] if isinstance(workload, Workload) else list(workload)
-    contenders = list(policies) if policies is not None else [entry.name for entry in _core.policies()]
-    _require_usable(workloads, contenders, repeats)
-    devices = [find_device(device, each.device) for each in workloads]
-    for each, where in zip(workloads, devices, strict=True):
-        each.on(where)  # bad input is the caller's error, not every policy's
+    workloads = [workload] if isinstance(workload, Workload) else _listed(workload, "workloads")
+    contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
+    _require_usable(workloads, contenders, repeats, seed)
+    places = [(each, _usable_device(device, each)) for each in workloads]
     cases = [
         (each, policy, where, seed + repeat)
-        for (each, where), policy, repeat in product(
-            zip(workloads, devices, strict=True), contenders, range(repeats)
-        )
+        for (each, where), policy, repeat in product(places, contenders, range(repeats))
     ]
     return _gather(cases, progress, keep_traces=len(workloads) == 1)
 
 
-def _require_usable(workloads: list[Workload], contenders: list[str | Policy], repeats: int) -> None:
+def _usable_device(device: str | Path | Device, workload: Workload) -> Device:
+    where = find_device(device, workload.device)
+    workload.on(where)  # bad input is the caller's error, not every policy's
+    return where
+
+
+def _listed(values: Any, what: str) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list, got {values!r}")
+    return list(values)
+
+
+def _require_usable(workloads: list[Workload], contenders: list[str | Policy], repeats: int, seed: int) -> None:
     require(len(workloads) > 0, "compare needs at least one workload")
     require(len(contenders) > 0, "compare needs at least one policy")
-    require(repeats >= 1, f"repeats must be at least 1, got {repeats}")
+    whole("repeats", repeats, 1, 1_000_000)
+    whole("seed", seed, 0, LARGEST_SEED - repeats)
+    for each in workloads:
+        require(isinstance(each, Workload), f"a workload must be a gpushare.Workload, got {each!r}")
     known = [entry.name for entry in _core.policies()]
     names = []
     for contender in contenders:
@@ -104,9 +116,13 @@ def _gather(
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
         waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
-        for (each, policy, _, seed), future in waiting:
-            try:
-                runs.append(future.result())
-            except PolicyError as error:
-                errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
+        try:
+            for (each, policy, _, seed), future in waiting:
+                try:
+                    runs.append(future.result())
+                except PolicyError as error:
+                    errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # an interrupted comparison must not run to its end
+            raise
     return Result([run for run in runs if run.policy not in errors], errors)

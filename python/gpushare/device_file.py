@@ -4,50 +4,68 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.toml_file import Schema, read_toml
+from gpushare.toml_file import Schema, checked, read_toml
+
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Microseconds = Annotated[float, Field(ge=0, le=1e12)]
+"""The core refuses what makes no sense within these limits, which are those of its own numbers."""
 
 
 class SmTable(Schema):
-    threads: int
-    warps: int
-    blocks: int
-    registers: int
-    shared_memory_bytes: int
+    """What all resident blocks of one SM share."""
+
+    threads: Count
+    warps: Count
+    blocks: Count
+    registers: Count
+    shared_memory_bytes: Count
 
 
 class GranularityTable(Schema):
-    threads_per_warp: int = 32
-    registers_per_warp: int = 256
-    warps: int = 4
-    shared_memory_bytes: int = 128
-    reserved_shared_memory_bytes: int = 0
+    """The units in which an SM hands out resources."""
+
+    threads_per_warp: Count = 32
+    registers_per_warp: Count = 256
+    warps: Count = 4
+    shared_memory_bytes: Count = 128
+    reserved_shared_memory_bytes: Count = 0
 
 
 class OffSmTable(Schema):
+    """Bandwidth beyond the SMs; 0 means no limit."""
+
     noc_gb_per_s: float = 0.0
     llc_gb_per_s: float = 0.0
     dram_gb_per_s: float = 0.0
 
 
 class CopyTable(Schema):
+    """One direction of the copy engines."""
+
     bandwidth_gb_per_s: float
-    latency_us: float = 0.0
+    latency_us: Microseconds = 0.0
 
 
 class DelaysTable(Schema):
-    launch_us: float = 0.0
-    signal_us: float = 0.0
-    relaunch_us: float = 0.0
-    block_dispatch_us: float = 0.0
+    """How long the host's commands take to have effect."""
+
+    launch_us: Microseconds = 0.0
+    signal_us: Microseconds = 0.0
+    relaunch_us: Microseconds = 0.0
+    block_dispatch_us: Microseconds = 0.0
 
 
 class DeviceTable(Schema):
+    """The whole file."""
+
     name: str
-    sms: int
+    sms: Count
     clock_mhz: float
     per_sm: SmTable
     granularity: GranularityTable = GranularityTable()
@@ -68,7 +86,7 @@ def read_device(path: Path) -> Device:
 
 def device_from_dict(data: dict[str, Any]) -> Device:
     """The inverse of :func:`device_to_dict`."""
-    return _device(DeviceTable.model_validate(data))
+    return _device(checked(data, DeviceTable))
 
 
 def device_to_dict(device: Device) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
 
@@ -24,13 +26,49 @@ def require(holds: bool, message: str) -> None:
         raise InvalidInput(message)
 
 
-def whole(subject: str, value: float, unit: str) -> int:
-    """The value as a whole number, or InvalidInput naming what it was for."""
+def number(subject: str, value: float, least: float, most: float) -> float:
+    """The value as a Python number, or InvalidInput that names what it was for, unless it lies in ``least..most``."""
+    plain = value.item() if isinstance(value, np.number) else value
     require(
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
-        f"{subject} must be a finite number of {unit}, got {value!r}",
+        isinstance(plain, int | float) and not isinstance(plain, bool) and math.isfinite(plain),
+        f"{subject} must be a finite number, got {value!r}",
     )
-    return round(value)
+    require(least <= plain <= most, f"{subject} must lie in {least:g}..{most:g}, got {value!r}")
+    return plain
+
+
+def whole(subject: str, value: int, least: int, most: int) -> int:
+    """As :func:`number`, and the value must be a whole one."""
+    plain = number(subject, value, least, most)
+    require(isinstance(plain, int), f"{subject} must be a whole number, got {value!r}")
+    return int(plain)
+
+
+def require_name(subject: str, value: str) -> None:
+    """Raise InvalidInput unless the value can name something."""
+    require(isinstance(value, str) and value != "", f"{subject} must be a text that is not empty, got {value!r}")
+
+
+TIMES = ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles")
+LONGEST_BLOCK_NS = 1e12
+MOST_BYTES = 2**50
+WHOLE_FIELDS = {
+    "threads": (1, 65_536),
+    "registers_per_thread": (0, 16_384),
+    "shared_memory_bytes": (0, MOST_BYTES),
+    "off_sm_bytes": (0, MOST_BYTES),
+}
+NUMBER_FIELDS = {
+    "latency_ns": (1, LONGEST_BLOCK_NS),
+    "issue_ns": (0, LONGEST_BLOCK_NS),
+    "mean_block_time_ns": (1, LONGEST_BLOCK_NS),
+    "mean_block_time_cycles": (1, LONGEST_BLOCK_NS),
+    "issue_utilisation_ratio": (0.001, 0.999),
+    "llc_hit_ratio": (0, 1),
+    "variation_ratio": (0, 1000),
+    "startup_ratio": (0, 1000),
+}
+"""What a field may hold. Generous: the limits keep sums of times within what the core counts with."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +94,7 @@ class KernelModel:
         startup_ratio: extra work of the first wave's blocks, as a share of a block's work.
 
     Raises:
-        InvalidInput: a value is not finite, negative where it cannot be, or the block time is given twice or not at all.
+        InvalidInput: a value is no number or out of range, or the block time is given twice or not at all.
 
     >>> sha1 = KernelModel("sha1", threads=64, mean_block_time_cycles=1_708_531, variation_ratio=0.0798)
     >>> from gpushare import device
@@ -79,22 +117,19 @@ class KernelModel:
     startup_ratio: float = 0.0
 
     def __post_init__(self) -> None:
-        given = [self.latency_ns, self.mean_block_time_ns, self.mean_block_time_cycles]
+        require_name("a kernel's name", self.name)
         require(
-            sum(value is not None for value in given) == 1,
-            f"kernel {self.name!r}: give exactly one of latency_ns, mean_block_time_ns and mean_block_time_cycles",
+            sum(getattr(self, field) is not None for field in TIMES) == 1,
+            f"kernel {self.name!r}: give exactly one of {', '.join(TIMES)}",
         )
-        for field in ("threads", "registers_per_thread", "shared_memory_bytes", "issue_ns", "off_sm_bytes"):
-            self._require_count(field)
-        for field in ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles"):
-            if getattr(self, field) is not None:
-                self._require_count(field)
+        for field, (least, most) in WHOLE_FIELDS.items():
+            object.__setattr__(self, field, whole(self._named(field), getattr(self, field), least, most))
+        for field, (least, most) in NUMBER_FIELDS.items():
+            if getattr(self, field) is not None or field not in TIMES:
+                object.__setattr__(self, field, number(self._named(field), getattr(self, field), least, most))
 
-    def _require_count(self, field: str) -> None:
-        value = getattr(self, field)
-        subject = f"kernel {self.name!r}: {field}"
-        smallest = 1 if field in ("threads", "latency_ns", "mean_block_time_ns", "mean_block_time_cycles") else 0
-        require(whole(subject, value, "units") >= smallest, f"{subject} must be at least {smallest}, got {value!r}")
+    def _named(self, field: str) -> str:
+        return f"kernel {self.name!r}: {field}"
 
     def max_residency(self, device: Device) -> int:
         """Blocks per SM when the kernel has the SM to itself; 0 if no block fits."""

@@ -6,7 +6,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 
@@ -40,11 +43,12 @@ def tracked(items: Iterable[Item], total: int, what: str, show: bool | None = No
             bar.stop()
 
 
-def _started_bar(what: str, total: int):  # noqa: ANN202 - rich is imported only when a bar is shown
+def _started_bar(what: str, total: int) -> Progress:
     from rich.console import Console
     from rich.progress import Progress
 
-    bar = Progress(console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Progress(console=console, transient=console.is_terminal)
     bar.add_task(what, total=total)
     bar.start()
     return bar

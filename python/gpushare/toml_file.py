@@ -46,17 +46,29 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
         raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
 
 
+def checked(data: Any, schema: type[AnySchema]) -> AnySchema:
+    """The data as the schema's object; InvalidInput names the key of what is wrong."""
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise InvalidInput("\n".join(_wrong(each, schema) for each in error.errors())) from error
+
+
 def complaint(path: Path, text: str, error: Any, schema: type[Schema]) -> str:
     """One line for one error: file, line, key, and what is wrong."""
     key: Key = error["loc"]
     line = line_of(text, key)
-    where = f"{path}:{line}" if line else f"{path}"
+    return f"{path}:{line}: {_wrong(error, schema)}" if line else f"{path}: {_wrong(error, schema)}"
+
+
+def _wrong(error: Any, schema: type[Schema]) -> str:
+    key: Key = error["loc"]
     name = ".".join(str(part) for part in key)
     if error["type"] == "extra_forbidden":
-        return f"{where}: unknown key '{name}'; known here: {', '.join(known_keys(schema, key[:-1]))}"
+        return f"unknown key '{name}'; known here: {', '.join(known_keys(schema, key[:-1]))}"
     if error["type"] == "missing":
-        return f"{where}: key '{name}' is missing"
-    return f"{where}: key '{name}': {error['msg']}, got {error['input']!r}"
+        return f"key '{name}' is missing"
+    return f"key '{name}': {error['msg']}, got {error['input']!r}"
 
 
 def known_keys(schema: type[Schema], table: Key) -> list[str]:
@@ -82,9 +94,9 @@ ASSIGNMENT = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*=""")
 
 
 def line_of(text: str, key: Key) -> int | None:
-    """The line (from 1) where the key, or the nearest table around it, is written.
+    r"""The line (from 1) where the key, or the nearest table around it, is written.
 
-    >>> line_of("a = 1\\n[[kernel]]\\nname = 'x'\\n[[kernel]]\\nthreds = 2", ("kernel", 1, "threds"))
+    >>> line_of("a = 1\n[[kernel]]\nname = 'x'\n[[kernel]]\nthreds = 2", ("kernel", 1, "threds"))
     5
     """
     lines = _lines_by_key(text)

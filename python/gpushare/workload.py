@@ -11,8 +11,10 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.kernel_model import KernelModel, require, whole
+from gpushare.kernel_model import MOST_BYTES, KernelModel, number, require, require_name, whole
 
+MOST_BLOCKS = 2**40
+LATEST_ARRIVAL_NS = 1e18
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 
 
@@ -29,8 +31,10 @@ class Launch:
     blocks: int
 
     def __post_init__(self) -> None:
-        subject = f"launch of {self.kernel.name!r}: blocks"
-        require(whole(subject, self.blocks, "blocks") >= 1, f"{subject} must be at least 1, got {self.blocks!r}")
+        require(isinstance(self.kernel, KernelModel), f"launch: kernel must be a KernelModel, got {self.kernel!r}")
+        object.__setattr__(
+            self, "blocks", whole(f"launch of {self.kernel.name!r}: blocks", self.blocks, 1, MOST_BLOCKS)
+        )
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Copy:
             self.direction in ("to_device", "to_host"),
             f"copy: direction must be 'to_device' or 'to_host', got {self.direction!r}",
         )
-        require(whole("copy: bytes", self.bytes, "bytes") >= 1, f"copy: bytes must be at least 1, got {self.bytes!r}")
+        object.__setattr__(self, "bytes", whole("copy: bytes", self.bytes, 1, MOST_BYTES))
 
 
 Operation = Launch | Copy
@@ -70,21 +74,33 @@ class Application:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "operations", tuple(self.operations))
-        require(len(self.operations) > 0, f"application {self.name!r} has no operations: add a launch or a copy")
-        subject = f"application {self.name!r}: arrival_ns"
-        require(
-            whole(subject, self.arrival_ns, "nanoseconds") >= 0,
-            f"{subject} must not be negative, got {self.arrival_ns!r}",
-        )
+        require_name("an application's name", self.name)
+        subject = f"application {self.name!r}"
+        object.__setattr__(self, "operations", _all_of(Operation, self.operations, f"{subject}: operations"))
+        require(len(self.operations) > 0, f"{subject} has no operations: add a launch or a copy")
+        arrival_ns = number(f"{subject}: arrival_ns", self.arrival_ns, 0, LATEST_ARRIVAL_NS)
+        object.__setattr__(self, "arrival_ns", arrival_ns)
+        object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, -(2**31), 2**31 - 1))
+        object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, 1e-9, 1e9))
 
     def on(self, device: Device, alone_ns: Iterable[int | None] = ()) -> _core.Application:
         """The application as the core takes it. ``alone_ns``: per operation, the runtime alone where it is known."""
         known = list(alone_ns) or [None] * len(self.operations)
-        operations = [_operation_on(device, operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
+        pairs = zip(self.operations, known, strict=True)
+        operations = [_operation_on(device, operation, ns) for operation, ns in pairs]
         return _core.Application(
             self.name, operations, arrival_ns=round(self.arrival_ns), priority=self.priority, weight=self.weight
         )
+
+
+def _all_of(kind: Any, values: Any, subject: str) -> tuple[Any, ...]:
+    try:
+        found = tuple(values)
+    except TypeError as error:
+        raise InvalidInput(f"{subject} must be a list, got {values!r}") from error
+    for value in found:
+        require(isinstance(value, kind), f"{subject}: {value!r} has no place there")
+    return found
 
 
 def _operation_on(device: Device, operation: Operation, alone_ns: int | None) -> _core.Launch | _core.Copy:
@@ -114,7 +130,9 @@ class Workload:
     device: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "applications", tuple(self.applications))
+        require_name("a workload's name", self.name)
+        subject = f"workload {self.name!r}: applications"
+        object.__setattr__(self, "applications", _all_of(Application, self.applications, subject))
         require(len(self.applications) > 0, f"workload {self.name!r} is empty: add at least one application")
         names = [application.name for application in self.applications]
         for name in names:
@@ -147,14 +165,24 @@ class Workload:
         changed = [replace(each, arrival_ns=arrival_ns.get(each.name, each.arrival_ns)) for each in self.applications]
         return replace(self, applications=tuple(changed))
 
-    def pairs(self) -> list[Workload]:
+    def pairs(self, stagger_ns: float = 0) -> list[Workload]:
         """All ordered pairs of its applications, named ``A+B``: A is listed, and at equal arrivals served, first.
+
+        Args:
+            stagger_ns: how much later than listed the second application arrives, in nanoseconds.
 
         >>> len(bundled_workload("ercbench").pairs())
         56
+        >>> bundled_workload("ercbench").pairs(stagger_ns=36)[0].applications[1].arrival_ns
+        36.0
         """
+        number("pairs: stagger_ns", stagger_ns, 0, LATEST_ARRIVAL_NS)
         return [
-            Workload(f"{first.name}+{second.name}", (first, second), self.device)
+            Workload(
+                f"{first.name}+{second.name}",
+                (first, replace(second, arrival_ns=second.arrival_ns + stagger_ns)),
+                self.device,
+            )
             for first, second in permutations(self.applications, 2)
         ]
 
@@ -188,12 +216,21 @@ class Workload:
         return workload_html(self)
 
 
+def workload_names() -> list[str]:
+    """The workloads that come with the package.
+
+    >>> workload_names()
+    ['ercbench']
+    """
+    return sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
+
+
 def bundled_workload(name: str) -> Workload:
     """A workload that comes with the package.
 
     >>> bundled_workload("ercbench").device
     'gtx480'
     """
-    known = sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
+    known = workload_names()
     require(name in known, f"no workload {name!r}; known: {', '.join(known)}, or the path of a TOML file")
     return Workload.from_toml(WORKLOADS_FOLDER / f"{name}.toml")

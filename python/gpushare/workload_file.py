@@ -12,11 +12,13 @@ from pydantic import Field
 
 from gpushare._core import InvalidInput
 from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
-from gpushare.toml_file import Schema, read_toml
+from gpushare.toml_file import Schema, checked, read_toml
 from gpushare.workload import Application, Copy, Launch, Operation, Workload
 
 
 class KernelTable(Schema):
+    """A [[kernel]] of the file."""
+
     name: str
     threads: int
     registers_per_thread: int = 0
@@ -33,6 +35,8 @@ class KernelTable(Schema):
 
 
 class OperationTable(Schema):
+    """A launch or a copy; which one, _operation() checks."""
+
     launch: str | None = None
     blocks: int | None = None
     copy_: str | None = Field(None, alias="copy")
@@ -40,6 +44,8 @@ class OperationTable(Schema):
 
 
 class ApplicationTable(Schema):
+    """An [[application]] of the file."""
+
     name: str
     arrival_us: float = 0.0
     priority: int = 0
@@ -48,6 +54,8 @@ class ApplicationTable(Schema):
 
 
 class WorkloadTable(Schema):
+    """The whole file."""
+
     name: str
     device: str | None = None
     kernels: list[KernelTable] = Field([], alias="kernel")
@@ -65,7 +73,7 @@ def read_workload(path: Path) -> Workload:
 
 def workload_from_dict(data: Mapping[str, Any]) -> Workload:
     """The inverse of :func:`workload_to_dict`."""
-    return _workload(WorkloadTable.model_validate(data))
+    return _workload(checked(data, WorkloadTable))
 
 
 def workload_to_dict(workload: Workload) -> dict[str, Any]:

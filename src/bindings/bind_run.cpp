@@ -87,6 +87,17 @@ Trace replay(const Trace& trace, const Device& device, const Workload& workload,
 
 void bind_run(py::module_& module) {
   py::class_<RunRecord>(module, "RunRecord", "What one run leaves behind. Times in nanoseconds.")
+      .def(py::init([](std::vector<std::int64_t> arrivals, std::vector<std::int64_t> ends,
+                       std::vector<std::int64_t> operation_durations, std::vector<std::int64_t> sm_busy,
+                       std::int64_t to_device_busy, std::int64_t to_host_busy, std::int64_t makespan,
+                       std::int64_t blocks, std::optional<Trace> trace) {
+             return RunRecord{std::move(arrivals), std::move(ends), std::move(operation_durations), std::move(sm_busy),
+                              to_device_busy,      to_host_busy,    makespan,                       blocks,
+                              std::move(trace)};
+           }),
+           py::kw_only(), py::arg("arrivals"), py::arg("ends"), py::arg("operation_durations"), py::arg("sm_busy"),
+           py::arg("to_device_busy"), py::arg("to_host_busy"), py::arg("makespan"), py::arg("blocks"),
+           py::arg("trace") = py::none())
       .def_readonly("arrivals", &RunRecord::arrivals, "Per application.")
       .def_readonly("ends", &RunRecord::ends, "Per application.")
       .def_readonly("operation_durations", &RunRecord::operation_durations,

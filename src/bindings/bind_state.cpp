@@ -62,7 +62,7 @@ void bind_launch_view(py::module_& module) {
                              })
       .def("resident_per_sm", [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.resident; }); })
       .def("done_per_sm", [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.done; }); })
-      .def("__eq__", [](const LaunchView& self, const LaunchView& other) { return self->id == other->id; })
+      .def("__eq__", [](const LaunchView& self, const LaunchView& other) { return self->id == other->id; }, py::is_operator())
       .def("__hash__", [](const LaunchView& self) { return index(self->id); })
       .def("__repr__", [](const LaunchView& self) {
         return "<RunningLaunch " + std::to_string(index(self->id)) + " " + self->launch->kernel.name + ": " +

@@ -89,7 +89,7 @@ void bind_trace(py::module_& module) {
       .def("to_bytes", [](const Trace& self) { return py::bytes(to_bytes(self)); },
            "The trace as bytes; equal traces give equal bytes.")
       .def_static("from_bytes", [](const std::string& bytes) { return trace_from_bytes(bytes); }, py::arg("data"))
-      .def("__eq__", [](const Trace& self, const Trace& other) { return self == other; });
+      .def("__eq__", [](const Trace& self, const Trace& other) { return self == other; }, py::is_operator());
 }
 
 }  // namespace gpushare::bindings

@@ -13,15 +13,28 @@ namespace py = pybind11;
 
 std::string shown(const py::handle& value) { return py::repr(value).cast<std::string>(); }
 
+/// Anything that counts as a whole number; an array of one is not meant.
+bool is_whole(const py::handle& value) { return PyIndex_Check(value.ptr()) && !PySequence_Check(value.ptr()); }
+
+/// The whole number, or PolicyError where it is larger than any that could be meant.
+template <typename Integer>
+Integer to_whole(const py::handle& value, const char* what) {
+  try {
+    return value.cast<Integer>();
+  } catch (const py::cast_error&) {
+    throw PolicyError(std::string(what) + " " + shown(value) + " is out of range");
+  }
+}
+
 OperationId to_launch(const py::handle& key) {
   if (py::isinstance<LaunchView>(key)) return (*key.cast<const LaunchView&>()).id;
-  if (PyIndex_Check(key.ptr())) return static_cast<OperationId>(key.cast<int>());
+  if (is_whole(key)) return static_cast<OperationId>(to_whole<int>(key, "launch"));
   throw PolicyError("a plan's keys must be launches from state.running, got " + shown(key));
 }
 
 Quota to_quota(const py::handle& value) {
   try {
-    if (PyIndex_Check(value.ptr())) return Quota::everywhere(value.cast<int>());
+    if (is_whole(value)) return Quota::everywhere(value.cast<int>());
     auto per_sm = value.cast<std::vector<int>>();
     if (!per_sm.empty()) return Quota::per_sm(std::move(per_sm));
   } catch (const py::cast_error&) {
@@ -39,10 +52,10 @@ Plan to_plan(const py::object& answer) {
     plan.shares.push_back({.launch = to_launch(launch), .quota = to_quota(quota)});
   }
   if (const py::object wake_at = answer.attr("wake_at_ns"); !wake_at.is_none()) {
-    if (!PyIndex_Check(wake_at.ptr())) {
+    if (!is_whole(wake_at)) {
       throw PolicyError("wake_at_ns must be a whole number of nanoseconds, got " + shown(wake_at));
     }
-    plan.wake_at = Time(Duration(wake_at.cast<std::int64_t>()));
+    plan.wake_at = Time(Duration(to_whole<std::int64_t>(wake_at, "wake_at_ns")));
   }
   return plan;
 }

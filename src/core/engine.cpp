@@ -16,11 +16,13 @@ constexpr int most_idle_wake_ups = 100'000;
 class Engine {
  public:
   Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers)
-      : gpu_(gpu), policy_(policy), observers_(observers), state_(gpu.device(), workload), streams_(workload) {}
+      : gpu_(gpu), policy_(policy), observers_(observers), state_(gpu.device(), workload), streams_(workload) {
+    update_deadline();
+  }
 
   void run() {
     while (!streams_.finished()) {
-      if (const auto event = gpu_.next_event(deadline())) {
+      if (const auto event = gpu_.next_event(deadline_)) {
         idle_wake_ups_ = 0;
         deliver(*event);
         advance(*event);
@@ -31,10 +33,10 @@ class Engine {
   }
 
  private:
-  std::optional<Time> deadline() const {
+  /// To be called when the next arrival or the plan's wake-up has changed: both are rare, and events are not.
+  void update_deadline() {
     const std::optional<Time> arrival = streams_.next_arrival();
-    if (!arrival || !wake_at_) return arrival ? arrival : wake_at_;
-    return std::min(*arrival, *wake_at_);
+    deadline_ = arrival && wake_at_ ? std::min(*arrival, *wake_at_) : arrival ? arrival : wake_at_;
   }
 
   void deliver(const Event& event) {
@@ -48,6 +50,7 @@ class Engine {
     const Plan plan = policy_.decide(state_);
     check(plan, state_);
     wake_at_ = plan.wake_at;
+    update_deadline();
     for (RunObserver* observer : observers_) observer->decided(plan);
     gpu_.apply(plan);
   }
@@ -68,12 +71,12 @@ class Engine {
   }
 
   void reach_deadline() {
-    const std::optional<Time> reached = deadline();
+    const std::optional<Time> reached = deadline_;
     if (!reached) throw PolicyError(starvation_message(state_));
     now_ = *reached;
     if (wake_at_ == reached) {
       wake_at_.reset();
-      if (++idle_wake_ups_ > most_idle_wake_ups) throw PolicyError(starvation_message(state_));
+      if (nothing_resident() && ++idle_wake_ups_ > most_idle_wake_ups) throw PolicyError(starvation_message(state_));
       deliver(engine_event(EventKind::DeadlineReached, {}));
     }
     while (streams_.next_arrival() == reached) {
@@ -82,6 +85,13 @@ class Engine {
       deliver(engine_event(EventKind::ApplicationArrived, arrived));
       start_next(arrived);
     }
+    update_deadline();
+  }
+
+  /// A resident block will end by itself, however often the policy wakes up until then.
+  bool nothing_resident() const {
+    return std::ranges::all_of(state_.running(),
+                               [](const RunningLaunch& launch) { return launch.started == launch.done; });
   }
 
   /// An event that the engine itself observes, at the time of the last one or of the deadline just reached.
@@ -95,6 +105,7 @@ class Engine {
   State state_;
   ApplicationStreams streams_;
   std::optional<Time> wake_at_;
+  std::optional<Time> deadline_;  // the next arrival or wake_at_, whichever comes first
   Time now_{};
   int idle_wake_ups_ = 0;
 };
@@ -106,12 +117,29 @@ void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserv
   Engine(gpu, policy, workload, observers).run();
 }
 
-std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload,
-                                   Policy& policy) {
+namespace {
+
+/// A trace of another workload or device would name what is not there.
+void require_known(const Event& event, const Device& device, const Workload& workload, const State& state) {
+  if (index(event.application) < workload.applications.size() && index(event.operation) < state.operation_count() &&
+      index(event.sm) < static_cast<std::size_t>(device.sms)) {
+    return;
+  }
+  throw InvalidInput("this trace is of another workload or device: an event at " +
+                     std::to_string(event.time.time_since_epoch().count()) + " ns names application " +
+                     std::to_string(static_cast<int>(event.application)) + ", operation " +
+                     std::to_string(static_cast<int>(event.operation)) + " and SM " +
+                     std::to_string(static_cast<int>(event.sm)));
+}
+
+}  // namespace
+
+std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {
   State state(device, workload);
   std::vector<Decision> decisions;
   for (std::size_t position = 0; position < trace.events.size(); ++position) {
     const Event& event = trace.events[position];
+    require_known(event, device, workload, state);
     state.update(event);
     policy.observe(event, state);
     if (!state.running().empty() && policy.wants(event)) decisions.push_back({position, policy.decide(state)});

@@ -14,7 +14,8 @@ std::string named(const RunningLaunch& launch, const State& state) {
 void check(const Share& share, const State& state) {
   const RunningLaunch* launch = index(share.launch) < state.operation_count() ? state.find(share.launch) : nullptr;
   if (launch == nullptr) {
-    throw PolicyError("the plan names launch " + std::to_string(index(share.launch)) + ", which is not running");
+    throw PolicyError("the plan names launch " + std::to_string(static_cast<int>(share.launch)) +
+                      ", which is not running");
   }
   const Quota& quota = share.quota;
   const auto sms = static_cast<std::size_t>(state.sms());

@@ -81,7 +81,7 @@ void State::arrive(const Event& event) {
 }
 
 void State::end(OperationId launch) {
-  const auto position = static_cast<std::size_t>(position_[index(launch)]);
+  const auto position = static_cast<std::size_t>(&at(launch) - running_.data());
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(position));
   position_[index(launch)] = -1;
   for (std::size_t later = position; later < running_.size(); ++later) {

@@ -29,9 +29,8 @@ std::string complaint(const std::function<Plan(const State&)>& decide) {
 }
 
 std::string complaint_about(Quota quota) {
-  return complaint([&](const State& state) {
-    return Plan{.shares = {{.launch = state.running().front().id, .quota = quota}}};
-  });
+  return complaint(
+      [&](const State& state) { return Plan{.shares = {{.launch = state.running().front().id, .quota = quota}}}; });
 }
 
 TEST(Engine, AStarvingPolicyIsToldWhoWaits) {
@@ -73,7 +72,9 @@ TEST(Engine, AnUnknownLaunchIsRefused) {
 }
 
 TEST(Engine, ALaunchThatEndedIsRefused) {
-  EXPECT_THAT(complaint([](const State&) { return Plan{.shares = {{operation(0), Quota::everywhere(1)}}}; }),
+  EXPECT_THAT(complaint([](const State&) {
+                return Plan{.shares = {{operation(0), Quota::everywhere(1)}}};
+              }),
               HasSubstr("names launch 0, which is not running"));
 }
 
@@ -117,23 +118,26 @@ TEST(Engine, APolicyIsWokenWhenItAsked) {
 }
 
 TEST(Engine, ALaterPlanTakesBackTheWakeUp) {
-  const Trace trace = record(small_device(), workload_of({launch_of(8, 100), launch_of(1, 10)}, {0, 50}), [](const State& state) {
-    Plan plan = everybody(state);
-    if (state.running().size() == 1 && state.now() == Time{}) plan.wake_at = Time(Duration(70));
-    return plan;
-  });
+  const Trace trace =
+      record(small_device(), workload_of({launch_of(8, 100), launch_of(1, 10)}, {0, 50}), [](const State& state) {
+        Plan plan = everybody(state);
+        if (state.running().size() == 1 && state.now() == Time{}) plan.wake_at = Time(Duration(70));
+        return plan;
+      });
   for (const Event& event : trace.events) EXPECT_NE(event.kind, EventKind::DeadlineReached);
 }
 
 TEST(Engine, AnInvalidWorkloadIsRefusedBeforeAnythingRuns) {
   EXPECT_THROW(record(small_device(), Workload{}, "fifo"), InvalidInput);
   EXPECT_THROW(record(small_device(), workload_of({launch_of(0, 100)}), "fifo"), InvalidInput);
-  EXPECT_THAT(message_of<InvalidInput>([] { record(small_device(), workload_of({launch_of_threads(512, 1, 1)}), "fifo"); }),
-              HasSubstr("(too much: threads)"));
+  EXPECT_THAT(
+      message_of<InvalidInput>([] { record(small_device(), workload_of({launch_of_threads(512, 1, 1)}), "fifo"); }),
+      HasSubstr("(too much: threads)"));
 }
 
 TEST(Engine, WaitsForLateArrivals) {
-  EXPECT_EQ(end_of(record(small_device(), workload_of({launch_of(1, 10), launch_of(1, 10)}, {0, 5000}), "fifo"), 1), 5010);
+  EXPECT_EQ(end_of(record(small_device(), workload_of({launch_of(1, 10), launch_of(1, 10)}, {0, 5000}), "fifo"), 1),
+            5010);
 }
 
 TEST(Engine, ObserversSeeTheEventBeforeThePolicyDecidesAboutIt) {
@@ -152,6 +156,35 @@ TEST(DecideAgain, RebuildsTheDecisionsFromTheEvents) {
   const Trace trace = record(small_device(2), workload, "srtf");
   EXPECT_EQ(decide_again(trace, small_device(2), workload, *make_policy("srtf")), trace.decisions);
   EXPECT_NE(decide_again(trace, small_device(2), workload, *make_policy("fifo")), trace.decisions);
+}
+
+TEST(DecideAgain, ATraceOfAnotherWorkloadIsRefused) {
+  const Trace trace = record(small_device(2), workload_of({launch_of(20, 100), launch_of(9, 30)}), "fifo");
+  const auto complaint_with = [&](const Device& device, const Workload& workload) {
+    return message_of<InvalidInput>([&] { decide_again(trace, device, workload, *make_policy("fifo")); });
+  };
+  EXPECT_THAT(complaint_with(small_device(2), workload_of({launch_of(20, 100)})), HasSubstr("application 1"));
+  EXPECT_THAT(complaint_with(small_device(1), workload_of({launch_of(20, 100), launch_of(9, 30)})), HasSubstr("SM 1"));
+}
+
+TEST(DecideAgain, ADamagedTraceIsRefusedOrReplayed) {
+  const Workload workload = workload_of({launch_of(20, 100), launch_of(9, 30)}, {0, 120});
+  const Trace trace = record(small_device(2), workload, "srtf");
+  Dice dice(5);
+  for (int round = 0; round < 500; ++round) {
+    Trace damaged = trace;
+    for (int times = dice.between(1, 5); times > 0; --times) {
+      Event& event =
+          damaged.events[static_cast<std::size_t>(dice.between(0, static_cast<int>(trace.events.size()) - 1))];
+      event.operation = operation(dice.between(-1, 3));
+      event.sm = static_cast<SmId>(dice.between(-1, 2));
+      event.kind = static_cast<EventKind>(dice.between(0, static_cast<int>(EventKind::DeadlineReached)));
+    }
+    try {
+      decide_again(damaged, small_device(2), workload, *make_policy("srtf"));
+    } catch (const std::exception&) {
+    }
+  }
 }
 
 }  // namespace

@@ -20,12 +20,14 @@ class HandWrittenRun {
       : device_(std::make_unique<Device>(std::move(device))),
         workload_(std::make_unique<Workload>(std::move(workload))),
         state_(*device_, *workload_) {}
+  HandWrittenRun(HandWrittenRun&&) = default;
   virtual ~HandWrittenRun() = default;
 
   void arrive(int launch, std::int64_t at) {
     happen({.application = static_cast<ApplicationId>(launch), .kind = EventKind::ApplicationArrived}, at);
-    happen({.application = static_cast<ApplicationId>(launch), .operation = id(launch), .kind = EventKind::LaunchArrived},
-           at);
+    happen(
+        {.application = static_cast<ApplicationId>(launch), .operation = id(launch), .kind = EventKind::LaunchArrived},
+        at);
   }
   void start_block(int launch, int sm, std::int64_t at) {
     happen({.operation = id(launch), .sm = static_cast<SmId>(sm), .kind = EventKind::BlockStarted}, at);

@@ -39,7 +39,8 @@ TEST(Metrics, NothingIsNormalizedByATimeThatIsNotPositive) {
 }
 
 TEST(Metrics, SlowdownsThatCannotBeAreRefused) {
-  for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double wrong :
+       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     const std::vector<double> ntt{1, wrong};
     EXPECT_THROW(system_throughput(ntt), InvalidInput);
     EXPECT_THROW(average_normalized_turnaround(ntt), InvalidInput);
@@ -82,6 +83,11 @@ TEST(UsageMeter, AnSmIsBusyWhileAnyBlockIsResident) {
   const UsageMeter meter = metered(small_device(2), workload_of({launch_of(5, 100)}));
   EXPECT_THAT(meter.sm_busy(), ElementsAre(Duration(100), Duration(100)));
   EXPECT_EQ(meter.blocks(), 5);
+}
+
+TEST(UsageMeter, OverlappingBlocksAreCountedOnce) {
+  const UsageMeter meter = metered(small_device(), workload_of({launch_of(1, 100), launch_of(1, 100)}, {0, 50}));
+  EXPECT_THAT(meter.sm_busy(), ElementsAre(Duration(150)));
 }
 
 TEST(UsageMeter, AnIdleSmIsNotBusy) {

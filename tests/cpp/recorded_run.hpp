@@ -63,7 +63,8 @@ inline std::vector<std::int64_t> block_starts(const Trace& trace, int launch) {
 /// The SMs on which the blocks of a launch started, in the order in which they did.
 inline std::vector<int> block_sms(const Trace& trace, int launch) {
   std::vector<int> sms;
-  for (const Event& event : events_of(trace, EventKind::BlockStarted, launch)) sms.push_back(static_cast<int>(event.sm));
+  for (const Event& event : events_of(trace, EventKind::BlockStarted, launch))
+    sms.push_back(static_cast<int>(event.sm));
   return sms;
 }
 

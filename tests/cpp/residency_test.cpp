@@ -17,6 +17,8 @@ struct Occupancy {
   const char* tightest;
 };
 
+void PrintTo(const Occupancy& occupancy, std::ostream* out) { *out << occupancy.what; }
+
 class Gtx480 : public testing::TestWithParam<Occupancy> {};
 
 TEST_P(Gtx480, AgreesWithTheSrtfPaper) {
@@ -49,24 +51,34 @@ INSTANTIATE_TEST_SUITE_P(
     ByHand, H100,
     testing::Values(
         Occupancy{"2048 / 256 threads", {.threads = 256, .registers_per_thread = 32}, 8, "threads"},
-        Occupancy{"64 / 3 warps, the last one nearly empty", {.threads = 65, .registers_per_thread = 16}, 21, "threads"},
-        Occupancy{"65536 / (32 warps of 64 x 32 registers)", {.threads = 1024, .registers_per_thread = 64}, 1, "registers"},
+        Occupancy{
+            "64 / 3 warps, the last one nearly empty", {.threads = 65, .registers_per_thread = 16}, 21, "threads"},
+        Occupancy{
+            "65536 / (32 warps of 64 x 32 registers)", {.threads = 1024, .registers_per_thread = 64}, 1, "registers"},
         Occupancy{"12 warps of 168 x 32 registers", {.threads = 128, .registers_per_thread = 168}, 3, "registers"},
-        Occupancy{"51 warps of 1280 registers are 48 in fours", {.threads = 96, .registers_per_thread = 40}, 16, "registers"},
-        Occupancy{"33 x 32 registers are 1280 in units of 256", {.threads = 1024, .registers_per_thread = 33}, 1, "registers"},
+        Occupancy{
+            "51 warps of 1280 registers are 48 in fours", {.threads = 96, .registers_per_thread = 40}, 16, "registers"},
+        Occupancy{"33 x 32 registers are 1280 in units of 256",
+                  {.threads = 1024, .registers_per_thread = 33},
+                  1,
+                  "registers"},
         Occupancy{"32 slots", {.threads = 32, .registers_per_thread = 16}, 32, "block slots"},
-        Occupancy{"228 / (48 + 1) KB", {.threads = 128, .registers_per_thread = 32, .shared_memory = Bytes{48 * kib}}, 4, "shared memory"},
+        Occupancy{"228 / (48 + 1) KB",
+                  {.threads = 128, .registers_per_thread = 32, .shared_memory = Bytes{48 * kib}},
+                  4,
+                  "shared memory"},
         Occupancy{"227 + 1 KB: all of it", {.threads = 128, .shared_memory = Bytes{227 * kib}}, 1, "shared memory"},
-        Occupancy{"11024 bytes are 11136 in units of 128", {.threads = 64, .shared_memory = Bytes{10000}}, 20, "shared memory"}));
+        Occupancy{"11024 bytes are 11136 in units of 128",
+                  {.threads = 64, .shared_memory = Bytes{10000}},
+                  20,
+                  "shared memory"}));
 
 TEST(Residency, IsZeroWhenNoBlockFits) {
   EXPECT_EQ(max_residency(h100_like(), {.threads = 2049}), 0);
   EXPECT_EQ(max_residency(h100_like(), {.threads = 32, .shared_memory = Bytes{228 * kib}}), 0);
 }
 
-TEST(Residency, NoRegistersAreNoLimit) {
-  EXPECT_GT(residency_limits(h100_like(), {.threads = 32}).by_registers, 1000);
-}
+TEST(Residency, NoRegistersAreNoLimit) { EXPECT_GT(residency_limits(h100_like(), {.threads = 32}).by_registers, 1000); }
 
 TEST(Residency, ALimitIsNamedAfterTheResourceThatSetsIt) {
   EXPECT_EQ((ResidencyLimits{1, 2, 2, 2}.tightest()), "block slots");
@@ -86,8 +98,8 @@ TEST(Residency, AFootprintIsRoundedUpToTheAllocationUnits) {
 
 TEST(SmRoom, HoldsExactlyWhatTheScarcestResourceAllows) {
   const SmCapacity sm{.threads = 100, .warps = 10, .blocks = 5, .registers = 1000, .shared_memory = Bytes{400}};
-  const std::vector<std::pair<BlockFootprint, int>> cases{
-      {{1, 1, 1, 1}, 5}, {{30, 1, 1, 1}, 3}, {{1, 3, 1, 1}, 3}, {{1, 1, 400, 1}, 2}, {{1, 1, 1, 399}, 1}, {{1, 11, 1, 1}, 0}};
+  const std::vector<std::pair<BlockFootprint, int>> cases{{{1, 1, 1, 1}, 5},   {{30, 1, 1, 1}, 3},  {{1, 3, 1, 1}, 3},
+                                                          {{1, 1, 400, 1}, 2}, {{1, 1, 1, 399}, 1}, {{1, 11, 1, 1}, 0}};
   for (const auto& [block, blocks] : cases) {
     SmRoom room(sm);
     EXPECT_EQ(room.count(block), blocks);

@@ -14,9 +14,7 @@ namespace gpushare::test {
 
 /// Blocks of 64 threads: four to an SM of small_device(). They never slow one another down.
 inline Launch launch_of(std::int64_t blocks, std::int64_t block_time_ns, std::string kernel = "kernel") {
-  return {.kernel = {.name = std::move(kernel),
-                     .needs = {.threads = 64},
-                     .cost = {.latency = Duration(block_time_ns)}},
+  return {.kernel = {.name = std::move(kernel), .needs = {.threads = 64}, .cost = {.latency = Duration(block_time_ns)}},
           .blocks = blocks};
 }
 
@@ -43,8 +41,7 @@ inline Workload workload_of(const std::vector<Launch>& launches, const std::vect
   Workload workload{.name = "sample"};
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const std::int64_t arrival = i < arrivals_ns.size() ? arrivals_ns[i] : 0;
-    workload.applications.push_back(
-        application_of(std::string(1, static_cast<char>('a' + i)), {launches[i]}, arrival));
+    workload.applications.push_back(application_of(std::string(1, static_cast<char>('a' + i)), {launches[i]}, arrival));
   }
   return workload;
 }
@@ -81,7 +78,8 @@ inline Launch random_launch(Dice& dice, const Device& device) {
 }
 
 inline Operation random_operation(Dice& dice, const Device& device) {
-  if (dice.once_in(3)) return dice.once_in(2) ? copy_to_device(dice.between(1, 9000)) : copy_to_host(dice.between(1, 9000));
+  if (dice.once_in(3))
+    return dice.once_in(2) ? copy_to_device(dice.between(1, 9000)) : copy_to_host(dice.between(1, 9000));
   return random_launch(dice, device);
 }
 

@@ -66,9 +66,10 @@ TEST(State, ActiveTimeIsTheTimeWithAnyBlockResident) {
   run.start_block(0, 0, 20);
   run.end_block(0, 0, 10, 30);
   run.end_block(0, 0, 20, 50);
+  run.run_block(0, 0, 60, 65);
   run.start_block(0, 0, 100);
   const SmProgress& sm = run.running(0).per_sm[0];
-  EXPECT_EQ(sm.active(Time(Duration(103))), Duration(40 + 3));
+  EXPECT_EQ(sm.active(Time(Duration(103))), Duration(40 + 5 + 3));
   EXPECT_EQ(run.running(0).per_sm[1].active(Time(Duration(103))), Duration(0));
 }
 

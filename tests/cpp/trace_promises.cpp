@@ -110,7 +110,9 @@ void expect_every_block_once(const Trace& trace, const Workload& workload) {
   std::map<std::pair<OperationId, std::int64_t>, Event> ended;
   for (const Event& event : trace.events) {
     const std::pair block{event.operation, event.block};
-    if (event.kind == EventKind::BlockStarted) ASSERT_TRUE(started.emplace(block, event).second);
+    if (event.kind == EventKind::BlockStarted) {
+      ASSERT_TRUE(started.emplace(block, event).second);
+    }
     if (event.kind != EventKind::BlockEnded) continue;
     ASSERT_TRUE(ended.emplace(block, event).second);
     ASSERT_TRUE(started.contains(block));

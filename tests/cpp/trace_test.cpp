@@ -57,6 +57,12 @@ TEST(Trace, EveryTruncationIsRefused) {
   }
 }
 
+TEST(Trace, ALengthThatTheBytesCannotHoldIsRefusedBeforeAnythingIsRead) {
+  const std::string length("\0\0\0\0\0\1\0\0", 8);
+  const std::string message = message_of<InvalidInput>([&] { trace_from_bytes("gpushare-trace-1" + length); });
+  EXPECT_NE(message.find("a length is wrong"), std::string::npos) << message;
+}
+
 TEST(Trace, BytesBehindTheEndAreRefused) { EXPECT_THROW(trace_from_bytes(to_bytes({}) + "x"), InvalidInput); }
 
 TEST(Trace, AnotherVersionIsRefused) {

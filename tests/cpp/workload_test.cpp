@@ -36,7 +36,8 @@ TEST(Workload, AnApplicationWithoutOperationsIsRefused) {
 
 TEST(Workload, TwoApplicationsOfOneNameAreRefused) {
   const Application application = application_of("twin", {launch_of(1, 100)});
-  EXPECT_THAT(complaint(Workload{.applications = {application, application}}), HasSubstr("'twin': the name is used twice"));
+  EXPECT_THAT(complaint(Workload{.applications = {application, application}}),
+              HasSubstr("'twin': the name is used twice"));
 }
 
 TEST(Workload, AnArrivalBeforeTheRunIsRefused) {

@@ -53,7 +53,7 @@ def test_type_information_is_installed(name):
 def test_data_files_are_installed():
     installed = pathlib.Path(gpushare.__file__).parent
     source = ROOT / "python" / "gpushare"
-    data = [path.relative_to(source) for path in source.rglob("*") if path.suffix in {".toml", ".html", ".cu", ".j2"}]
+    data = [path.relative_to(source) for path in source.rglob("*") if path.suffix in {".toml", ".html", ".css", ".js", ".cu"}]
     assert data
     assert [path for path in data if not (installed / path).is_file()] == []
 

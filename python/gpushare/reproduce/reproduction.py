@@ -81,4 +81,6 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
             return f"{value:+.1%}"
         return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
-    return pd.DataFrame({column: [cell(str(column), value) for value in table[column]] for column in table}, table.index)
+    return pd.DataFrame(
+        {column: [cell(str(column), value) for value in table[column]] for column in table}, table.index
+    )

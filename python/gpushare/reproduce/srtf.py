@@ -130,7 +130,11 @@ def figure_1(ercbench: Workload, results: list[Result]) -> Section:
 def alphabetical(ercbench: Workload) -> list[Workload]:
     """The pairs whose names are in alphabetical order (the workload file lists them so)."""
     order = [application.name for application in ercbench.applications]
-    return [pair for pair in ercbench.pairs() if order.index(pair.applications[0].name) < order.index(pair.applications[1].name)]
+    return [
+        pair
+        for pair in ercbench.pairs()
+        if order.index(pair.applications[0].name) < order.index(pair.applications[1].name)
+    ]
 
 
 def is_short_first(pair: Workload) -> bool:
@@ -149,7 +153,10 @@ def from_table_3(ercbench: Workload) -> dict[str, float]:
     runtime = PAPER["runtime_alone_cycles"]
     pairs = [tuple(runtime[application.name] for application in pair.applications) for pair in alphabetical(ercbench)]
     orders = {"sjf": sorted, "fifo": list, "ljf": lambda pair: sorted(pair, reverse=True)}
-    return {policy: float(np.exp(np.mean([np.log(stp(*order(pair))) for pair in pairs]))) for policy, order in orders.items()}
+    return {
+        policy: float(np.exp(np.mean([np.log(stp(*order(pair))) for pair in pairs])))
+        for policy, order in orders.items()
+    }
 
 
 def overall(offset: int, results: list[Result]) -> Section:

@@ -40,7 +40,7 @@ class MpMax : public Policy {
     SmRoom room(state.device().per_sm);
     room.take(reserved);
     // Where both together do not fit, one block each in turn is the nearest to a reservation.
-    return std::max(1, room.count(footprint(state.device(), launch.launch->kernel.needs)));
+    return std::clamp(room.count(footprint(state.device(), launch.launch->kernel.needs)), 1, launch.max_residency);
   }
 
   static std::vector<const Launch*> others_than(const RunningLaunch& launch, const State& state) {

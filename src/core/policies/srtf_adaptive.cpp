@@ -83,7 +83,7 @@ class SrtfAdaptive : public Policy {
     std::vector<Pace> paces;
     for (const RunningLaunch* launch : order) {
       const int room = beside_the_fastest.count(footprint(state.device(), launch->launch->kernel.needs));
-      const int residency = launch == order.front() ? limited(*launch) : std::max(1, room);
+      const int residency = launch == order.front() ? limited(*launch) : std::clamp(room, 1, launch->max_residency);
       const double step = exclusive_time_[index(launch->id)] / launch->max_residency;
       const double sms = state.sms();
       paces.push_back({.waited = nanoseconds(state.now() - launch->arrival),

@@ -3,21 +3,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/errors.hpp"
 
 namespace gpushare {
+namespace {
+
+/// A long session meets mixes of ever new launches; those of ended ones would pile up.
+constexpr std::size_t most_known_mixes = 4096;
+
+const Device& validated(const Device& device) {
+  validate(device);
+  return device;
+}
+
+}  // namespace
 
 SimulatedGpu::SimulatedGpu(const Device& device, std::uint64_t seed)
-    : device_(device),
+    : device_(validated(device)),
       seed_(seed),
       sms_(static_cast<std::size_t>(device.sms), StreamingMultiprocessor(device.per_sm)),
       dispatch_(static_cast<std::size_t>(device.sms)),
       ends_(static_cast<std::size_t>(device.sms)),
+      bandwidth_(device.off_sm),
       to_device_(device.to_device),
-      to_host_(device.to_host) {
-  validate(device);
-}
+      to_host_(device.to_host) {}
 
 void SimulatedGpu::submit(const Submission& submission) {
   if (const auto* copy = std::get_if<Copy>(submission.operation)) {
@@ -40,21 +51,17 @@ void SimulatedGpu::apply(const Plan& plan) {
 }
 
 void SimulatedGpu::make_effective(const Plan& plan) {
-  ranks_.clear();
-  std::vector<ActiveLaunch*> served;
+  const std::vector<Ranked> before = std::exchange(ranks_, {});
   for (const Share& share : plan.shares) {
     ActiveLaunch* launch = find(share.launch);
-    if (launch == nullptr) continue;  // ended while the plan was on its way
+    if (launch == nullptr) continue;  // never submitted here
     ranks_.push_back({.launch = launch, .quota = share.quota});
-    if (share.quota.largest() == 0) continue;
-    served.push_back(launch);
-    if (!launch->evicted()) continue;
+    if (share.quota.largest() == 0 || !launch->evicted()) continue;
     launch->ready_at = now_ + nanoseconds(device_.delays.relaunch);
     timers_.add(launch->ready_at, LaunchReady{});
   }
-  for (const auto& launch : launches_) {
-    if (launch) launch->has_quota = std::ranges::find(served, launch.get()) != served.end();
-  }
+  for (const Ranked& rank : before) rank.launch->has_quota = false;
+  for (const Ranked& rank : ranks_) rank.launch->has_quota = rank.quota.largest() > 0;
   dispatch_all_ = true;
 }
 
@@ -63,25 +70,32 @@ ActiveLaunch* SimulatedGpu::find(OperationId launch) const {
 }
 
 std::optional<Event> SimulatedGpu::next_event(std::optional<Time> deadline) {
-  const double limit = deadline ? nanoseconds(*deadline) : EarliestOf::never;
-  while (true) {
-    if (delivered_ < pending_.size()) return pending_[delivered_++];
-    pending_.clear();
-    delivered_ = 0;
-    settle();
-    if (!pending_.empty()) continue;
+  if (delivered_ == pending_.size() && !find_events(deadline ? nanoseconds(*deadline) : EarliestOf::never)) {
+    return std::nullopt;
+  }
+  return pending_[delivered_++];
+}
+
+/// Moves on until something is to be told; false means that nothing happens up to the limit.
+bool SimulatedGpu::find_events(double limit) {
+  pending_.clear();
+  delivered_ = 0;
+  for (settle(); pending_.empty(); settle()) {
     const double next = std::min(ends_.time(), timers_.time());
     if (next > limit || next == EarliestOf::never) {
-      if (deadline) move_to(std::max(now_, limit));
-      return std::nullopt;
+      if (limit != EarliestOf::never) move_to(std::max(now_, limit));
+      return false;
     }
     move_to(std::max(now_, next));
-    if (timers_.time() <= ends_.time()) {
-      carry_out(timers_.take());
-    } else {
+    if (timers_.time() > ends_.time()) {
+      // No settling before the policy has seen the end: it may want something else in the room that is now free.
       end_block();
+      return true;
     }
+    carry_out(timers_.take());
+    if (!pending_.empty()) return true;
   }
+  return true;
 }
 
 void SimulatedGpu::move_to(double now) {
@@ -139,12 +153,9 @@ void SimulatedGpu::end_block() {
                       .sm = sm,
                       .kind = EventKind::BlockEnded});
   if (launch.ended == launch.launch.blocks) {
-    pending_.push_back({.time = time_,
-                        .application = launch.application,
-                        .operation = launch.id,
-                        .kind = EventKind::LaunchEnded});
+    pending_.push_back(
+        {.time = time_, .application = launch.application, .operation = launch.id, .kind = EventKind::LaunchEnded});
   }
-  // The room is filled when the policy has seen the event: it may want something else there now.
   freed_.push_back(sm);
 }
 
@@ -199,7 +210,10 @@ ActiveLaunch* SimulatedGpu::next_for(SmId sm) {
     const int limit = quota.at(sm);
     if (limit == 0) continue;
     // Held back by the plan: lower ranks may use the room. Held back by the SM: the room is kept for this launch.
-    if (limit < launch->max_residency && sms_[index(sm)].resident(*launch) >= limit) continue;
+    if (sms_[index(sm)].resident(*launch) >= limit) {
+      if (limit < launch->max_residency) continue;
+      return nullptr;  // the register file's banks hold fewer blocks than its size would
+    }
     return sms_[index(sm)].fits(*launch) ? launch : nullptr;
   }
   return nullptr;
@@ -239,50 +253,16 @@ const std::vector<double>& SimulatedGpu::block_times_of(StreamingMultiprocessor&
   for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch, group.resident());
   const auto known = known_mixes_.find(mix_);
   if (known != known_mixes_.end()) return known->second;
+  if (known_mixes_.size() == most_known_mixes) known_mixes_.clear();
   std::vector<Residents> residents;
   for (const auto& [launch, blocks] : mix_) residents.push_back({&launch->launch.kernel.cost, blocks});
   return known_mixes_.emplace(mix_, block_times(residents)).first->second;
 }
 
-/// Equal blocks on different SMs want and get the same: traffic is counted by kind and not by SM.
-void SimulatedGpu::collect_traffic() {
-  traffics_.clear();
-  bandwidth_users_.clear();
-  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
-    for (ResidentGroup& group : sms_[sm].groups()) {
-      const BlockCost& cost = group.launch->launch.kernel.cost;
-      if (cost.off_sm.count == 0) continue;
-      const Traffic traffic{.bytes = static_cast<double>(cost.off_sm.count),
-                            .llc_hit_ratio = cost.llc_hit_ratio,
-                            .block_time = group.block_time};
-      const auto same = std::ranges::find_if(traffics_, [&](const Traffic& other) { return other.same_kind(traffic); });
-      const auto kind = static_cast<std::size_t>(same - traffics_.begin());
-      if (same == traffics_.end()) traffics_.push_back(traffic);
-      traffics_[kind].blocks += group.resident();
-      bandwidth_users_.push_back({sm, &group, kind});
-    }
-  }
-}
-
-/// When the bandwidth is full, one block more or less changes the share of every other.
 void SimulatedGpu::share_bandwidth() {
-  collect_traffic();
-  const std::vector<double> shares = bandwidth_shares(traffics_, device_.off_sm);
-  bool any_changed = false;
-  for (auto user = bandwidth_users_.begin(); user != bandwidth_users_.end();) {
-    const std::size_t sm = user->sm;
-    bool changed = false;
-    for (; user != bandwidth_users_.end() && user->sm == sm; ++user) {
-      const double share = shares[user->traffic];
-      if (share == user->group->bandwidth_share) continue;
-      sms_[sm].advance(now_);
-      user->group->set_bandwidth_share(share);
-      changed = true;
-    }
-    if (changed) ends_.set_later(sm, sms_[sm].find_next_end());
-    any_changed |= changed;
-  }
-  if (any_changed) ends_.rebuild();
+  const auto changed = bandwidth_.share(sms_, now_);
+  for (const std::size_t sm : changed) ends_.set_later(sm, sms_[sm].find_next_end());
+  if (!changed.empty()) ends_.rebuild();
 }
 
 }  // namespace gpushare

@@ -11,7 +11,7 @@
 
 #include "core/gpu.hpp"
 #include "core/simulation/active_launch.hpp"
-#include "core/simulation/contention.hpp"
+#include "core/simulation/bandwidth_sharing.hpp"
 #include "core/simulation/copy_engine.hpp"
 #include "core/simulation/event_queue.hpp"
 #include "core/simulation/streaming_multiprocessor.hpp"
@@ -56,6 +56,7 @@ class SimulatedGpu : public Gpu {
   void start_copies(Copy::Direction direction);
   SimulatedCopyEngine& copies(Copy::Direction direction);
 
+  bool find_events(double limit);
   void settle();
   void dispatch_everywhere();
   bool dispatch_one(SmId sm);
@@ -67,7 +68,6 @@ class SimulatedGpu : public Gpu {
 
   bool set_rates(SmId sm);
   const std::vector<double>& block_times_of(StreamingMultiprocessor& sm);
-  void collect_traffic();
   void share_bandwidth();
   void schedule(SmId sm) { ends_.set(index(sm), sms_[index(sm)].find_next_end()); }
 
@@ -78,6 +78,7 @@ class SimulatedGpu : public Gpu {
   std::vector<StreamingMultiprocessor> sms_;
   std::vector<SmDispatch> dispatch_;
   EarliestOf ends_;
+  BandwidthSharing bandwidth_;
   TimerQueue<Task> timers_;
   std::vector<std::unique_ptr<ActiveLaunch>> launches_;  // by OperationId
   std::vector<Ranked> ranks_;
@@ -95,15 +96,6 @@ class SimulatedGpu : public Gpu {
   using Mix = std::vector<std::pair<const ActiveLaunch*, int>>;
   std::map<Mix, std::vector<double>> known_mixes_;
   Mix mix_;
-
-  /// A group that uses the bandwidth beyond the SMs, and its kind of traffic as an index into traffics_.
-  struct BandwidthUser {
-    std::size_t sm;
-    ResidentGroup* group;
-    std::size_t traffic;
-  };
-  std::vector<Traffic> traffics_;
-  std::vector<BandwidthUser> bandwidth_users_;
 };
 
 }  // namespace gpushare

@@ -6,17 +6,21 @@
 namespace gpushare {
 namespace {
 
-/// A heap's order; an object, so that it is inlined there.
-constexpr auto finishes_later = [](const ResidentBlock& left, const ResidentBlock& right) {
+bool finishes_later(const ResidentBlock& left, const ResidentBlock& right) {
   return left.finish != right.finish ? left.finish > right.finish : left.block > right.block;
-};
+}
 
 double end_of(const ResidentGroup& group, double advanced_to) {
   if (group.blocks.empty() || group.rate == 0) return EarliestOf::never;
-  return advanced_to + std::max(group.blocks.front().finish - group.progress, 0.0) / group.rate;
+  return advanced_to + std::max(group.blocks.back().finish - group.progress, 0.0) / group.rate;
 }
 
 }  // namespace
+
+void ResidentGroup::add(const ResidentBlock& block) {
+  const auto place = std::ranges::find_if(blocks, [&](const auto& other) { return finishes_later(block, other); });
+  blocks.insert(place, block);
+}
 
 int StreamingMultiprocessor::resident(const ActiveLaunch& launch) const {
   for (const ResidentGroup& group : groups_) {
@@ -31,6 +35,8 @@ ResidentGroup& StreamingMultiprocessor::group_of(ActiveLaunch& launch) {
   }
   ResidentGroup& group = groups_.emplace_back();
   group.launch = &launch;
+  const BlockCost& cost = launch.launch.kernel.cost;
+  group.traffic = {.bytes = static_cast<double>(cost.off_sm.count), .llc_hit_ratio = cost.llc_hit_ratio};
   group.blocks.reserve(static_cast<std::size_t>(launch.max_residency));
   return group;
 }
@@ -40,8 +46,7 @@ void StreamingMultiprocessor::start(ActiveLaunch& launch, double now, Time start
   room_.take(launch.block);
   ResidentGroup& group = group_of(launch);
   const std::int64_t block = launch.started++;
-  group.blocks.push_back({.finish = group.progress + launch.work_of(block), .block = block, .started = started});
-  std::ranges::push_heap(group.blocks, finishes_later);
+  group.add({.finish = group.progress + launch.work_of(block), .block = block, .started = started});
 }
 
 double StreamingMultiprocessor::find_next_end() {
@@ -58,7 +63,6 @@ double StreamingMultiprocessor::find_next_end() {
 StreamingMultiprocessor::Ended StreamingMultiprocessor::end_first(double now) {
   ResidentGroup& group = groups_[next_to_end_];
   advance(now);
-  std::ranges::pop_heap(group.blocks, finishes_later);
   const ResidentBlock block = group.blocks.back();
   group.blocks.pop_back();
   // Progress would lose precision over millions of blocks; it means nothing while nobody is resident.

@@ -6,6 +6,7 @@
 
 #include "core/residency.hpp"
 #include "core/simulation/active_launch.hpp"
+#include "core/simulation/contention.hpp"
 #include "core/simulation/event_queue.hpp"
 
 namespace gpushare {
@@ -21,24 +22,27 @@ struct ResidentBlock {
 /// progress per nanosecond, and not every block.
 struct ResidentGroup {
   ActiveLaunch* launch = nullptr;
-  std::vector<ResidentBlock> blocks;  // a heap, the next to finish on top
+  std::vector<ResidentBlock> blocks;  // the next to finish comes last
   double progress = 0;                // work done by a block that has been here since the group began
   double rate = 0;                    // work per nanosecond
-  double block_time = 0;              // nanoseconds per block, off-SM bandwidth left aside
+  Traffic traffic;                    // of one block: its block_time leaves the limits of the bandwidth aside
   double bandwidth_share = 1;         // share of its wanted speed that the off-SM bandwidth allows
-  int rated_blocks = 0;               // number of blocks for which block_time holds
+  int rated_blocks = 0;               // number of blocks for which the block time holds
 
   int resident() const { return static_cast<int>(blocks.size()); }
 
+  /// A new block finishes after most others, so its place is near the front; and an SM holds few blocks to move.
+  void add(const ResidentBlock& block);
+
   void set_block_time(double nanoseconds) {
-    block_time = nanoseconds;
+    traffic.block_time = nanoseconds;
     rated_blocks = resident();
-    rate = bandwidth_share / block_time;
+    rate = bandwidth_share / traffic.block_time;
   }
 
   void set_bandwidth_share(double share) {
     bandwidth_share = share;
-    rate = bandwidth_share / block_time;
+    rate = bandwidth_share / traffic.block_time;
   }
 };
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""The command line: one file per command, tables on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import click
+
+import gpushare
+from gpushare.cli.compare import compare
+from gpushare.cli.demo import demo
+from gpushare.cli.devices import devices
+from gpushare.cli.exit_codes import CommandsWithExitCodes
+from gpushare.cli.policies import policies
+from gpushare.cli.reproduce import reproduce
+from gpushare.cli.run import run
+from gpushare.cli.workloads import workloads
+
+
+@click.group(cls=CommandsWithExitCodes, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gpushare.__version__, prog_name="gpushare")
+def main() -> None:
+    """Share one GPU among several applications under a policy, and see what each policy is worth.
+
+    \b
+    Start here:
+      gpushare demo                          compare all policies on a bundled workload
+      gpushare compare pair.toml --html report.html
+      gpushare run pair.toml --policy srtf   one run, application by application
+
+    Every command takes --json: one JSON document on stdout, messages on stderr.
+
+    Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 130 interrupted.
+    GPUSHARE_DEBUG=1 shows tracebacks.
+    """
+
+
+for command in (demo, compare, run, reproduce, policies, devices, workloads):
+    main.add_command(command)

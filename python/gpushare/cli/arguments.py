@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands share, and how their values become workloads and policies."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+from gpushare._core import InvalidInput
+from gpushare.compare import policies as built_in_policies
+from gpushare.kernel_model import require
+from gpushare.policy import Policy
+from gpushare.workload import Workload, bundled_workload, workload_names
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+DEVICE_HELP = "sim:NAME, NAME or a TOML file; auto takes GPUSHARE_DEVICE, else the workload's own, else h100."
+POLICIES_HELP = "Names separated by commas; your own as FILE.py:CLASS. Default: all built-in ones."
+
+
+def device_option() -> Decorator:
+    """--device."""
+    return click.option("--device", default="auto", show_default=True, metavar="DEVICE", help=DEVICE_HELP)
+
+
+def policies_option() -> Decorator:
+    """--policies."""
+    return click.option("--policies", metavar="A,B,...", help=POLICIES_HELP)
+
+
+def repeats_option() -> Decorator:
+    """--repeats."""
+    return click.option(
+        "--repeats", default=1, show_default=True, help="Runs per workload and policy; tables show the median."
+    )
+
+
+def seed_option() -> Decorator:
+    """--seed."""
+    return click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the variation between blocks."
+    )
+
+
+def json_option() -> Decorator:
+    """--json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+
+
+def file_option(name: str, what: str) -> Decorator:
+    """An option that names a file to write."""
+    return click.option(name, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=what)
+
+
+def to_workload(text: str) -> Workload:
+    """The bundled workload of this name, or the one in this TOML file."""
+    if text in workload_names():
+        return bundled_workload(text)
+    if text.endswith(".toml") or Path(text).is_file():
+        return Workload.from_toml(text)
+    raise InvalidInput(f"no workload {text!r}; known: {', '.join(workload_names())}, or the path of a TOML file")
+
+
+def to_policies(text: str | None) -> list[str | Policy] | None:
+    """The policies of a comma-separated list; None, which means all built-in ones, if there is no list."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    require(len(names) > 0, "--policies names no policy")
+    return [to_policy(name) for name in names]
+
+
+def to_policy(text: str) -> str | Policy:
+    """The built-in policy of this name, or an instance of the class in ``FILE.py:CLASS``."""
+    file, colon, class_name = text.partition(".py:")
+    if colon:
+        return _make(_policy_class(Path(f"{file}.py"), class_name), text)
+    if text.endswith(".py"):
+        return _make(_policy_class(Path(text), None), text)
+    known = [entry.name for entry in built_in_policies()]
+    require(text in known, f"no policy {text!r}; known: {', '.join(known)}, or your own as FILE.py:CLASS")
+    return text
+
+
+def _make(policy_class: type[Policy], text: str) -> Policy:
+    try:
+        return policy_class()
+    except Exception as error:
+        raise InvalidInput(f"policy {text!r} cannot be made: {type(error).__name__}: {error}") from error
+
+
+def _policy_class(path: Path, class_name: str | None) -> type[Policy]:
+    module = _loaded(path)
+    found = {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == module.__name__
+    }
+    known = ", ".join(found) or "none"
+    if class_name is None:
+        require(len(found) == 1, f"{path}: say which policy, as {path}:CLASS; policies in this file: {known}")
+        return next(iter(found.values()))
+    require(class_name in found, f"{path}: no policy {class_name!r} in this file; it has: {known}")
+    return found[class_name]
+
+
+def _loaded(path: Path) -> ModuleType:
+    """Imports the file as Python would run it: its own folder comes first on the path."""
+    require(path.is_file(), f"no file {str(path)!r} to take a policy from")
+    spec = importlib.util.spec_from_file_location(f"gpushare_policy_file_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"{path}: is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InvalidInput(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare compare``: workloads of one's own under several policies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gpushare
+from gpushare.cli.arguments import (
+    device_option,
+    file_option,
+    json_option,
+    policies_option,
+    repeats_option,
+    seed_option,
+    to_policies,
+    to_workload,
+)
+from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.output import print_json, remark
+from gpushare.cli.verdict import oracles, print_comparison, telling_workload, winner
+
+if TYPE_CHECKING:
+    from gpushare.result import Result
+
+
+@click.command()
+@click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...")
+@policies_option()
+@device_option()
+@repeats_option()
+@seed_option()
+@click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
+@file_option("--html", "Write a report.")
+@file_option("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
+@file_option("--save", "Write all runs, for gpushare.Result.load.")
+@json_option()
+def compare(
+    workloads: tuple[str, ...],
+    policies: str | None,
+    device: str,
+    repeats: int,
+    seed: int,
+    pairs: bool,
+    html: Path | None,
+    perfetto: Path | None,
+    save: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare policies on workloads. WORKLOAD is a TOML file or the name of a bundled workload.
+
+    \b
+    Examples:
+      gpushare compare pair.toml
+      gpushare compare ercbench --pairs --policies fifo,mpmax,srtf --repeats 5
+      gpushare compare pair.toml --policies fifo,mine.py:LatestFirst --html report.html
+      gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
+    """
+    given = [to_workload(text) for text in workloads]
+    result = gpushare.compare(
+        [pair for each in given for pair in each.pairs()] if pairs else given,
+        to_policies(policies),
+        device=device,
+        repeats=repeats,
+        seed=seed,
+    )
+    files = write_files(result, html=html, perfetto=perfetto, save=save) if result.runs else {}
+    report(result, files, as_json=as_json)
+    leave_for_failed(result.errors)
+
+
+def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
+    """The result on stdout: one JSON document, or a table, the verdict and where the files are."""
+    if as_json:
+        print_json({**comparison_document(result), "files": files})
+        return
+    if not result.runs:
+        return
+    print_comparison(result)
+    for what, path in files.items():
+        remark(f"{what}: {path}")
+
+
+def write_files(result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None) -> dict[str, Path]:
+    """Writes what is asked for and returns where it is."""
+    files: dict[str, Path] = {}
+    if html:
+        files["html"] = result.to_html(html)
+    if perfetto:
+        files["perfetto"] = result.to_perfetto(perfetto, winner(result), telling_workload(result))
+    if save:
+        files["save"] = result.save(save)
+    return files
+
+
+def comparison_document(result: Result) -> dict[str, Any]:
+    """A comparison as JSON: per policy, per workload and policy, and per application of every run."""
+    document: dict[str, Any] = {
+        "gpushare": gpushare.__version__,
+        "devices": list(dict.fromkeys(run.device.name for run in result.runs)),
+        "workloads": result.workloads,
+        "policies": result.policies,
+        "oracles": [policy for policy in result.policies if policy in oracles()],
+        "errors": result.errors,
+    }
+    if result.runs:
+        document["winner"] = winner(result)
+        document["metrics"] = result.metrics().to_dict(orient="index")
+        document["per_workload"] = result.per_workload().reset_index().to_dict(orient="records")
+        document["applications"] = result.to_pandas().to_dict(orient="records")
+    return document

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare demo``: what the package does, on data that comes with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import gpushare
+from gpushare.cli.arguments import device_option, json_option, policies_option, repeats_option, to_policies
+from gpushare.cli.compare import report, write_files
+from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.output import remark
+from gpushare.cli.verdict import telling_workload, winner
+from gpushare.result import Result
+
+WORKLOAD = "ercbench"
+STAGGER_CYCLES = 50
+"""The second application of a pair arrives so much later: SRTF's two-program workloads (Pai et al. 2014, section 6)."""
+
+
+@click.command()
+@device_option()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("gpushare-report"),
+    show_default=True,
+    help="Folder for the report, a trace and the saved result.",
+)
+@repeats_option()
+@policies_option()
+@json_option()
+def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bool) -> None:
+    """Compare all policies on the 56 ordered pairs of SRTF's eight ERCBench kernels. Takes a few seconds.
+
+    \b
+    Examples:
+      gpushare demo
+      gpushare demo --policies fifo,srtf,even --repeats 5 --out report
+      gpushare demo --device sim:h100 --json
+    """
+    workload = gpushare.bundled_workload(WORKLOAD)
+    where = gpushare.device(device, workload.device)
+    pairs = workload.pairs(stagger_ns=round(STAGGER_CYCLES / where.clock_hz * 1e9))
+    result = gpushare.compare(pairs, to_policies(policies), device=where, repeats=repeats)
+    files = _write_folder(result, out) if result.runs else {}
+    report(result, {} if not as_json else files, as_json=as_json)
+    if result.runs and not as_json:
+        _say_how_to_open(result, files)
+    leave_for_failed(result.errors)
+
+
+def _write_folder(result: Result, out: Path) -> dict[str, Path]:
+    out.mkdir(parents=True, exist_ok=True)
+    trace = f"{telling_workload(result)}-{winner(result)}.pftrace".replace("/", "_")
+    return write_files(result, html=out / "report.html", perfetto=out / trace, save=out / "result.gpushare")
+
+
+def _say_how_to_open(result: Result, files: dict[str, Path]) -> None:
+    remark(f"report: open {files['html']} in a browser")
+    shown = f"{telling_workload(result)} under {winner(result)}"
+    remark(f"trace:  drop {files['perfetto']} on https://ui.perfetto.dev ({shown})")
+    remark(f'result: gpushare.Result.load("{files["save"]}") in Python')

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How errors reach the shell: a message on stderr and an exit code, no traceback."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Any, NoReturn
+
+import click
+
+from gpushare._core import InvalidInput, PolicyError
+
+POLICY_FAILED = 1
+BAD_INPUT = 2
+BUG = 3
+INTERRUPTED = 130
+
+
+class CommandsWithExitCodes(click.Group):
+    """A group whose commands may raise: what they raise becomes a message and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; every exception but click's own ends here."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except InvalidInput as error:
+            leave(str(error), BAD_INPUT)
+        except OSError as error:
+            leave(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
+        except PolicyError as error:
+            leave(str(error), POLICY_FAILED)
+        except KeyboardInterrupt:
+            leave("interrupted", INTERRUPTED)
+        except Exception as error:
+            message = f"this is a bug in gpushare: {type(error).__name__}: {error}"
+            leave(f"{message}\nset GPUSHARE_DEBUG=1 for the traceback", BUG)
+
+
+def leave(message: str, code: int) -> NoReturn:
+    """Ends the program with a message on stderr."""
+    if os.environ.get("GPUSHARE_DEBUG") == "1":
+        traceback.print_exc()
+    click.echo(f"gpushare: {message}", err=True)
+    raise click.exceptions.Exit(code)
+
+
+def leave_for_failed(errors: dict[str, str]) -> None:
+    """Ends the program if a policy failed, naming each."""
+    if errors:
+        leave("\ngpushare: ".join(f"{policy} failed: {message}" for policy, message in errors.items()), POLICY_FAILED)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands print: tables or one JSON document on stdout, remarks on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+LEAST_WIDTH_OF_A_FILE = 160
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """The whole of stdout. Keys keep their order; numbers of NumPy become Python's."""
+    click.echo(json.dumps(document, indent=2, default=_plain, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return value.tolist()
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> None:
+    """A table on stdout; its first ``texts`` columns hold words, the others numbers."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=sys.stdout, highlight=False, width=max(console.width, LEAST_WIDTH_OF_A_FILE))
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+    for number, column in enumerate(columns):
+        table.add_column(Text(column), justify="left" if number < texts else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, style="bold" if cell.endswith(BEST_MARK) else "") for cell in row))
+    console.print(table)
+
+
+BEST_MARK = " *"
+
+
+def marked(cell: str, *, best: bool) -> str:
+    """The cell, marked if it is the best of its column, and of the same width if it is not."""
+    return cell + (BEST_MARK if best else " " * len(BEST_MARK))
+
+
+def duration(nanoseconds: float) -> str:
+    """A duration with a unit that fits.
+
+    >>> duration(1_234_567)
+    '1.235 ms'
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3f} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def remark(message: str) -> None:
+    """A line on stderr."""
+    click.echo(message, err=True)

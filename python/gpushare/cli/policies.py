@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare policies``: the built-in policies."""
+
+from __future__ import annotations
+
+import click
+
+import gpushare
+from gpushare.cli.arguments import json_option
+from gpushare.cli.output import print_json, print_table
+from gpushare.cli.verdict import oracles
+
+
+@click.command()
+@json_option()
+def policies(as_json: bool) -> None:
+    """List the built-in policies: what each does and where it is from.
+
+    \b
+    Examples:
+      gpushare policies
+      gpushare policies --json | jq -r '.policies[].name'
+    """
+    rows = [
+        {"name": each.name, "summary": each.summary, "source": each.source, "oracle": each.name in oracles()}
+        for each in gpushare.policies()
+    ]
+    if as_json:
+        print_json({"gpushare": gpushare.__version__, "policies": rows})
+        return
+    cells = [[row["name"], row["summary"], row["source"]] for row in rows]
+    print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare reproduce``: a paper's figures, recomputed and set beside the printed ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpushare.cli.arguments import file_option, json_option
+from gpushare.cli.output import print_json, remark
+
+
+@click.command()
+@click.argument("paper")
+@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Seeds to average over.")
+@click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
+@file_option("--html", "Write the tables as a page.")
+@json_option()
+def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, as_json: bool) -> None:
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf.
+
+    \b
+    Examples:
+      gpushare reproduce srtf --quick
+      gpushare reproduce srtf --html srtf.html
+      gpushare reproduce srtf --json > srtf.json
+    """
+    from gpushare.reproduce import reproduce as recompute
+
+    found = recompute(paper, seeds=1 if quick else seeds, quick=quick)
+    if html:
+        html.write_text(_page(found.paper, found._repr_html_()), encoding="utf-8")
+        remark(f"html: {html}")
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(found.text(), nl=False)
+
+
+def _page(title: str, body: str) -> str:
+    from html import escape
+
+    style = "body{font-family:sans-serif;margin:2em} table{border-collapse:collapse} td,th{padding:.2em .6em}"
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{style}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'

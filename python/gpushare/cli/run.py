@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare run``: one workload under one policy, application by application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gpushare
+from gpushare.cli.arguments import device_option, file_option, json_option, seed_option, to_policy, to_workload
+from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.output import duration, print_json, print_table, remark
+from gpushare.simulation import policy_name
+
+if TYPE_CHECKING:
+    from gpushare.run import Run
+
+
+@click.command()
+@click.argument("workload")
+@click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or your own as FILE.py:CLASS.")
+@device_option()
+@seed_option()
+@file_option("--perfetto", "Write a trace for ui.perfetto.dev.")
+@file_option("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
+@file_option("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
+@json_option()
+def run(
+    workload: str,
+    policy: str,
+    device: str,
+    seed: int,
+    perfetto: Path | None,
+    plot: Path | None,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a workload once under one policy. WORKLOAD is a TOML file or the name of a bundled workload.
+
+    \b
+    Examples:
+      gpushare run pair.toml --policy srtf
+      gpushare run ercbench --policy even --perfetto run.pftrace --plot run.png
+      gpushare run pair.toml --policy mine.py:LatestFirst --seed 7 --json
+    """
+    decides = to_policy(policy)
+    try:
+        one = gpushare.run(to_workload(workload), decides, device=device, seed=seed)
+    except gpushare.PolicyError as error:
+        errors = {policy_name(decides): str(error)}
+        if as_json:
+            print_json({"gpushare": gpushare.__version__, "errors": errors})
+        leave_for_failed(errors)
+        raise
+    files = _write_files(one, perfetto=perfetto, plot=plot, trace=trace)
+    if as_json:
+        print_json({**_document(one), "files": files})
+        return
+    _print_run(one)
+    for what, path in files.items():
+        remark(f"{what}: {path}")
+
+
+def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: Path | None) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    if perfetto:
+        files["perfetto"] = one.to_perfetto(perfetto)
+    if plot:
+        files["plot"] = _write_plot(one, plot)
+    if trace:
+        trace.write_bytes(one.trace.to_bytes())
+        files["trace"] = trace
+    return files
+
+
+def _write_plot(one: Run, path: Path) -> Path:
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # a file needs no window
+    figure = one.plot.timeline().figure
+    known = figure.canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in known:
+        raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
+    figure.savefig(path)
+    return path
+
+
+def _document(one: Run) -> dict[str, Any]:
+    return {
+        "gpushare": gpushare.__version__,
+        "workload": one.workload.name,
+        "policy": one.policy,
+        "device": one.device.name,
+        "seed": one.seed,
+        "metrics": one.metrics(),
+        "applications": one.applications().to_dict(orient="records"),
+        "errors": {},
+    }
+
+
+def _print_run(one: Run) -> None:
+    times = ["arrival_ns", "end_ns", "turnaround_ns", "alone_ns"]
+    rows = [
+        [row["application"], *(duration(row[time]) for time in times), f"{row['ntt']:.3f}"]
+        for row in one.applications().to_dict(orient="records")
+    ]
+    title = f"{one.workload.name} under {one.policy} on {one.device.name} (simulated), seed {one.seed}"
+    print_table(title, ["application", "arrival", "end", "turnaround", "alone", "slowdown (NTT)"], rows)
+    rows = [
+        [name.removesuffix("_ns"), duration(value) if name.endswith("_ns") else f"{value:.3f}"]
+        for name, value in one.metrics().items()
+    ]
+    print_table("", ["metric", "value"], rows)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which policy of a comparison wins, by how much, and on which workload it shows best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gpushare.cli.output import duration, marked, print_table
+from gpushare.compare import policies
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.result import Result
+
+BASELINE = "fifo"
+SHOWN_AS = {"stp": "{:.3f}".format, "antt": "{:.3f}".format, "strictf": "{:.3f}".format, "makespan_ns": duration}
+OTHER_AIMS = {"antt": ("ANTT", "response"), "strictf": ("StrictF", "fairness")}
+
+
+def oracles() -> set[str]:
+    """Built-in policies that are told what no scheduler can know; the table of policies says so."""
+    return {entry.name for entry in policies() if "oracle" in entry.summary}
+
+
+def realizable(result: Result) -> list[str]:
+    """The policies of the result that need no foresight; all of them if every one does."""
+    return [policy for policy in result.policies if policy not in oracles()] or result.policies
+
+
+def best(table: pd.DataFrame, metric: str) -> str:
+    """The policy with the best value of this metric: throughput and fairness are to be large, the rest small."""
+    column = table[metric]
+    return str(column.idxmax() if metric in ("stp", "strictf") else column.idxmin())
+
+
+def winner(result: Result) -> str:
+    """The realizable policy with the highest system throughput."""
+    return best(result.metrics().loc[realizable(result)], "stp")
+
+
+def telling_workload(result: Result) -> str:
+    """The workload on which the winner's mean slowdown is smallest against the baseline's, or against the worst."""
+    antt = result.per_workload()["antt"].unstack("policy").loc[result.workloads, realizable(result)]
+    others = antt[BASELINE] if BASELINE in antt and winner(result) != BASELINE else antt.max(axis="columns")
+    return str((others / antt[winner(result)]).idxmax())
+
+
+def verdict(result: Result) -> str:
+    """One sentence: who wins, why, and who is better at something else."""
+    table = result.metrics().loc[realizable(result)]
+    first = winner(result)
+    text = f"{first} wins{_in_words(first)}: STP {table.at[first, 'stp']:.2f}"
+    if BASELINE in table.index and first != BASELINE:
+        gain = table.at[first, "stp"] / table.at[BASELINE, "stp"]
+        slowdowns = f"{table.at[BASELINE, 'antt']:.2f} to {table.at[first, 'antt']:.2f}"
+        text += f" is {gain:.2f} times that of {BASELINE}, and the mean slowdown goes from {slowdowns}"
+    rivals: dict[str, list[str]] = {}
+    for column, (metric, aim) in OTHER_AIMS.items():
+        rival = best(table, column)
+        if table.at[rival, column] != table.at[first, column]:
+            figures = f"{metric} {table.at[rival, column]:.2f} against {table.at[first, column]:.2f}"
+            rivals.setdefault(rival, []).append(f"{aim} ({figures})")
+    return "; ".join([text, *(f"{rival} is better at {' and '.join(aims)}" for rival, aims in rivals.items())]) + "."
+
+
+def _in_words(policy: str) -> str:
+    summaries = {entry.name: f" ({entry.summary})" for entry in policies()}
+    return summaries.get(policy, "")
+
+
+def print_comparison(result: Result) -> None:
+    """One row per policy, the best realizable one of each aim marked, then the legend and the verdict."""
+    table = result.metrics()
+    candidates = table.loc[realizable(result)]
+    rows = []
+    for policy in result.policies:
+        cells = [f"{policy} (oracle)" if policy in oracles() else policy]
+        for metric, shown in SHOWN_AS.items():
+            value = table.at[policy, metric]
+            is_best = policy in candidates.index and value == candidates.at[best(candidates, metric), metric]
+            cells.append(marked(shown(value), best=is_best and len(candidates) > 1))
+        rows.append([*cells, f"{table.at[policy, 'sm_utilisation']:.1%}"])
+    print_table(_title(result), ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use"], rows)
+    click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
+    if len(result.policies) > 1:
+        click.echo(verdict(result))
+
+
+def _title(result: Result) -> str:
+    devices = ", ".join(dict.fromkeys(run.device.name for run in result.runs))
+    workloads = result.workloads
+    what = workloads[0] if len(workloads) == 1 else f"mean over {len(workloads)} workloads (geometric for ratios)"
+    return f"{what} on {devices} (simulated)"

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Jupyter shows for a workload, a run and a result: small tables and a small timeline, nothing from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpushare.plots.palette import application_colours, colours
+from gpushare.plots.residency import binned, residency
+from gpushare.plots.words import METRICS, duration, number, shortened
+from gpushare.workload import Launch
+
+if TYPE_CHECKING:
+    from gpushare.result import Result
+    from gpushare.run import Run
+    from gpushare.workload import Application, Workload
+
+WIDTH, HEIGHT, COLUMNS = 720, 110, 240
+MOST_ROWS = 12
+CELL = "padding:2px 10px 2px 0;text-align:{side};vertical-align:top"
+SHOWN = ["stp", "antt", "strictf", "makespan_ns", "sm_utilisation"]
+
+
+def workload_html(workload: Workload) -> str:
+    """The applications of a workload: arrival, operations, blocks."""
+    rows = [_application_row(application) for application in workload.applications]
+    device = f", written for {escape(workload.device)}" if workload.device else ""
+    heading = f"<b>Workload {escape(workload.name)}</b>: {_counted(len(rows), 'application')}{device}"
+    return _box(heading, _table(["application", "arrives", "thread blocks", "priority", "operations"], rows))
+
+
+def run_html(run: Run) -> str:
+    """A run: its figures, its applications, and its timeline in small."""
+    metrics = run.metrics()
+    figures = ", ".join(f"{METRICS[name].short} <b>{_value(name, metrics[name])}</b>" for name in SHOWN)
+    where = f"<b>{escape(run.workload.name)}</b> under <b>{escape(run.policy)}</b> on {escape(run.device.name)}"
+    shades = colours(application.name for application in run.workload.applications)
+    rows = [
+        [_swatch(shades[row.application]) + escape(shortened(row.application)), duration(row.arrival_ns),
+         duration(row.turnaround_ns), duration(row.alone_ns), number(row.ntt)]
+        for row in run.applications().itertuples()
+    ]  # fmt: skip
+    table = _table(["application", "arrives", "turnaround", "alone", "slowdown"], rows)
+    return _box(f"{where}: {figures}", mini_timeline(run, shades) + table)
+
+
+def result_html(result: Result) -> str:
+    """A comparison: one row per policy, the best values marked, what failed, and the best policy's timeline."""
+    heading = f"<b>{_counted(len(result.workloads), 'workload')}</b>, {_counted(len(result.policies), 'policy')}"
+    parts = [_failures(result)]
+    if result.runs:
+        means = result.metrics()
+        best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in SHOWN}
+        rows = [
+            [escape(policy), *(_marked(_value(name, row[name]), row[name] == best[name]) for name in SHOWN)]
+            for policy, row in means.iterrows()
+        ]
+        parts.append(_table(["policy", *(METRICS[name].short for name in SHOWN)], rows))
+    if len(result.workloads) == 1:
+        run = result.run(means["stp"].idxmax())
+        caption = f"{escape(run.workload.name)} under {escape(run.policy)}, the highest STP:"
+        parts.append(f"<div style='margin-top:6px'>{caption}</div>{mini_timeline(run, application_colours(result))}")
+    return _box(heading, "".join(parts))
+
+
+def mini_timeline(run: Run, shades: dict[str, str]) -> str:
+    """An SVG of who fills the SMs over time: the mean share of all SMs, stacked by application."""
+    steps = residency(run)
+    names = [application.name for application in run.workload.applications]
+    edges = np.linspace(0, run.record.makespan, COLUMNS + 1)
+    shares = np.zeros((COLUMNS, len(names)))
+    for sm in range(run.device.sms):
+        times, blocks = steps.lane(sm)
+        shares += binned(times, steps.occupied(blocks, len(names)), edges) / run.device.sms
+    tops = np.cumsum(shares, axis=1) / max(1.0, float(shares.sum(axis=1).max()))
+    bottoms = np.hstack([np.zeros((COLUMNS, 1)), tops[:, :-1]])
+    areas = [
+        f'<path fill="{shades[name]}" d="{_area(bottoms[:, number], tops[:, number])}">'
+        f"<title>{escape(name)}</title></path>"
+        for number, name in enumerate(names)
+    ]
+    label = f"share of the SMs per application over {duration(run.record.makespan)}"
+    legend = " ".join(f"{_swatch(shades[name])}{escape(shortened(name))}&ensp;" for name in names)
+    return (
+        f'<div><svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'style="width:100%;max-width:{WIDTH}px;height:auto;border-bottom:1px solid #8a9099">{"".join(areas)}</svg>'
+        f"<div style='font-size:90%'>{legend} <span style='opacity:.7'>{escape(label)}</span></div></div>"
+    )
+
+
+def _area(bottom: np.ndarray, top: np.ndarray) -> str:
+    """The path of a stepped area; equal neighbours share a step."""
+    if not (top > bottom).any():
+        return ""
+    xs = np.linspace(0, WIDTH, COLUMNS + 1)
+    forth = _stairs(xs, HEIGHT * (1 - top))
+    back = _stairs(xs[::-1], HEIGHT * (1 - bottom[::-1]))
+    return "M" + "L".join(forth + back) + "Z"
+
+
+def _stairs(xs: np.ndarray, ys: np.ndarray) -> list[str]:
+    points: list[str] = []
+    for column, y in enumerate(ys):
+        if column == 0 or abs(y - ys[column - 1]) > 0.05:
+            points.append(f"{xs[column]:g} {y:.1f}")
+        if column + 1 == len(ys) or abs(ys[column + 1] - y) > 0.05:
+            points.append(f"{xs[column + 1]:g} {y:.1f}")
+    return points
+
+
+def _application_row(application: Application) -> list[str]:
+    launches = [operation for operation in application.operations if isinstance(operation, Launch)]
+    kernels = dict.fromkeys(launch.kernel.name for launch in launches)
+    copies = len(application.operations) - len(launches)
+    what = [_counted(len(launches), "launch") + f" of {', '.join(kernels)}"] if launches else []
+    what += [_counted(copies, "copy")] if copies else []
+    blocks = sum(launch.blocks for launch in launches)
+    arrives = duration(application.arrival_ns)
+    cells = [escape(application.name), arrives, f"{blocks:,}", str(application.priority)]
+    return [*cells, escape("; ".join(what))]
+
+
+def _counted(number: int, what: str) -> str:
+    plural = {"launch": "launches", "copy": "copies", "policy": "policies"}.get(what, f"{what}s")
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def _failures(result: Result) -> str:
+    rows = [f"<li><b>{escape(name)}</b> failed: {escape(error)}</li>" for name, error in result.errors.items()]
+    return f"<ul style='margin:4px 0'>{''.join(rows)}</ul>" if rows else ""
+
+
+def _value(metric: str, value: float) -> str:
+    if metric.endswith("_ns"):
+        return duration(value)
+    return f"{value:.0%}" if metric.endswith("utilisation") else number(value)
+
+
+def _marked(text: str, best: bool) -> str:
+    return f"<b>{text} ★</b>" if best else text
+
+
+def _swatch(colour: str) -> str:
+    return f'<span style="display:inline-block;width:.8em;height:.8em;background:{colour};margin-right:.4em"></span>'
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    """A table of ready HTML cells; long ones are cut in the middle."""
+    shown = rows if len(rows) <= MOST_ROWS else rows[: MOST_ROWS - 1]
+    lines = [_row("th", header), *(_row("td", row) for row in shown)]
+    if len(shown) < len(rows):
+        lines.append(f"<tr><td colspan={len(header)}>and {len(rows) - len(shown)} more</td></tr>")
+    return f"<table style='border-collapse:collapse'>{''.join(lines)}</table>"
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    sides = ["left", *["right"] * (len(cells) - 1)]
+    return "<tr>" + "".join(
+        f'<{tag} style="{CELL.format(side=side)}">{cell}</{tag}>' for side, cell in zip(sides, cells, strict=True)
+    ) + "</tr>"  # fmt: skip
+
+
+def _box(heading: str, body: str) -> str:
+    return f"<div><div>{heading}</div>{body}</div>"

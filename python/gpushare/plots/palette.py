@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Colours and markers that stay apart for colour-blind readers, on white and on black."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpushare.result import Result
+
+# Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted" for what comes after.
+COLOURS = [
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F"),
+    *("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499"),
+]
+MARKERS = "osD^vP*Xph<>8"
+INK = "#1b1f24"
+"""Text and axes."""
+FAINT = "#8a9099"
+"""Grid, connecting lines and remarks."""
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """One colour per name, in order of first appearance.
+
+    >>> colours(["a", "b", "a"])
+    {'a': '#0072B2', 'b': '#E69F00'}
+    """
+    return {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(dict.fromkeys(names))}
+
+
+def application_colours(result: Result) -> dict[str, str]:
+    """One colour per application, the same in every plot of this result."""
+    return colours(application.name for run in result.runs for application in run.workload.applications)
+
+
+def policy_styles(result: Result) -> dict[str, tuple[str, str]]:
+    """(colour, marker) per policy, the same in every plot of this result."""
+    shades = colours(result.policies)
+    return {policy: (shades[policy], MARKERS[number % len(MARKERS)]) for number, policy in enumerate(shades)}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every policy on every workload (SRTF Figs. 14 to 16), sorted, with the mean at the right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpushare.plots.axes import axes_or_new, clean, readable_ticks
+from gpushare.plots.labels import spread_apart
+from gpushare.plots.palette import FAINT, INK, policy_styles
+from gpushare.plots.words import Metric, metric_named, number, plain, scaled, shortened
+from gpushare.result import GEOMEAN_COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gpushare.result import Result
+
+KNOWN = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p50_ns", "turnaround_p95_ns", "turnaround_p99_ns"]
+KNOWN += ["sm_utilisation", "to_device_utilisation", "to_host_utilisation"]
+
+
+def policies_size(result: Result) -> tuple[float, float]:
+    """Width and height in inches for this many workloads."""
+    workloads = len(result.workloads)
+    if workloads == 1:
+        return 7.0, 1.4 + 0.33 * len(result.policies)
+    return min(max(6.5, 3.0 + 0.17 * workloads), 16.0), 5.4
+
+
+def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -> Axes:
+    """Draws one metric for all policies and workloads and returns the axes; times in µs or ms by magnitude."""
+    what = metric_named(metric, KNOWN)
+    ax = axes_or_new(ax, *policies_size(result))
+    table = result.per_workload()[metric].unstack("policy").loc[result.workloads, result.policies]
+    means = result.metrics()[metric]
+    scale, unit = scaled(metric, float(np.nanmax(table.to_numpy())))
+    if len(table) == 1:
+        _draw_one_workload(ax, result, what, table.iloc[0] / scale, unit)
+    else:
+        best = means.idxmin() if what.lower_is_better else means.idxmax()
+        _draw_workloads(ax, result, table.sort_values(best, kind="stable") / scale, means / scale, best, what)
+        ax.set_ylabel(f"{what.words}{unit}\n{what.better}", fontsize=9)
+        mean = "geometric mean" if metric in GEOMEAN_COLUMNS else "mean"
+        clean(ax, f"{what.short} of {len(table)} workloads, sorted by {plain(best)}, which has the best {mean}")
+        if what.logarithmic:
+            readable_ticks(ax, "y")
+        ax.tick_params(axis="x", labelsize=_name_size(len(table)), length=0)
+    return ax
+
+
+def _draw_one_workload(ax: Axes, result: Result, what: Metric, values: pd.Series, unit: str) -> None:
+    """One row per policy: a point with its value."""
+    styles = policy_styles(result)
+    for row, (policy, value) in enumerate(values.items()):
+        colour, marker = styles[policy]
+        ax.plot(value, row, marker=marker, color=colour, markersize=8, gid=f"policy-{row}")
+        ax.annotate(
+            number(value), (value, row), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9, color=INK
+        )
+    if what.logarithmic and values.max() > 4 * values.min():
+        ax.set_xscale("log")
+        readable_ticks(ax, "x")
+    else:
+        ax.set_xlim(0, 1.15 * values.max())
+    ax.hlines(range(len(values)), ax.get_xlim()[0], values, color=FAINT, linewidth=1, alpha=0.6, zorder=0)
+    ax.margins(x=0.12)
+    ax.set_yticks(range(len(values)), [plain(policy) for policy in values.index])
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.set_xlabel(f"{what.words}{unit}: {what.better}", fontsize=9)
+    clean(ax, f"{what.short} on {plain(shortened(result.workloads[0], 40))}", "x")
+    ax.tick_params(axis="y", length=0)
+
+
+def _draw_workloads(ax: Axes, result: Result, table: pd.DataFrame, means: pd.Series, best: str, what: Metric) -> None:
+    places = np.arange(len(table))
+    mean_place = len(table) + max(0.6, 0.015 * len(table))
+    ax.vlines([*places, mean_place], [*table.min(axis=1), means.min()], [*table.max(axis=1), means.max()],
+              color=FAINT, alpha=0.35, linewidth=1, zorder=1)  # fmt: skip
+    for place, (policy, (colour, marker)) in enumerate(policy_styles(result).items()):
+        is_best = policy == best
+        ax.plot(
+            places, table[policy], marker=marker, color=colour, markersize=5.5 if is_best else 5,
+            linewidth=1.5 if is_best else 0, alpha=1 if is_best else 0.85, zorder=3 if is_best else 2,
+            gid=f"policy-{place}",
+        )  # fmt: skip
+        ax.plot(mean_place, means[policy], marker=marker, color=colour, markersize=8, zorder=4, clip_on=False)
+    ax.axvline(len(table) - 0.4, color=FAINT, linewidth=0.8)
+    if what.logarithmic:
+        ax.set_yscale("log")
+    ax.set_xlim(-0.8, mean_place + 0.5)
+    names = [plain(shortened(name, 26)) for name in table.index]
+    ax.set_xticks([*places, mean_place], [*names, "mean"], rotation=90)
+    _name_policies(ax, means, mean_place, result)
+
+
+def _name_policies(ax: Axes, means: pd.Series, place: float, result: Result) -> None:
+    """Names the policies beside their means, spread apart: this is the legend."""
+    ax.figure.draw_without_rendering()
+    heights = ax.transData.transform([(place, value) for value in means])[:, 1]
+    window = ax.get_window_extent()
+    gap = 11.5 * ax.figure.dpi / 72
+    styles = policy_styles(result)
+    wanted_heights = spread_apart(heights, gap, window.y0 + gap / 2, window.y1 - gap / 2)
+    for policy, value, wanted in zip(means.index, means, wanted_heights, strict=True):
+        ax.annotate(
+            f"{plain(policy)} {number(value)}", (place, value), xytext=(1.035, (wanted - window.y0) / window.height),
+            textcoords="axes fraction", fontsize=9, color=INK, va="center", annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "color": styles[policy][0], "linewidth": 0.8, "shrinkB": 5, "relpos": (0, 0.5),
+            },
+        )  # fmt: skip
+
+
+def _name_size(workloads: int) -> float:
+    return 9.0 if workloads <= 28 else 7.5

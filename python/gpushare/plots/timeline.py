@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who was where and when: one lane per SM, copy engine and application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpushare.plots.axes import axes_or_new, clean
+from gpushare.plots.palette import INK
+from gpushare.plots.residency import Residency, binned, residency
+from gpushare.plots.words import plain, shortened, time_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from gpushare.run import Run
+
+DRAWN_AS_STEPS = (32, 30_000)
+"""Up to so many SMs and steps the stairs are drawn as they are; beyond, as an image of means over short times."""
+IMAGE_COLUMNS = 1_600
+ROWS_PER_LANE = 8
+LANE = 0.86
+"""Height of a full lane; the rest is the gap to the next one."""
+THIN = 0.27
+"""Height of an SM's lane without a gap where there are more SMs than are drawn as steps; other lanes have 1."""
+DIRECTIONS = {"to_device": "copies to GPU", "to_host": "copies to host"}
+
+
+def timeline_size(run: Run) -> tuple[float, float]:
+    """Width and height in inches at which the lanes can be told apart."""
+    lanes = len(run.workload.applications) + 2 + run.device.sms * _lane_height(run.device.sms)
+    return 9.5, min(max(1.2 + 0.21 * lanes, 3.0), 14.0)
+
+
+def _lane_height(sms: int) -> float:
+    return 1.0 if sms <= DRAWN_AS_STEPS[0] else THIN
+
+
+def draw_timeline(run: Run, colours: dict[str, str], ax: Axes | None = None) -> Axes:
+    """Draws the run and returns the axes; time in µs or ms by magnitude."""
+    ax = axes_or_new(ax, *timeline_size(run))
+    scale, unit = time_unit(run.record.makespan)
+    shades = [colours[application.name] for application in run.workload.applications]
+    labels = _application_rows(ax, run, shades, scale)
+    labels += _copy_rows(ax, run, colours, scale, len(labels))
+    _sm_rows(ax, run, shades, scale, len(labels))
+    _label_rows(ax, labels, run.device.sms)
+    ax.set_xlim(0, run.record.makespan / scale)
+    ax.set_xlabel(f"time ({unit})")
+    clean(ax, f"{plain(shortened(run.workload.name, 60))} under {plain(run.policy)} on {plain(run.device.name)}", "x")
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
+def _application_rows(ax: Axes, run: Run, shades: list[str], scale: int) -> list[str]:
+    """A line from arrival to end per application; its label is the legend."""
+    for row, (shade, arrival, end) in enumerate(zip(shades, run.record.arrivals, run.record.ends, strict=True)):
+        middle = row + 0.5
+        ax.plot([arrival / scale, end / scale], [middle, middle], color=shade, linewidth=2.5, gid=f"application-{row}")
+        ax.plot(arrival / scale, middle, marker=">", color=shade, markersize=7, clip_on=False)
+        ax.plot(end / scale, middle, marker="s", color=shade, markersize=6, clip_on=False)
+    return [shortened(application.name) for application in run.workload.applications]
+
+
+def _copy_rows(ax: Axes, run: Run, colours: dict[str, str], scale: int, first_row: int) -> list[str]:
+    copies = run.copies()
+    used = [direction for direction in DIRECTIONS if (copies["direction"] == direction).any()]
+    for row, direction in enumerate(used, first_row):
+        for name, table in copies[copies["direction"] == direction].groupby("application"):
+            starts = table["start_ns"] / scale
+            spans = list(zip(starts, table["end_ns"] / scale - starts, strict=True))
+            ax.broken_barh(spans, (row + 1 - LANE, LANE), color=colours[name], linewidth=0, gid=f"copies-{direction}")
+    return [DIRECTIONS[direction] for direction in used]
+
+
+def _sm_rows(ax: Axes, run: Run, shades: list[str], scale: int, first_row: int) -> None:
+    steps = residency(run)
+    heights = steps.occupied(steps.blocks, len(shades))
+    fullest = max(1.0, float(heights.sum(axis=1).max(initial=0)))
+    sms, most_steps = DRAWN_AS_STEPS
+    if run.device.sms <= sms and len(steps.time_ns) <= most_steps:
+        _draw_steps(ax, steps, heights / fullest, shades, scale, first_row)
+    else:
+        _draw_image(ax, run, steps, heights / fullest, shades, scale, first_row)
+    ax.axhline(first_row, color=INK, linewidth=0.6)
+
+
+def _draw_steps(
+    ax: Axes, steps: Residency, heights: NDArray[np.float64], shades: list[str], scale: int, first_row: int
+) -> None:
+    for sm in range(len(steps.starts) - 1):
+        part = slice(steps.starts[sm], steps.starts[sm + 1])
+        time = steps.time_ns[part] / scale
+        top = first_row + sm + 1 - LANE * np.cumsum(heights[part], axis=1)
+        below = np.full(len(time), first_row + sm + 1.0)
+        for application, shade in enumerate(shades):
+            above = top[:, application]
+            if (above != below).any():
+                name = f"sm-{sm}-application-{application}"
+                ax.fill_between(time, below, above, step="post", color=shade, linewidth=0, gid=name)
+            below = above
+
+
+def _draw_image(
+    ax: Axes,
+    run: Run,
+    steps: Residency,
+    heights: NDArray[np.float64],
+    shades: list[str],
+    scale: int,
+    first_row: int,
+) -> None:
+    from matplotlib.colors import to_rgba
+
+    edges = np.linspace(0, run.record.makespan, IMAGE_COLUMNS + 1)
+    full = LANE if run.device.sms <= DRAWN_AS_STEPS[0] else 1.0
+    # Index 0 is "nobody": transparent.
+    look = np.array([(1, 1, 1, 0), *(to_rgba(shade) for shade in shades)])
+    levels = (1 - (np.arange(ROWS_PER_LANE) + 0.5) / ROWS_PER_LANE) / full  # above 1 is the gap between lanes
+    lanes = []
+    for sm in range(run.device.sms):
+        part = slice(steps.starts[sm], steps.starts[sm + 1])
+        means = np.cumsum(binned(steps.time_ns[part], heights[part], edges), axis=1)
+        lanes.append(_stacked(means, levels))
+    image = look[np.vstack(lanes)]
+    bottom = first_row + run.device.sms * _lane_height(run.device.sms)
+    extent = (0, run.record.makespan / scale, bottom, first_row)
+    ax.imshow(image, extent=extent, aspect="auto", interpolation="antialiased", gid="sms")
+
+
+def _stacked(tops: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Per level and bin, 1 + the application whose part of the stack is there, or 0 above the stack."""
+    below = (tops[None, :, :] <= levels[:, None, None]).sum(axis=2)
+    return np.where(below < tops.shape[1], below + 1, 0)
+
+
+def _label_rows(ax: Axes, labels: list[str], sms: int) -> None:
+    height = _lane_height(sms)
+    step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, sms) if sms / step <= 20)
+    shown = range(0, sms, step)
+    rows = [row + 0.5 for row in range(len(labels))] + [len(labels) + height * (sm + 0.55) for sm in shown]
+    ax.set_yticks(rows, [plain(label) for label in labels] + [f"SM {sm}" for sm in shown])
+    ax.tick_params(axis="y", length=0, pad=8)
+    ax.set_ylim(len(labels) + height * sms, 0)

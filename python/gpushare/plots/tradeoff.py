@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One point per policy on two metrics: what is paid for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpushare.plots.axes import axes_or_new, clean, readable_ticks
+from gpushare.plots.labels import label_points
+from gpushare.plots.palette import FAINT, policy_styles
+from gpushare.plots.words import Metric, metric_named, scaled
+from gpushare.result import GEOMEAN_COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gpushare.result import Result
+
+KNOWN = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p50_ns", "turnaround_p95_ns", "turnaround_p99_ns"]
+KNOWN += ["sm_utilisation"]
+WORTH_A_LOGARITHM = 4.0
+"""How many times larger the largest value of a metric has to be than the smallest."""
+
+
+def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | None = None) -> Axes:
+    """Draws one labelled point per policy and returns the axes; times in µs or ms by magnitude."""
+    metrics = metric_named(x, KNOWN), metric_named(y, KNOWN)
+    ax = axes_or_new(ax, 7.0, 5.0)
+    middle, low, high, spread = _figures(result, [x, y])
+    units = [scaled(name, middle[name].max()) for name in (x, y)]
+    for number, (policy, (colour, marker)) in enumerate(policy_styles(result).items()):
+        point = [middle.loc[policy, name] / scale for name, (scale, _) in zip((x, y), units, strict=True)]
+        if spread:
+            bars = [
+                [[value - low.loc[policy, name] / scale], [high.loc[policy, name] / scale - value]]
+                for value, name, (scale, _) in zip(point, (x, y), units, strict=True)
+            ]
+            ax.errorbar(
+                *point, xerr=bars[0], yerr=bars[1], color=colour, alpha=0.4, linewidth=1.2, capsize=2, fmt="none"
+            )
+        ax.plot(*point, marker=marker, color=colour, markersize=8, linestyle="none", gid=f"policy-{number}")
+    for side, metric, (_, unit) in zip("xy", metrics, units, strict=True):
+        _prepare_axis(ax, side, metric, unit)
+    clean(ax, _title(result, spread), "both")
+    _point_to_better_corner(ax, *metrics)
+    places = [(middle[name] / scale).tolist() for name, (scale, _) in zip((x, y), units, strict=True)]
+    label_points(ax, places[0], places[1], list(middle.index))
+    return ax
+
+
+def _figures(result: Result, names: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
+    """Per policy the value, the ends of its spread bar, and what the bar says ("" if there is none)."""
+    middle = result.metrics()[names]
+    runs = result.runs_table()
+    repeats = runs.groupby(["workload", "policy"]).size().max()
+    if repeats > 1:
+        per_seed = runs.groupby(["policy", "seed"])[names].agg(lambda values: _mean(values))
+        grouped = per_seed.groupby("policy")
+        return middle, grouped.min(), grouped.max(), "bars: smallest to largest of the repeats"
+    return middle, middle, middle, ""
+
+
+def _mean(values: pd.Series) -> float:
+    """Over workloads, as the tables do it: geometric for ratios, arithmetic for the rest."""
+    return float(np.exp(np.log(values).mean())) if values.name in GEOMEAN_COLUMNS else float(values.mean())
+
+
+def _title(result: Result, spread: str) -> str:
+    count = len(result.workloads)
+    what = f"mean of {count} workloads" if count > 1 else "one workload"
+    return f"What each policy is worth ({what}{'; ' + spread if spread else ''})"
+
+
+def _prepare_axis(ax: Axes, side: str, metric: Metric, unit: str) -> None:
+    low, high = ax.get_xlim() if side == "x" else ax.get_ylim()
+    label = f"{metric.words}{unit}: {metric.better}"
+    if metric.logarithmic and low > 0 and high / low > WORTH_A_LOGARITHM:
+        ax.set(**{f"{side}scale": "log"})
+    ax.set(**{f"{side}label": label})
+    ax.margins(0.12)
+    ax.autoscale_view()
+    if (ax.get_xscale() if side == "x" else ax.get_yscale()) == "log":
+        readable_ticks(ax, side)
+
+
+def _point_to_better_corner(ax: Axes, x: Metric, y: Metric) -> None:
+    """An arrow to where both metrics are good, drawn in the corner that is farthest from any point."""
+    ax.figure.draw_without_rendering()
+    points = [ax.transAxes.inverted().transform(ax.transData.transform(line.get_xydata()[0])) for line in ax.lines]
+    corners = [(right, top) for right in (0.87, 0.13) for top in (0.88, 0.12)]
+    middle = max(corners, key=lambda corner: min(np.hypot(*(point - corner)) for point in points))
+    across, up = (-0.05 if x.lower_is_better else 0.05), (-0.06 if y.lower_is_better else 0.06)
+    tip, tail = (middle[0] + across, middle[1] + up), (middle[0] - across, middle[1] - up)
+    arrow = {"arrowstyle": "-|>", "color": FAINT, "linewidth": 1.5}
+    ax.annotate("", tip, xytext=tail, xycoords="axes fraction", textcoords="axes fraction", arrowprops=arrow)
+    side = {"ha": "left" if across < 0 else "right", "va": "bottom" if up > 0 else "top"}
+    ax.text(middle[0] - across / 4, middle[1] + up / 4, "better", transform=ax.transAxes, color=FAINT,
+            fontsize=10, style="italic", **side)  # fmt: skip

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: one HTML file with everything in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare.plots.axes import detached_axes
+from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
+from gpushare.plots.policies import draw_policies, policies_size
+from gpushare.plots.tradeoff import draw_tradeoff
+from gpushare.plots.words import METRICS, duration
+from gpushare.report_traces import chosen_workloads, traces
+from gpushare.report_words import contest_winner, headline, oracles, winner
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpushare.result import Result
+
+TEMPLATES = Path(__file__).parent / "templates"
+TABLE = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p95_ns", "sm_utilisation"]
+SORTED = ["stp", "antt", "strictf", "makespan_ns"]
+
+
+def write_report(result: Result, path: str | Path) -> Path:
+    """Writes the report and returns its path. The same result gives the same bytes; nothing is loaded from outside."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    path = Path(path)
+    path.write_text(environment.get_template("report.html").render(_contents(result)), encoding="utf-8")
+    return path
+
+
+def _contents(result: Result) -> dict[str, Any]:
+    shown = chosen_workloads(result) if result.runs else []
+    return {
+        "headline": headline(result),
+        "errors": result.errors,
+        "policies": _policy_rows(result) if result.runs else [],
+        "columns": [METRICS[name] for name in TABLE],
+        "workloads": result.workloads,
+        "embedded": shown,
+        "plots": _plots(result) if result.runs else [],
+        "cells": _workload_rows(result) if result.runs else [],
+        "metrics": {name: METRICS[name] for name in SORTED},
+        "policy_names": result.policies,
+        "oracles": [name for name in oracles() if name in result.policies],
+        "conditions": _conditions(result),
+        "colours": policy_styles(result),
+        "data": _embedded_json(result, shown),
+        "style": _source("report.css"),
+        "script": _source("timeline.js") + _source("table.js"),
+    }
+
+
+def _source(name: str) -> Any:
+    """A file of ours, which needs no escaping."""
+    from markupsafe import Markup
+
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def _embedded_json(result: Result, shown: list[str]) -> Any:
+    """Data for the script. No ``<`` remains in it, so no name can end the script element."""
+    from markupsafe import Markup
+
+    data = {
+        "colours": application_colours(result),
+        "traces": traces(result, shown) if shown else [],
+        "first": {"workload": shown[len(shown) // 2], "policy": contest_winner(result)} if shown else {},
+    }
+    return Markup(json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c"))
+
+
+def _formatted(metric: str, value: float) -> str:
+    if metric.endswith("_ns"):
+        return duration(value)
+    return f"{value:.1%}" if metric.endswith("utilisation") else f"{value:.3f}"
+
+
+def _policy_rows(result: Result) -> list[dict[str, Any]]:
+    means = result.metrics()
+    best = {name: means.loc[winner(means, name), name] for name in TABLE}
+    summaries = {entry.name: f"{entry.summary} ({entry.source})" for entry in _core.policies()}
+    return [
+        {
+            "name": policy,
+            "summary": summaries.get(policy, "your own policy"),
+            "cells": [
+                {"text": _formatted(name, row[name]), "spread": _spread(name, row), "best": row[name] == best[name]}
+                for name in TABLE
+            ],
+        }
+        for policy, row in means.iterrows()
+    ]
+
+
+def _spread(metric: str, row: Any) -> str:
+    """Largest minus smallest over the repeats, where there is any."""
+    spread = row.get(f"{metric}_spread", 0.0)
+    return f"±{spread / 2:.3f}" if spread > 0 else ""
+
+
+def _workload_rows(result: Result) -> list[dict[str, Any]]:
+    """Per workload and policy, every metric as number and text."""
+    table = result.per_workload()
+    rows = []
+    for workload in result.workloads:
+        part = table.loc[workload].reindex(result.policies)
+        best = {name: part.loc[winner(part, name), name] for name in SORTED}
+        cells = [
+            {
+                name: {
+                    "value": repr(float(row[name])),
+                    "text": _formatted(name, row[name]),
+                    "best": row[name] == best[name],
+                }
+                for name in SORTED
+            }
+            for _, row in part.iterrows()
+        ]
+        rows.append({"name": workload, "cells": cells})
+    return rows
+
+
+def _conditions(result: Result) -> dict[str, str]:
+    """What somebody needs to know to run this again."""
+    import gpushare
+
+    devices = dict.fromkeys(f"{run.device.name} ({run.device.sms} SMs, simulated)" for run in result.runs)
+    seeds = sorted({run.seed for run in result.runs})
+    return {
+        "Device": ", ".join(devices) or "none",
+        "Workloads": str(len(result.workloads)),
+        "Policies": ", ".join(result.policies) or "none finished",
+        "Seeds": ", ".join(str(seed) for seed in seeds) or "none",
+        "Runtime alone": "each application by itself on the same device with the same seed, arriving at time 0",
+        "Means": "geometric over workloads for STP, ANTT and StrictF, arithmetic for the rest; median over the seeds",
+        "gpushare": gpushare.__version__,
+    }
+
+
+def _plots(result: Result) -> list[dict[str, Any]]:
+    drawings: list[tuple[str, tuple[float, float], Callable[[Axes], Axes]]] = [
+        ("What is paid for what: throughput and turnaround", (7.5, 5.0), lambda ax: draw_tradeoff(result, ax=ax)),
+        ("Throughput per workload", policies_size(result), lambda ax: draw_policies(result, "stp", ax)),
+        ("Turnaround per workload", policies_size(result), lambda ax: draw_policies(result, "antt", ax)),
+        ("Fairness per workload", policies_size(result), lambda ax: draw_policies(result, "strictf", ax)),
+    ]
+    return [
+        {"caption": caption, "svg": inline_svg(draw(detached_axes(*size)), f"plot{number}-"), "wide": size[0] > 9}
+        for number, (caption, size, draw) in enumerate(drawings)
+    ]
+
+
+def inline_svg(ax: Axes, prefix: str) -> Any:
+    """A figure as SVG for a page: text follows the page's colour, ids are unique, the bytes are always the same."""
+    import matplotlib
+    from markupsafe import Markup
+
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "gpushare", "svg.fonttype": "none"}):
+        ax.figure.patch.set_alpha(0)
+        ax.patch.set_alpha(0)
+        ax.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)
+    svg = re.sub(f"{INK}|#000000|black", "currentColor", svg)
+    svg = svg.replace(FAINT, "var(--faint)").replace("'DejaVu Sans', ", "")
+    return Markup(re.sub(r'<svg ([^>]*?)width="[^"]*"', r'<svg \1role="img" class="plot"', svg, count=1))

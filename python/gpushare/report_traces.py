@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces small enough to be embedded in a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpushare.plots.residency import Residency, residency
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpushare.result import Result
+    from gpushare.run import Run
+
+ALL_STEPS = 600_000
+"""Changes of residency in one report, about 7 bytes each."""
+MOST_COPIES = 2_000
+FEWEST_WORKLOADS, MOST_WORKLOADS = 2, 9
+"""Where not all workloads fit, so many are embedded."""
+
+
+def chosen_workloads(result: Result) -> list[str]:
+    """All workloads where they fit; else some, from where the choice of a policy changes STP most to where least."""
+    blocks = sum(run.record.blocks for run in result.runs if run.seed == result.runs[0].seed)
+    fitting = int(len(result.workloads) * ALL_STEPS / (2 * blocks))  # a block is at most two changes
+    if len(result.workloads) <= max(fitting, FEWEST_WORKLOADS):
+        return result.workloads
+    stp = result.per_workload()["stp"].groupby("workload", sort=False)
+    ratio = (stp.max() / stp.min()).sort_values(ascending=False, kind="stable")
+    count = min(max(fitting, FEWEST_WORKLOADS), MOST_WORKLOADS)
+    return [ratio.index[round(place)] for place in np.linspace(0, len(ratio) - 1, count)]
+
+
+def traces(result: Result, workloads: list[str]) -> list[dict[str, Any]]:
+    """One compact trace per policy and named workload, of the first repeat."""
+    runs = [result.run(policy, workload) for workload in workloads for policy in _ran_on(result, workload)]
+    return [compact(run, ALL_STEPS // len(runs)) for run in runs]
+
+
+def _ran_on(result: Result, workload: str) -> list[str]:
+    return list(dict.fromkeys(run.policy for run in result.runs if run.workload.name == workload))
+
+
+def compact(run: Run, most_steps: int) -> dict[str, Any]:
+    """A run as JSON: per SM a list of [ticks since the change before, series, blocks from then on], flattened.
+
+    A tick is ``tick_ns`` nanoseconds: 1 if the changes are few, else so many that at most ``most_steps`` remain.
+    """
+    steps = residency(run)
+    tick_ns = 1
+    lanes = _lanes(steps, run.device.sms, tick_ns)
+    while sum(len(lane) for lane in lanes) > 3 * most_steps:
+        tick_ns *= 2
+        lanes = _lanes(steps, run.device.sms, tick_ns)
+    return {
+        "workload": run.workload.name,
+        "policy": run.policy,
+        "device": run.device.name,
+        "makespan_ns": run.record.makespan,
+        "tick_ns": tick_ns,
+        "applications": [
+            {"name": application.name, "arrival_ns": arrival, "end_ns": end, "ntt": round(ntt, 4)}
+            for application, arrival, end, ntt in zip(
+                run.workload.applications, run.record.arrivals, run.record.ends, run.ntt(), strict=True
+            )
+        ],
+        "series": [[series.application, series.kernel, series.max_residency] for series in steps.series],
+        "lanes": lanes,
+        "copies": _copies(run),
+    }
+
+
+def _lanes(steps: Residency, sms: int, tick_ns: int) -> list[list[int]]:
+    return [_lane(*steps.lane(sm), tick_ns) for sm in range(sms)]
+
+
+def _lane(times_ns: NDArray[np.int64], blocks: NDArray[np.int32], tick_ns: int) -> list[int]:
+    """Changes of one SM, flattened; within a tick only the last state counts."""
+    ticks = times_ns // tick_ns
+    last = np.append(np.diff(ticks) != 0, True)[: len(ticks)]
+    ticks, blocks = ticks[last], blocks[last]
+    step, series = np.nonzero(np.diff(blocks, axis=0, prepend=0))
+    changes = np.column_stack([np.diff(ticks[step], prepend=0), series, blocks[step, series]])
+    return changes.ravel().tolist()
+
+
+def _copies(run: Run) -> list[list[int]]:
+    """Per copy: application, 0 for to the GPU or 1 for to the host, start, end (ns), bytes; the longest if many."""
+    numbers = {application.name: number for number, application in enumerate(run.workload.applications)}
+    rows = [
+        [numbers[row.application], int(row.direction == "to_host"), row.start_ns, row.end_ns, row.bytes]
+        for row in run.copies().itertuples()
+    ]
+    longest = sorted(rows, key=lambda row: row[2] - row[3])[:MOST_COPIES]
+    return sorted(longest, key=lambda row: row[2])

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a result says, in sentences made from its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from gpushare import _core
+from gpushare.plots.words import METRICS, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.result import Result
+
+BASELINE = "fifo"
+"""What a GPU does by itself; comparisons are against it where it ran, else against the first policy."""
+CONTESTS = {"stp": "throughput", "antt": "turnaround", "strictf": "fairness"}
+SAME = 0.005
+"""Relative differences below this are called equal."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Title and sentences of a report.
+
+    Attributes:
+        title: which policy wins, as HTML.
+        sentences: by how much, and why, as HTML.
+    """
+
+    title: Markup
+    sentences: list[Markup]
+
+
+def headline(result: Result) -> Headline:
+    """What to read first."""
+    if not result.runs:
+        nothing = Markup("Every policy failed, so there is nothing to compare; see below why.")
+        return Headline(Markup("No policy finished"), [nothing])
+    means = result.metrics()
+    candidates = _candidates(means)
+    title = _title(result, candidates)
+    sentences = [_winner_sentence(means, candidates, metric, words) for metric, words in CONTESTS.items()]
+    if len(candidates) < len(means):
+        sentences.append(_oracle_sentence(means, candidates))
+    waiting = _waiting_sentence(result, candidates)
+    return Headline(title, [*sentences, *waiting])
+
+
+def contest_winner(result: Result) -> str:
+    """The policy with the highest STP, oracles left out where there are others."""
+    return winner(_candidates(result.metrics()), "stp")
+
+
+def _candidates(means: pd.DataFrame) -> pd.DataFrame:
+    """The policies that contest: oracles do not, unless nobody else is there."""
+    realizable = means.drop(index=[policy for policy in oracles() if policy in means.index])
+    return realizable if len(realizable) else means
+
+
+def oracles() -> list[str]:
+    """The built-in policies that are told runtimes no scheduler can know."""
+    return [entry.name for entry in _core.policies() if "oracle" in entry.summary]
+
+
+def baseline(means: pd.DataFrame) -> str:
+    """The policy to compare with."""
+    return BASELINE if BASELINE in means.index else means.index[0]
+
+
+def winner(means: pd.DataFrame, metric: str) -> str:
+    """The policy with the best value."""
+    return means[metric].idxmin() if METRICS[metric].lower_is_better else means[metric].idxmax()
+
+
+def _code(name: str) -> Markup:
+    """A policy's name, told apart from the words around it ("even" is one)."""
+    return Markup("<code>{}</code>").format(name)
+
+
+def _title(result: Result, means: pd.DataFrame) -> Markup:
+    where = f"{len(result.workloads)} workloads" if len(result.workloads) > 1 else result.workloads[0]
+    if len(means) == 1:
+        return Markup("{} under {}").format(where, _code(means.index[0]))
+    won: dict[tuple[str, ...], list[str]] = {}
+    for metric, words in CONTESTS.items():
+        won.setdefault(_winners(means, metric), []).append(words)
+    said = [_victory(policies, _listed(words), len(means)) for policies, words in won.items()]
+    return Markup("{}: {}").format(where, Markup("; ").join(said))
+
+
+def _winners(means: pd.DataFrame, metric: str) -> tuple[str, ...]:
+    """The best policy and all that equal it."""
+    best = means.loc[winner(means, metric), metric]
+    return tuple(means.index[(means[metric] - best).abs() < SAME * abs(best)])
+
+
+def _victory(policies: tuple[str, ...], words: str, contenders: int) -> Markup:
+    if len(policies) == contenders:
+        return Markup("all policies are equal on {}").format(words)
+    verb = "wins" if len(policies) == 1 else "win"
+    return Markup("{} {} on {}").format(_listed([_code(policy) for policy in policies]), verb, words)
+
+
+def _listed(words: Sequence[str]) -> Markup:
+    """Joined by commas and a last "and"."""
+    head = Markup(", ").join(words[:-1])
+    return Markup("{} and {}").format(head, words[-1]) if head else Markup("{}").format(words[-1])
+
+
+def _winner_sentence(means: pd.DataFrame, candidates: pd.DataFrame, metric: str, words: str) -> Markup:
+    best, against = _winners(candidates, metric), baseline(means)
+    value, other = candidates.loc[best[0], metric], means.loc[against, metric]
+    names = _listed([_code(policy) for policy in best])
+    sentence = Markup("Best {}: {}, {} {}").format(words, names, METRICS[metric].short, number(value))
+    if against not in best:
+        change = _change(value, other, METRICS[metric].lower_is_better)
+        return Markup("{}, {} {} ({}).").format(sentence, change, _code(against), number(other))
+    rest = candidates.drop(index=list(best))
+    if rest.empty:
+        return sentence + "."
+    second = winner(rest, metric)
+    return Markup("{}; next is {} with {}.").format(sentence, _code(second), number(rest.loc[second, metric]))
+
+
+def _change(value: float, other: float, lower_is_better: bool) -> str:
+    ratio = other / value if lower_is_better else value / other
+    return f"{ratio:.1f} times as good as" if ratio >= 2 else f"{100 * (ratio - 1):.0f}% better than"
+
+
+def _oracle_sentence(means: pd.DataFrame, realizable: pd.DataFrame) -> Markup:
+    names = [policy for policy in means.index if policy not in realizable.index]
+    best = winner(means.loc[names], "stp")
+    share = realizable["stp"].max() / means.loc[best, "stp"]
+    sentence = Markup(
+        "Left out of these contests: {}, told the runtimes in advance, as no real scheduler is. "
+        "The best of the others reaches {} of the throughput of {}."
+    )
+    return sentence.format(Markup(", ").join(_code(name) for name in names), f"{share:.0%}", _code(best))
+
+
+def _waiting_sentence(result: Result, candidates: pd.DataFrame) -> list[Markup]:
+    """Why: what became of the application with the least work in each workload."""
+    slowdowns = short_slowdowns(result)
+    if slowdowns.empty:
+        return []
+    quickest, slowest = winner(candidates, "antt"), candidates["antt"].idxmax()
+    against = baseline(result.metrics())
+    shown = list(dict.fromkeys([against if against != quickest else slowest, quickest]))
+    grouped = slowdowns.groupby("policy")["ntt"]
+    typical, worst = grouped.median(), grouped.max()
+    busy = result.metrics()["sm_utilisation"]
+    said = [
+        Markup("{} times under {}{}").format(number(typical[policy]), _code(policy), _at_worst(typical, worst, policy))
+        for policy in shown
+    ]
+    work = [Markup("{} under {}").format(f"{busy[policy]:.0%}", _code(policy)) for policy in shown]
+    sentence = Markup("Why: the shortest application of a workload took, against its time alone, {}. SMs had work {}.")
+    return [sentence.format(Markup(", ").join(said), Markup(", ").join(work))]
+
+
+def _at_worst(typical: pd.Series, worst: pd.Series, policy: str) -> str:
+    if worst[policy] <= typical[policy] * (1 + SAME):
+        return ""
+    return f" (median; {number(worst[policy])} at worst)"
+
+
+def short_slowdowns(result: Result) -> pd.DataFrame:
+    """The slowdown (ntt) of the application that is shortest alone, per run with several applications."""
+    import pandas as pd
+
+    rows = []
+    for run in result.runs:
+        if len(run.workload.applications) > 1:
+            alone = [run.alone_ns[application.name] for application in run.workload.applications]
+            rows.append({"policy": run.policy, "ntt": run.ntt()[int(np.argmin(alone))]})
+    return pd.DataFrame(rows)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saved results: one zip file with ``result.json`` and, for every recorded trace, ``traces/NUMBER``.
+
+Equal results give equal bytes. Runs of one workload or device share its description.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
+from gpushare.kernel_model import require
+from gpushare.result import Result
+from gpushare.run import Run
+from gpushare.toml_file import Schema, checked
+from gpushare.workload import Workload
+from gpushare.workload_file import WorkloadTable, workload_from_dict, workload_to_dict
+
+FORMAT = 1
+CONTENT = "result.json"
+EARLIEST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+class RecordTable(Schema):
+    """The figures of one run, as in RunRecord."""
+
+    arrivals: list[int]
+    ends: list[int]
+    operation_durations: list[int]
+    sm_busy: list[int]
+    to_device_busy: int
+    to_host_busy: int
+    makespan: int
+    blocks: int
+
+
+class RunTable(Schema):
+    """One run; workload and device are places in the lists of the file, trace the name of a member of the zip."""
+
+    workload: int
+    device: int
+    policy: str
+    seed: int
+    alone_ns: dict[str, int]
+    record: RecordTable
+    trace: str | None
+
+
+class ResultTable(Schema):
+    """The whole of result.json."""
+
+    format: int
+    gpushare: str
+    devices: list[DeviceTable]
+    workloads: list[WorkloadTable]
+    runs: list[RunTable]
+    errors: dict[str, str]
+
+
+def save_result(result: Result, path: Path) -> Path:
+    """Writes all runs, with the traces that were recorded. An existing file is replaced once all is written."""
+    require(path.parent.is_dir(), f"{path}: the folder {str(path.parent)!r} does not exist")
+    content, traces = _described(result)
+    half_written = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(half_written, "w") as archive:
+            for name, data in {CONTENT: json.dumps(content, indent=1).encode(), **traces}.items():
+                member = zipfile.ZipInfo(name, EARLIEST_ZIP_DATE)
+                member.external_attr = 0o644 << 16
+                archive.writestr(member, data, zipfile.ZIP_DEFLATED)
+        half_written.replace(path)
+    finally:
+        half_written.unlink(missing_ok=True)
+    return path
+
+
+def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
+    workloads: dict[Workload, int] = {}
+    devices: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
+    traces: dict[str, bytes] = {}
+    for number, run in enumerate(result.runs):
+        device = device_to_dict(run.device)
+        if device not in devices:
+            devices.append(device)
+        trace = None
+        if run.record.trace is not None:
+            trace = f"traces/{number}"
+            traces[trace] = run.record.trace.to_bytes()
+        place = {"workload": workloads.setdefault(run.workload, len(workloads)), "device": devices.index(device)}
+        figures = {"policy": run.policy, "seed": run.seed, "alone_ns": run.alone_ns, "record": _figures(run.record)}
+        runs.append({**place, **figures, "trace": trace})
+    content = {
+        "format": FORMAT,
+        "gpushare": _version(),
+        "devices": devices,
+        "workloads": [workload_to_dict(workload) for workload in workloads],
+        "runs": runs,
+        "errors": dict(result.errors),
+    }
+    return content, traces
+
+
+def _figures(record: _core.RunRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in RecordTable.model_fields}
+
+
+def _version() -> str:
+    import gpushare
+
+    return gpushare.__version__
+
+
+def load_result(path: Path) -> Result:
+    """The inverse of :func:`save_result`. Runs of built-in policies without a trace make it again when asked.
+
+    Raises:
+        InvalidInput: the file cannot be read, is no saved result, is damaged, or comes from a newer version.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            table = _table(path, json.loads(archive.read(CONTENT)))
+            traces = {run.trace: archive.read(run.trace) for run in table.runs if run.trace is not None}
+        return _result(path, table, traces)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise InvalidInput(f"{path}: is no saved result, or was cut short: {error}") from error
+    except KeyError as error:
+        raise InvalidInput(f"{path}: is no saved result: {error.args[0]}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InvalidInput(f"{path}: is damaged: {CONTENT} is not JSON: {error}") from error
+
+
+def _table(path: Path, content: Any) -> ResultTable:
+    version = content.get("format") if isinstance(content, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        by = content.get("gpushare", "a newer gpushare")
+        raise InvalidInput(
+            f"{path}: written by gpushare {by} in format {version}; this version reads up to {FORMAT}: update gpushare"
+        )
+    try:
+        return checked(content, ResultTable)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: is damaged: {error}") from error
+
+
+def _result(path: Path, table: ResultTable, traces: dict[str, bytes]) -> Result:
+    try:
+        devices = [device_from_dict(device.model_dump(by_alias=True)) for device in table.devices]
+        workloads = [workload_from_dict(workload.model_dump(by_alias=True)) for workload in table.workloads]
+        runs = [_run(each, workloads, devices, traces) for each in table.runs]
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: is damaged: {error}") from error
+    return Result(runs, table.errors)
+
+
+def _run(table: RunTable, workloads: list[Workload], devices: list[Device], traces: dict[str, bytes]) -> Run:
+    subject = f"a run of {table.policy!r}"
+    if not (0 <= table.workload < len(workloads) and 0 <= table.device < len(devices)):
+        raise InvalidInput(f"{subject} names a workload or a device that is not in the file")
+    workload, device = workloads[table.workload], devices[table.device]
+    _require_complete(table, subject, workload, device)
+    trace = None if table.trace is None else _core.Trace.from_bytes(traces[table.trace])
+    record = _core.RunRecord(**table.record.model_dump(), trace=trace)
+    run = Run(workload, table.policy, device, table.seed, table.alone_ns, record)
+    built_in = any(entry.name == table.policy for entry in _core.policies())
+    return replace(run, rerun=_rerun(run)) if built_in and trace is None else run
+
+
+def _require_complete(table: RunTable, subject: str, workload: Workload, device: Device) -> None:
+    applications = [application.name for application in workload.applications]
+    record = table.record
+    lengths = {
+        "arrivals": len(applications),
+        "ends": len(applications),
+        "operation_durations": sum(len(application.operations) for application in workload.applications),
+        "sm_busy": device.sms,
+    }
+    for name, length in lengths.items():
+        found = len(getattr(record, name))
+        if found != length:
+            raise InvalidInput(f"{subject} has {found} values in {name} where {length} are due")
+    if set(table.alone_ns) != set(applications) or min(table.alone_ns.values()) <= 0 or record.makespan <= 0:
+        raise InvalidInput(f"{subject} lacks a time, or has one that is not positive")
+
+
+def _rerun(run: Run) -> Callable[[], Run]:
+    """Makes the trace again; refuses if this version's simulation no longer gives the saved run."""
+
+    def again() -> Run:
+        from gpushare.simulation import simulate
+
+        made = simulate(run.workload, run.policy, run.device, run.seed, record=True)
+        if _figures(made.record) != _figures(run.record):
+            raise InvalidInput(
+                f"the run of {run.policy!r} was saved without its trace, and running it again gives another run: "
+                "another version of gpushare, or another policy of this name, made it"
+            )
+        return made
+
+    return again

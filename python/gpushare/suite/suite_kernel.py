@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel of the suite: its CUDA source, and cases that say what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from gpushare._core import InvalidInput
+from gpushare.suite.case import Case
+
+Size = Literal["small", "large"]
+"""A small case is checked in milliseconds; a large one fills an H100 for 0.2 to 20 ms, in at most 1.5 GB."""
+
+
+@dataclass(frozen=True)
+class SuiteKernel:
+    """A CUDA kernel with data to run it on. It is the only entry of the ``.cu`` file of its name.
+
+    >>> from gpushare.suite import KERNELS
+    >>> triad = KERNELS["triad"]
+    >>> case = triad.case("small")
+    >>> case.grid, case.block, [argument.name for argument in case.arguments]
+    ((4, 1, 1), (256, 1, 1), ['sums', 'addends', 'factors', 'scale', 'count'])
+    >>> case.mistakes({"sums": case.expected["sums"]})
+    []
+    """
+
+    name: str
+    summary: str
+    build: Callable[[Size, np.random.Generator], Case]
+
+    @property
+    def source_path(self) -> Path:
+        """The CUDA source."""
+        return Path(__file__).with_name(f"{self.name}.cu")
+
+    @property
+    def entry(self) -> str:
+        """The name of the kernel in the source."""
+        return self.name
+
+    def case(self, size: Size = "small", seed: int = 0) -> Case:
+        """A launch. The same size and seed give the same data.
+
+        Raises:
+            InvalidInput: there is no such size.
+        """
+        if size not in get_args(Size):
+            raise InvalidInput(f"no size {size!r}; known: {', '.join(get_args(Size))}")
+        return self.build(size, np.random.default_rng(seed))

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that a host and the workers of one launch share. The transformed PTX knows these layouts by offset; a
+// test keeps both in step.
+#pragma once
+
+#include <cstdint>
+
+namespace gpushare {
+
+/// One per launch, in device memory.
+struct WorkerControl {
+  std::uint32_t next_task = 0;   ///< the first task that nobody has claimed; may run past the total
+  std::uint32_t chunk = 1;       ///< most tasks that a worker claims at a time
+  std::uint32_t guide = 1;       ///< a claim takes at most (tasks left / guide), so that chunks shrink towards the end
+  std::uint32_t workers_gone = 0;  ///< of the present hardware launch
+  std::uint64_t sm_table = 0;    ///< address of one WorkerSm per SM
+  std::uint64_t mailbox = 0;     ///< address of a word that the last worker out sets to 1; 0: none
+};
+static_assert(sizeof(WorkerControl) == 32);
+
+/// One per SM and launch, in device memory.
+struct WorkerSm {
+  std::uint32_t quota = 0;      ///< how many workers may stay on this SM; written by the host
+  std::uint32_t workers = 0;    ///< how many there are
+  std::uint32_t tasks_done = 0;
+  std::uint32_t chunks_done = 0;
+  std::uint64_t busy_ns = 0;    ///< worker time spent on the tasks done, summed over the SM's workers
+};
+static_assert(sizeof(WorkerSm) == 24);
+
+/// Division by a number known beforehand: n / d = (n * multiplier) >> shift for every n < 2^31.
+struct FastDivisor {
+  std::uint32_t divisor = 1;
+  std::uint32_t multiplier = 0;
+  std::uint32_t shift = 0;
+
+  static constexpr FastDivisor of(std::uint32_t divisor) {
+    std::uint32_t bits = 0;
+    while ((std::uint64_t{1} << bits) < divisor) ++bits;
+    const std::uint64_t power = std::uint64_t{1} << (31 + bits);
+    return {divisor, static_cast<std::uint32_t>((power + divisor - 1) / divisor), 31 + bits};
+  }
+  constexpr std::uint32_t divide(std::uint32_t value) const {
+    return static_cast<std::uint32_t>((std::uint64_t{value} * multiplier) >> shift);
+  }
+};
+
+/// What a worker's entry takes behind the kernel's own parameters, by value.
+struct WorkerParameters {
+  std::uint64_t control = 0;  ///< address of the WorkerControl
+  std::uint32_t tasks = 0;    ///< thread blocks in the logical grid, below 2^31
+  FastDivisor grid_x;         ///< gridDim.x
+  FastDivisor grid_y;         ///< gridDim.y
+  std::uint32_t grid_z = 1;   ///< gridDim.z
+};
+static_assert(sizeof(WorkerParameters) == 40);
+
+}  // namespace gpushare

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has to be done to make a worker of a kernel, or why that cannot be done.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/transform/ptx_module.hpp"
+
+namespace gpushare::ptx {
+
+/// Why a kernel has to run as it is. It still takes part in every policy, as a whole.
+struct Refusal {
+  std::string reason;
+  std::size_t line = 0;  ///< of the PTX, 0 where the reason is no single line
+};
+
+struct WorkerNeeds {
+  /// Some threads may return while others still meet at a barrier: all barriers go through one site.
+  bool single_barrier_site = false;
+  /// Tasks share memory within the block: nobody starts the next one before all have ended this one.
+  bool barrier_between_tasks = false;
+  /// Called functions read the logical block index, which then has to be in memory that they can see.
+  bool functions_read_block_index = false;
+  /// Asynchronous copies must have landed before the next task reuses their buffers.
+  bool waits_for_copies = false;
+  bool waits_for_bulk_copies = false;
+};
+
+/// The functions that a kernel calls, directly or not, as far as this module holds their bodies.
+std::vector<const Function*> callees(const Module& module, const Function& function);
+
+/// The first reason against making a worker of this kernel, if there is one.
+std::optional<Refusal> find_refusal(const Module& module, const Function& entry);
+
+/// Only valid where find_refusal() found none.
+WorkerNeeds find_needs(const Module& module, const Function& entry);
+
+/// Does this instruction read %ctaid or %nctaid?
+bool reads_block_index(const Module& module, const Instruction& instruction);
+
+}  // namespace gpushare::ptx

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of policies against the folder of policies, and what every policy's source must leave alone.
+#include "core/policies/registry.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "core/errors.hpp"
+#include "recorded_run.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+const std::filesystem::path core = std::filesystem::path(GPUSHARE_SOURCE_DIR) / "src/core";
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+std::vector<std::filesystem::path> sources_in(const char* folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(core / folder)) {
+    if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") files.push_back(entry.path());
+  }
+  return files;
+}
+
+std::set<std::string> matches(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  std::set<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end; ++match) {
+    found.insert(match->str(1));
+  }
+  return found;
+}
+
+TEST(Registry, TheTableAndTheFolderAgree) {
+  std::set<std::string> defined;
+  for (const auto& file : sources_in("policies")) {
+    if (file.filename() == "registry.cpp" || file.filename() == "skeleton.cpp") continue;
+    defined.merge(matches(text_of(file), R"(std::unique_ptr<Policy> (make_\w+)\(\) \{)"));
+  }
+  const std::set<std::string> listed =
+      matches(text_of(core / "policies/registry.cpp"), R"re(entry\("[^"]+".*, (make_\w+)\))re");
+  EXPECT_EQ(listed, defined);
+  EXPECT_EQ(listed.size(), policies().size());
+}
+
+TEST(Registry, EveryEntryIsCompleteAndItsNameUnique) {
+  std::set<std::string_view> names;
+  for (const PolicyEntry& entry : policies()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_FALSE(entry.summary.empty()) << entry.name;
+    EXPECT_FALSE(entry.source.empty()) << entry.name;
+    EXPECT_NE(make_policy(entry.name), nullptr) << entry.name;
+  }
+}
+
+TEST(Registry, AnUnknownNameIsToldTheKnownOnes) {
+  const std::string message = message_of<InvalidInput>([] { make_policy("fifi"); });
+  EXPECT_THAT(message, HasSubstr("no policy 'fifi'; known: "));
+  for (const PolicyEntry& entry : policies()) EXPECT_THAT(message, HasSubstr(std::string(entry.name)));
+}
+
+TEST(Registry, NoPolicyReadsAClockStartsAThreadCallsCudaOrPrints) {
+  const std::string forbidden =
+      R"((\w+_clock\b|::now\(|<c?time>|\btime\(|std::j?thread|std::async|std::mutex|std::atomic|<thread>|\bcu[A-Z]\w*\(|)"
+      R"(cuda\w*\(|cuda\w*\.h|printf|std::cout|std::cerr|std::clog|<iostream>|<cstdio>|random_device|\brand\())";
+  for (const char* folder : {"policies", "predictors"}) {
+    for (const auto& file : sources_in(folder)) {
+      EXPECT_TRUE(matches(text_of(file), forbidden).empty())
+          << file << " names " << *matches(text_of(file), forbidden).begin();
+    }
+  }
+}
+
+TEST(Registry, APolicyIsAtMostAHundredAndTwentyLines) {
+  for (const auto& file : sources_in("policies")) {
+    const std::string text = text_of(file);
+    EXPECT_LE(std::ranges::count(text, '\n'), 120) << file;
+  }
+}
+
+}  // namespace
+}  // namespace gpushare

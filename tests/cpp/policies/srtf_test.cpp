@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hand_written_events.hpp"
+#include "recorded_run.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Three launches of 24 blocks on three SMs (8 each, R = 4); the first has been sampled: 100 ns per block.
+PolicyRehearsal with_one_sampled() {
+  PolicyRehearsal run("srtf", small_device(3), workload_of({launch_of(24, 1), launch_of(24, 1), launch_of(24, 1)}));
+  run.arrive(0, 0);
+  run.run_block(0, 0, 0, 100);
+  return run;
+}
+
+TEST(Srtf, TheFirstLaunchIsSampledWithTheGpuToItself) {
+  PolicyRehearsal run("srtf", small_device(3), workload_of({launch_of(24, 1)}));
+  run.arrive(0, 0);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4));
+}
+
+TEST(Srtf, ANewcomerIsSampledOnOneSmAlone) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  EXPECT_THAT(run.quotas(1), ElementsAre(4, 0, 0));
+  EXPECT_THAT(run.quotas(0), ElementsAre(0, 4, 4));
+}
+
+TEST(Srtf, NewcomersAreSampledOneAtATimeInOrderOfArrival) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(2, 100);
+  run.arrive(1, 110);
+  EXPECT_THAT(run.quotas(2), ElementsAre(4, 0, 0));
+  EXPECT_THAT(run.quotas(1), ElementsAre(0, 0, 0));
+  run.run_block(2, 0, 110, 610);
+  EXPECT_THAT(run.quotas(1), ElementsAre(4, 0, 0));
+  EXPECT_THAT(run.quotas(0), ElementsAre(0, 4, 4));
+}
+
+TEST(Srtf, HandsOffToTheShorter) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  run.run_block(1, 0, 100, 150);
+  EXPECT_THAT(run.order(), ElementsAre(1, 0));
+  EXPECT_THAT(run.quotas(1), ElementsAre(4, 4, 4));
+}
+
+TEST(Srtf, StaysWithTheOldWhereTheNewcomerIsLonger) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  run.run_block(1, 0, 100, 400);
+  EXPECT_THAT(run.order(), ElementsAre(0, 1));
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4));
+}
+
+TEST(Srtf, SwitchesBackWhenThePredictionGrows) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  run.run_block(1, 0, 100, 150);
+  ASSERT_THAT(run.order(), ElementsAre(1, 0));
+  run.run_block(1, 1, 150, 950);
+  EXPECT_THAT(run.order(), ElementsAre(0, 1));
+}
+
+TEST(Srtf, DoesNotDecideAgainWhileNothingNewIsKnown) {
+  PolicyRehearsal run = with_one_sampled();
+  const int before = run.plans();
+  run.run_block(0, 0, 100, 300);
+  EXPECT_EQ(run.plans(), before);
+}
+
+TEST(Srtf, AnEndHandsTheGpuToTheNext) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  run.run_block(1, 0, 100, 150);
+  run.end_launch(1, 400);
+  EXPECT_THAT(run.order(), ElementsAre(0));
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4));
+}
+
+// SRTF, Fig. 12: the newcomer waits for SM 0 (sampling delay), is sampled there, then has every SM (hand-off delay).
+TEST(Srtf, SamplesThenTakesOverAtBlockBoundary) {
+  const Workload workload = workload_of({launch_of(80, 100), launch_of(12, 30)}, {0, 110});
+  const Trace trace = record(small_device(2), workload, "srtf");
+  EXPECT_THAT(block_starts(trace, 1), ElementsAre(200, 200, 200, 200, 230, 230, 230, 230, 260, 260, 260, 260));
+  EXPECT_THAT(block_sms(trace, 1), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(end_of(trace, 1), 290);
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that all blocks and the host share, at made-up device addresses. Allocations lie apart from each other, so
+// that running over the end of one is found out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gpushare::interpreter {
+
+class Program;
+
+/// An access that a hook is told about.
+struct Access {
+  enum class Kind { Load, Store, Atomic };
+  Kind kind{};
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+  std::uint64_t count = 0;  ///< of accesses this hook was told about, this one included
+  std::size_t block = 0;    ///< linear index in the grid
+  std::size_t thread = 0;   ///< linear index in the block
+};
+
+class GlobalMemory {
+ public:
+  using Hook = std::function<void(GlobalMemory&, const Access&)>;
+
+  /// The same sequence of calls gives the same addresses, whatever modules are loaded.
+  std::uint64_t allocate(std::size_t bytes, std::string name = {});
+  template <class T>
+  std::uint64_t allocate(const std::vector<T>& values, std::string name = {}) {
+    const std::uint64_t address = allocate(values.size() * sizeof(T), std::move(name));
+    write(address, values);
+    return address;
+  }
+
+  /// Places the module's variables and fills them in. run() does this for a program not loaded yet.
+  void load(const Program& program);
+  bool is_loaded(const Program& program) const { return variables_.contains(&program); }
+  /// By index into the program's variables.
+  std::uint64_t variable(const Program& program, std::size_t index) const { return variables_.at(&program).at(index); }
+  std::uint64_t variable(const Program& program, std::string_view name) const;
+
+  template <class T>
+  std::vector<T> read(std::uint64_t address, std::size_t count) const {
+    std::vector<T> values(count);
+    copy_out(address, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  template <class T>
+  T read(std::uint64_t address) const {
+    return read<T>(address, 1).front();
+  }
+  template <class T>
+  void write(std::uint64_t address, const std::vector<T>& values) {
+    copy_in(address, std::as_bytes(std::span(values)));
+  }
+  template <class T>
+  void write(std::uint64_t address, T value) {
+    copy_in(address, std::as_bytes(std::span(&value, 1)));
+  }
+
+  /// Calls the hook before each access of a kernel that touches these bytes.
+  void watch(std::uint64_t address, std::size_t bytes, Hook hook);
+
+  /// What kernels use. Null where the bytes are not inside of one allocation, or misaligned.
+  std::byte* find(std::uint64_t address, std::size_t bytes);
+  bool has_hooks() const { return !watches_.empty(); }
+  void tell_hooks(Access access);
+
+  /// Where two memories differ, comparing allocations in order and loaded variables by name; empty if nowhere.
+  static std::string difference(const GlobalMemory& left, const GlobalMemory& right);
+  /// What lies around an address, for messages.
+  std::string describe(std::uint64_t address) const;
+
+ private:
+  struct Allocation {
+    std::uint64_t address = 0;
+    std::vector<std::byte> bytes;
+    std::string name;
+  };
+  struct Watch {
+    std::uint64_t address = 0;
+    std::size_t bytes = 0;
+    std::uint64_t count = 0;
+    Hook hook;
+  };
+
+  std::uint64_t place(std::vector<Allocation>& where, std::uint64_t& next, std::size_t bytes, std::string name);
+  const Allocation* containing(std::uint64_t address) const;
+  void copy_out(std::uint64_t address, std::span<std::byte> to) const;
+  void copy_in(std::uint64_t address, std::span<const std::byte> from);
+
+  // Both sorted by address. Module variables have a range of their own.
+  std::vector<Allocation> allocations_, module_variables_;
+  std::uint64_t next_allocation_ = 0x7f00'0000'0000, next_variable_ = 0x7e00'0000'0000;
+  std::map<const Program*, std::vector<std::uint64_t>> variables_;
+  std::deque<Watch> watches_;  ///< a hook may add one while it runs
+  const Allocation* latest_ = nullptr;  ///< where find() was successful last; never dangles: see place()
+};
+
+}  // namespace gpushare::interpreter

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same input gives the same bytes: in another process, on any number of threads, and when replayed."""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import gpushare as gs
+from gpushare import _core
+from gpushare.simulation import alone_times
+
+POLICIES = [entry.name for entry in gs.policies()]
+
+PRINT_HASHES = """
+import hashlib
+import gpushare as gs
+pair = {each.name: each for each in gs.bundled_workload("ercbench").pairs(stagger_ns=36)}["SAD+JPEG-d"]
+for entry in gs.policies():
+    print(entry.name, hashlib.sha256(gs.run(pair, entry.name, seed=11).trace.to_bytes()).hexdigest())
+"""
+
+
+def digest(run):
+    return hashlib.sha256(run.trace.to_bytes()).hexdigest()
+
+
+def test_two_processes_give_the_same_bytes(ercbench_pair):
+    package = str(pathlib.Path(gs.__file__).parents[1])
+    outputs = set()
+    for hash_seed in ("1", "2"):
+        environment = os.environ | {"PYTHONPATH": package, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", PRINT_HASHES]
+        outputs.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    here = "".join(f"{policy} {digest(gs.run(ercbench_pair, policy, seed=11))}\n" for policy in POLICIES)
+    assert outputs == {here}
+
+
+def test_threads_do_not_matter(monkeypatch):
+    pairs = gs.bundled_workload("ercbench").pairs(36)[:6]
+    tables = []
+    for cores in (1, 8):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        tables.append(gs.compare(pairs, repeats=2).to_pandas())
+    assert tables[0].equals(tables[1])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_another_seed_gives_another_trace(ercbench_pair, policy):
+    assert digest(gs.run(ercbench_pair, policy, seed=0)) != digest(gs.run(ercbench_pair, policy, seed=1))
+
+
+def test_policies_differ(ercbench_pair):
+    # Two applications leave room for few orders, so some policies coincide; these must not.
+    names = ("fifo", "even", "srtf", "sjf")
+    assert len({digest(gs.run(ercbench_pair, policy)) for policy in names}) == len(names)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_replay_decides_the_same(ercbench_pair, policy):
+    run = gs.run(ercbench_pair, policy)
+    alone = {each.name: alone_times(each, run.device, 0)[1] for each in ercbench_pair.applications}
+    core_workload = ercbench_pair.on(run.device, alone)
+    assert run.trace.decision_count > 1
+    assert _core.replay(run.trace, run.device, core_workload, policy) == run.trace
+
+
+def test_replaying_another_policy_gives_other_decisions(ercbench_pair):
+    run = gs.run(ercbench_pair, "srtf")
+    replayed = _core.replay(run.trace, run.device, ercbench_pair.on(run.device), "fifo")
+    assert replayed.event_count == run.trace.event_count
+    assert replayed != run.trace
+
+
+def test_a_trace_survives_its_bytes(ercbench_pair):
+    trace = gs.run(ercbench_pair, "srtf").trace
+    again = _core.Trace.from_bytes(trace.to_bytes())
+    assert again == trace
+    assert again.to_bytes() == trace.to_bytes()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda data: data[:-1], lambda data: data + b"x", lambda data: b"", lambda data: data[8:]]
+)
+def test_bytes_that_are_no_trace_are_refused(pair, change):
+    data = gs.run(pair, "fifo").trace.to_bytes()
+    with pytest.raises(gs.InvalidInput, match="trace"):
+        _core.Trace.from_bytes(change(data))
+
+
+def test_an_application_behaves_alike_in_every_workload(kernel):
+    # The variation of a block depends on the seed, its application and its number, not on who else is there.
+    from dataclasses import replace
+
+    noisy = replace(kernel, variation_ratio=0.5)
+    first = gs.Application("first", [gs.Launch(noisy, 200)])
+    late = gs.Application("late", [gs.Launch(noisy, 10)], arrival_ns=10**9)
+    alone = gs.run(gs.Workload("alone", [first]), "fifo", device="gtx480")
+    both = gs.run(gs.Workload("both", [late, first]), "fifo", device="gtx480")
+    assert both.record.ends[1] == alone.record.ends[0]

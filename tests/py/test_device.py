@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices: names, files, the environment, and how many blocks fit."""
+
+import json
+import pathlib
+
+import pytest
+
+import gpushare as gs
+from gpushare import _core
+from gpushare.device_file import device_from_dict, device_to_dict
+
+GTX480_FILE = pathlib.Path(gs.__file__).parent / "devices" / "gtx480.toml"
+
+
+def test_every_bundled_device_can_be_had_by_both_names():
+    for name in gs.device_names():
+        assert gs.device(name).name == gs.device(f"sim:{name}").name == name
+
+
+def test_auto_asks_the_environment_then_the_workload_then_takes_the_default(monkeypatch):
+    assert gs.device().name == "h100"
+    assert gs.device("auto", preferred="k20").name == "k20"
+    monkeypatch.setenv("GPUSHARE_DEVICE", "sim:gtx480")
+    assert gs.device("auto", preferred="k20").name == "gtx480"
+    assert gs.device("sim:h100", preferred="k20").name == "h100"
+
+
+def test_a_device_stays_itself():
+    one = gs.device("k20")
+    assert gs.device(one) is one
+
+
+def test_the_h100_is_as_nvidia_describes_it():
+    h100 = gs.device("h100")
+    assert (h100.sms, h100.per_sm.threads, h100.per_sm.warps, h100.per_sm.registers) == (132, 2048, 64, 65_536)
+    assert h100.per_sm.shared_memory_bytes == 228 * 1024
+
+
+@pytest.mark.parametrize("name", gs.device_names())
+def test_a_device_survives_the_dictionary(name):
+    data = device_to_dict(gs.device(name))
+    assert device_to_dict(device_from_dict(json.loads(json.dumps(data)))) == data
+
+
+@pytest.mark.parametrize(
+    ("needs", "blocks"),
+    [
+        # GTX 480: 1536 threads, 48 warps, 8 blocks, 32768 registers in units of 64 per warp, 48 KiB in units of 128.
+        ({"threads": 256}, 6),
+        ({"threads": 64}, 8),
+        ({"threads": 61}, 8),
+        ({"threads": 1024}, 1),
+        ({"threads": 256, "registers_per_thread": 32}, 4),
+        ({"threads": 128, "registers_per_thread": 43}, 5),
+        ({"threads": 128, "registers_per_thread": 42}, 6),
+        ({"threads": 64, "shared_memory_bytes": 12 * 1024}, 4),
+        ({"threads": 64, "shared_memory_bytes": 12 * 1024 + 1}, 3),
+        ({"threads": 64, "shared_memory_bytes": 48 * 1024 + 1}, 0),
+    ],
+)
+def test_max_residency(needs, blocks):
+    assert gs.KernelModel("k", latency_ns=1000, **needs).max_residency(gs.device("gtx480")) == blocks
+
+
+@pytest.mark.parametrize("name", ["gtx840", "sim:", "", "h100 ", 3])
+def test_an_unknown_device_lists_the_known_ones(name):
+    with pytest.raises(gs.InvalidInput, match=r"no device .*; known: sim:fermi-c2070, sim:gtx480, sim:h100, sim:k20"):
+        gs.device(name)
+
+
+def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
+    monkeypatch.setenv("GPUSHARE_DEVICE", "sim:nothing")
+    with pytest.raises(gs.InvalidInput, match="no device 'sim:nothing'"):
+        gs.device()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sms = 15", "sms = 0", "device 'gtx480': sms must be a positive number"),
+        ("sms = 15", "sms = 1e3", ":4: key 'sms': Input should be a valid integer, got 1000.0"),
+        ("sms = 15", "sms = 99999999999", ":4: key 'sms': Input should be less than or equal to"),
+        ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz must be a positive number"),
+        ("clock_mhz = 1401.0", "clock_mhz = nan", "key 'clock_mhz': Input should be a finite number"),
+        ("threads = 1536", "thread = 1536", "unknown key 'per_sm.thread'; known here: threads, warps, blocks, reg"),
+        ("threads = 1536", "threads = 0", "per_sm.threads must be a positive number"),
+        ("latency_us = 10.0", "latency_us = -1.0", "key 'to_device.latency_us': Input should be greater than or equal"),
+        ("[to_host]", "[to_moon]", "unknown key 'to_moon'; known here: name, sms"),
+    ],
+)
+def test_a_wrong_device_file_is_named(tmp_path, old, new, message):
+    text = GTX480_FILE.read_text()
+    assert old in text
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(gs.InvalidInput) as caught:
+        gs.device(path)
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+
+
+def test_a_device_of_ones_own(tmp_path, pair):
+    path = tmp_path / "half.toml"
+    path.write_text(GTX480_FILE.read_text().replace("sms = 15", "sms = 7").replace('"gtx480"', '"half"'))
+    run = gs.run(pair, "fifo", device=path)
+    assert run.device.name == "half"
+    assert set(run.blocks()["sm"]) == set(range(7))
+
+
+def test_a_real_gpu_is_said_to_be_missing():
+    with pytest.raises(gs.InvalidInput, match=r"device 'cuda:0': .*simulated: sim:"):
+        gs.device("cuda:0")
+
+
+def test_split_block_time_keeps_the_mean_at_full_residency():
+    latency_ns, issue_ns = _core.split_block_time(10_000, 8, 0.9)
+    assert 0 < issue_ns <= latency_ns <= 10_000

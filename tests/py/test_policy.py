@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A policy in Python runs in the same loop as the built-in ones and sees the same state."""
+
+import pytest
+
+import gpushare as gs
+
+SAMPLING_SM = 0
+
+
+class Fifo(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({launch: state.full_quota(launch) for launch in state.running})
+
+
+class Srtf(gs.Policy):
+    """The built-in srtf (Pai et al. 2014, section 5.1.1), written again with what Python offers."""
+
+    def __init__(self):
+        self.predictor = gs.SimpleSlicing()
+
+    def observe(self, event, state):
+        self.predictor.observe(event, state)
+
+    def wants(self, event):
+        return super().wants(event) or self.predictor.changed
+
+    def decide(self, state):
+        remaining = {launch: self.predictor.remaining_ns(launch) for launch in state.running}
+        sampled = sorted((each for each in state.running if remaining[each] is not None), key=remaining.get)
+        new = [launch for launch in state.running if remaining[launch] is None]
+        if not new:
+            return gs.Plan({launch: launch.max_residency for launch in sampled})
+        if not sampled:
+            return gs.Plan({new[0]: new[0].max_residency})
+        newcomer, others = [0] * state.sms, [sampled[0].max_residency] * state.sms
+        newcomer[SAMPLING_SM], others[SAMPLING_SM] = new[0].max_residency, 0
+        return gs.Plan({new[0]: newcomer, sampled[0]: others})
+
+
+def test_fifo_in_python_is_fifo(ercbench_pair):
+    assert gs.run(ercbench_pair, Fifo()).trace == gs.run(ercbench_pair, "fifo").trace
+
+
+@pytest.mark.parametrize("number", [0, 13, 27, 55])
+def test_srtf_in_python_takes_the_built_in_ones_decisions(number):
+    pair = gs.bundled_workload("ercbench").pairs(36)[number]
+    mine, built_in = gs.run(pair, Srtf()), gs.run(pair, "srtf")
+    assert mine.decisions().equals(built_in.decisions())
+    assert mine.trace == built_in.trace
+
+
+def test_a_python_policy_beside_built_in_ones(pair):
+    result = gs.compare(pair, ["fifo", Fifo(), Srtf(), "srtf"])
+    metrics = result.metrics()
+    assert result.policies == ["fifo", "Fifo", "Srtf", "srtf"]
+    assert metrics.loc["Fifo"].equals(metrics.loc["fifo"])
+    assert metrics.loc["Srtf"].equals(metrics.loc["srtf"])
+
+
+class Remembers(Fifo):
+    """Keeps everything it is shown."""
+
+    def __init__(self):
+        self.seen = []
+
+    def observe(self, event, state):
+        self.seen.append((event, state))
+
+
+class Shows(Remembers):
+    """Hands what it has seen to the test: a deep copy keeps the reference to a class attribute."""
+
+    copies: list = []  # noqa: RUF012 - shared on purpose
+
+    def __deepcopy__(self, memo):
+        copy = type(self)()
+        Shows.copies.append(copy)
+        return copy
+
+
+@pytest.fixture
+def seen(pair):
+    Shows.copies.clear()
+    gs.run(pair, Shows())
+    return Shows.copies[0].seen
+
+
+def test_what_was_seen_outlives_the_run(seen):
+    event, state = seen[len(seen) // 2]
+    before = (state.now_ns, [launch.done for launch in state.running], repr(state.running))
+    gs.run(gs.bundled_workload("ercbench"), "srtf")
+    assert (state.now_ns, [launch.done for launch in state.running], repr(state.running)) == before
+    assert event.time_ns == state.now_ns
+    assert state.device.name == "gtx480"
+
+
+def test_every_event_of_the_trace_is_observed_in_order(seen, pair):
+    trace = gs.run(pair, "fifo").trace
+    assert len(seen) == trace.event_count
+    times = [event.time_ns for event, _ in seen]
+    assert times == sorted(times)
+    ended = [event for event, _ in seen if event.kind == gs.EventKind.BLOCK_ENDED]
+    blocks = trace.blocks()
+    assert [event.time_ns for event in ended] == list(blocks["end_ns"])
+    assert [event.started_ns for event in ended] == list(blocks["start_ns"])
+    assert [(event.sm, event.block) for event in ended] == list(zip(blocks["sm"], blocks["block"], strict=True))
+
+
+def test_the_state_adds_up(seen):
+    for _, state in seen:
+        for launch in state.running:
+            assert launch.done + launch.unfinished == launch.started + launch.unstarted == launch.blocks
+            assert launch.resident_per_sm().sum() == launch.started - launch.done
+            assert launch.done_per_sm().sum() == launch.done
+            assert launch.resident_per_sm().max() <= launch.max_residency
+
+
+def test_a_launch_knows_its_application(seen):
+    names = {(launch.application, launch.kernel) for _, state in seen for launch in state.running}
+    assert names == {("long", "kernel"), ("short", "kernel")}
+
+
+def test_priorities_weights_and_runtimes_alone_are_visible(kernel):
+    class Notes(Fifo):
+        notes: set = set()  # noqa: RUF012 - shared on purpose
+
+        def decide(self, state):
+            self.notes.update((each.application, each.priority, each.weight, each.alone_ns) for each in state.running)
+            return super().decide(state)
+
+    application = gs.Application("a", [gs.Launch(kernel, 90)], priority=3, weight=0.25)
+    run = gs.run(gs.Workload("w", [application]), Notes(), device="gtx480")
+    assert Notes.notes == {("a", 3, 0.25, run.alone_ns["a"])}
+
+
+class Waits(gs.Policy):
+    """Leaves the GPU idle until a given time."""
+
+    def __init__(self, until_ns):
+        self.until_ns = until_ns
+
+    def decide(self, state):
+        if state.now_ns < self.until_ns:
+            return gs.Plan({}, wake_at_ns=self.until_ns)
+        return gs.Plan({launch: launch.max_residency for launch in state.running})
+
+
+def test_wake_at_is_kept_to_the_nanosecond(pair):
+    run = gs.run(pair, Waits(123_457))
+    assert 123_457 in set(run.decisions()["time_ns"])
+    assert run.blocks()["start_ns"].min() >= 123_457
+
+
+def test_wants_limits_when_decide_is_called(pair):
+    class Once(Fifo):
+        def wants(self, event):
+            return event.kind == gs.EventKind.LAUNCH_ARRIVED
+
+    trace = gs.run(pair, Once()).trace
+    assert trace.decision_count == len(trace.launch_arrivals()["time_ns"]) == 2
+
+
+def test_every_run_gets_its_own_copy(pair):
+    class Counts(Fifo):
+        def __init__(self):
+            self.decisions = 0
+
+        def decide(self, state):
+            self.decisions += 1
+            assert self.decisions <= 10
+            return super().decide(state)
+
+    mine = Counts()
+    result = gs.compare(pair, [mine], repeats=20)
+    assert result.errors == {}
+    assert mine.decisions == 0
+
+
+def test_a_quota_limits_residency_on_each_sm(pair):
+    class Staircase(gs.Policy):
+        def decide(self, state):
+            return gs.Plan({launch: [sm % 3 for sm in range(state.sms)] for launch in state.running})
+
+    run = gs.run(pair, Staircase())
+    assert set(run.blocks()["sm"]) == {sm for sm in range(15) if sm % 3}
+
+
+def test_launches_and_their_ids_are_the_same_key(pair):
+    class ById(gs.Policy):
+        def decide(self, state):
+            return gs.Plan({launch.id: launch.max_residency for launch in state.running})
+
+    assert gs.run(pair, ById()).trace == gs.run(pair, "fifo").trace

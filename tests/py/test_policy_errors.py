@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A policy that misbehaves is told how, by name, and the comparison goes on without it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+
+def run_with(pair, decide, **methods):
+    """Runs a policy made of one function."""
+    policy = type("Mine", (gs.Policy,), {"decide": lambda self, state: decide(state), **methods})()
+    return gs.run(pair, policy)
+
+
+def everything(state):
+    return gs.Plan({launch: launch.max_residency for launch in state.running})
+
+
+def first(quota):
+    """A plan that gives the first launch this quota."""
+    return lambda state: gs.Plan({state.running[0]: quota})
+
+
+def raises(error):
+    def raise_it(*_):
+        raise error
+
+    return raise_it
+
+
+IMPOSSIBLE = {
+    "raises": (raises(KeyError("gone")), "raised KeyError: 'gone'"),
+    "leaves": (raises(SystemExit(3)), "raised SystemExit: 3"),
+    "returns None": (lambda state: None, "decide() must return a gpushare.Plan, got None"),
+    "returns a dict": (lambda state: {}, "decide() must return a gpushare.Plan, got {}"),
+    "shares are None": (lambda state: gs.Plan(None), "'NoneType'"),
+    "key is a text": (lambda state: gs.Plan({"x": 1}), "keys must be launches from state.running, got 'x'"),
+    "key is a float": (lambda state: gs.Plan({0.0: 1}), "keys must be launches from state.running, got 0.0"),
+    "launch is not there": (lambda state: gs.Plan({99: 1}), "names launch 99, which is not running"),
+    "launch is negative": (lambda state: gs.Plan({-1: 1}), "which is not running"),
+    "negative": (first(-1), "a quota of -1 blocks on an SM; it must lie in 0..6"),
+    "too large": (first(7), "a quota of 7 blocks on an SM; it must lie in 0..6"),
+    "too large somewhere": (first([0] * 14 + [7]), "a quota of 7 blocks on an SM; it must lie in 0..6"),
+    "negative somewhere": (first([0] * 14 + [-2]), "a quota of -2 blocks on an SM; it must lie in 0..6"),
+    "float": (first(1.5), "must be a whole number of blocks, or one whole number per SM, got 1.5"),
+    "nan": (first(math.nan), "must be a whole number of blocks, or one whole number per SM, got nan"),
+    "infinite": (first(math.inf), "or one whole number per SM, got inf"),
+    "huge": (first(10**30), "or one whole number per SM, got 1000"),
+    "text": (first("3"), "or one whole number per SM, got '3'"),
+    "None": (first(None), "or one whole number per SM, got None"),
+    "dict": (first({}), "or one whole number per SM, got {}"),
+    "array of nan": (first(np.full(15, math.nan)), "or one whole number per SM, got array([nan"),
+    "array of floats": (first(np.full(15, 2.5)), "or one whole number per SM, got array([2.5"),
+    "floats": (first([1.5] * 15), "or one whole number per SM, got [1.5"),
+    "empty": (first([]), "or one whole number per SM, got []"),
+    "too few SMs": (first([1] * 14), "a quota for 14 SMs, but the device has 15"),
+    "too many SMs": (first([1] * 16), "a quota for 16 SMs, but the device has 15"),
+    "starves": (lambda state: gs.Plan({}), "leaves the GPU idle for ever at"),
+    "quotas of zero": (first(0), "leaves the GPU idle for ever at"),
+    "wakes now": (lambda state: gs.Plan({}, wake_at_ns=state.now_ns), "which is not after now"),
+    "wakes in the past": (lambda state: gs.Plan({}, wake_at_ns=-5), "asks to wake at -5 ns, which is not after now"),
+    "wakes at a float": (lambda state: gs.Plan({}, wake_at_ns=1e9), "wake_at_ns must be a whole number of nanosec"),
+    "wakes for ever": (lambda state: gs.Plan({}, wake_at_ns=state.now_ns + 1), "leaves the GPU idle for ever at"),
+}
+
+
+@pytest.mark.parametrize(("decide", "message"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
+def test_an_impossible_decision(pair, decide, message):
+    with pytest.raises(gs.PolicyError) as caught:
+        run_with(pair, decide)
+    assert str(caught.value).startswith("policy 'Mine'")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["wants", "observe"])
+def test_other_methods_that_raise(pair, method):
+    with pytest.raises(gs.PolicyError, match="policy 'Mine' raised ZeroDivisionError: over"):
+        run_with(pair, everything, **{method: raises(ZeroDivisionError("over"))})
+
+
+def test_a_policy_without_decide_says_what_to_write(pair):
+    with pytest.raises(gs.PolicyError, match=r"Policy must override decide\(self, state\) and return a gpushare.Plan"):
+        gs.run(pair, gs.Policy())
+
+
+def test_a_policy_that_cannot_be_copied(pair):
+    with pytest.raises(gs.PolicyError, match="policy 'Mine' raised TypeError: not twice"):
+        run_with(pair, everything, __deepcopy__=raises(TypeError("not twice")))
+
+
+@pytest.mark.parametrize("name", [None, 5, ""], ids=repr)
+def test_a_name_that_is_no_text(pair, name):
+    with pytest.raises(gs.InvalidInput, match="a policy's name must be a text"):
+        run_with(pair, everything, name=name)
+
+
+def test_starvation_names_who_waits(pair):
+    with pytest.raises(gs.PolicyError) as caught:
+        run_with(pair, lambda state: gs.Plan({}))
+    message = str(caught.value)
+    assert "launch 1 (kernel of long) with 900 blocks left" in message
+    assert "launch 3 (kernel of short) with 45 blocks left" in message
+    assert message.endswith("give one of them a quota above 0, or set wake_at")
+
+
+def test_the_cause_is_kept_for_the_author(pair):
+    error = KeyError("gone")
+    with pytest.raises(gs.PolicyError) as caught:
+        run_with(pair, raises(error))
+    assert caught.value.__cause__ is error
+
+
+def test_the_other_policies_survive_every_one_of_them(pair):
+    wrong = [
+        type(name.replace(" ", "_"), (gs.Policy,), {"decide": lambda self, state, decide=decide: decide(state)})()
+        for name, (decide, _) in IMPOSSIBLE.items()
+    ]
+    result = gs.compare(pair, ["fifo", *wrong, "srtf"], repeats=2)
+    assert result.policies == ["fifo", "srtf"]
+    assert result.errors.keys() == {policy.name for policy in wrong}
+    assert result.metrics().equals(gs.compare(pair, ["fifo", "srtf"], repeats=2).metrics())
+
+
+def test_numpy_whole_numbers_are_quotas(pair):
+    whole = run_with(pair, lambda state: gs.Plan({launch: np.int64(2) for launch in state.running}))
+    plain = run_with(pair, lambda state: gs.Plan(dict.fromkeys(state.running, 2)))
+    assert whole.trace == plain.trace
+
+
+def test_numpy_arrays_of_whole_numbers_are_quotas(pair):
+    array = run_with(pair, lambda state: gs.Plan({launch: np.full(15, 2) for launch in state.running}))
+    plain = run_with(pair, lambda state: gs.Plan({launch: [2] * 15 for launch in state.running}))
+    assert array.trace == plain.trace
+
+
+def test_a_launch_is_equal_to_no_other_thing(pair):
+    def compares(state):
+        assert state.running[0] != state.running[0].id
+        assert state.running[0] == state.running[0]
+        return everything(state)
+
+    run_with(pair, compares)
+
+
+def test_a_launch_named_twice(pair):
+    with pytest.raises(gs.PolicyError, match=r"names launch 1 \(kernel of long\) twice"):
+        run_with(pair, lambda state: gs.Plan({state.running[0]: 1, state.running[0].id: 1}))

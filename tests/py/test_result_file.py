@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saved results come back equal, equal results give equal bytes, and a damaged file is refused by name."""
+
+import json
+import zipfile
+
+import pytest
+
+import gpushare as gs
+
+
+class LatestFirst(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({launch: state.full_quota(launch) for launch in reversed(state.running)})
+
+
+class Fails(gs.Policy):
+    def decide(self, state):
+        raise RuntimeError("not today")
+
+
+@pytest.fixture
+def saved(tmp_path, pair):
+    """A result with traces, and the file it was saved to."""
+    result = gs.compare(pair, ["fifo", "srtf", LatestFirst(), Fails()], repeats=2)
+    return result, result.save(tmp_path / "result.gpushare")
+
+
+def test_a_loaded_result_equals_the_saved_one(saved):
+    result, path = saved
+    loaded = gs.Result.load(path)
+    assert loaded.metrics().equals(result.metrics())
+    assert loaded.to_pandas().equals(result.to_pandas())
+    assert loaded.errors == result.errors
+    assert loaded.errors.keys() == {"Fails"}
+    for before, after in zip(result.runs, loaded.runs, strict=True):
+        assert after.workload == before.workload
+        assert after.metrics() == before.metrics()
+        assert after.trace == before.trace
+        assert after.record.operation_durations == before.record.operation_durations
+        assert after.blocks().equals(before.blocks())
+
+
+def test_equal_results_give_equal_bytes(saved, tmp_path):
+    result, path = saved
+    assert result.save(tmp_path / "again").read_bytes() == path.read_bytes()
+    assert gs.Result.load(path).save(tmp_path / "loaded").read_bytes() == path.read_bytes()
+
+
+def test_only_the_file_is_left_behind(saved, tmp_path):
+    assert [path.name for path in tmp_path.iterdir()] == ["result.gpushare"]
+
+
+def test_a_built_in_policy_makes_its_trace_again(pair, ercbench_pair, tmp_path):
+    result = gs.compare([pair, ercbench_pair], ["srtf", LatestFirst()])
+    loaded = gs.Result.load(result.save(tmp_path / "r"))
+    assert loaded.run("srtf").record.trace is None
+    assert loaded.run("srtf").trace == result.run("srtf").trace
+    with pytest.raises(gs.InvalidInput, match="'LatestFirst' was saved without its trace"):
+        _ = loaded.run("LatestFirst").trace
+
+
+def test_a_run_that_comes_out_differently_is_not_passed_off_as_the_saved_one(pair, ercbench_pair, tmp_path):
+    path = gs.compare([pair, ercbench_pair], ["srtf"]).save(tmp_path / "r")
+    rewrite(path, lambda content: content["runs"][0]["record"]["ends"].__setitem__(0, 1_000_000_000))
+    with pytest.raises(gs.InvalidInput, match="gives another run"):
+        _ = gs.Result.load(path).run("srtf").trace
+
+
+def test_two_devices_stay_apart(pair, tmp_path):
+    runs = [gs.run(pair, "fifo", device=device) for device in ("gtx480", "k20", "gtx480")]
+    loaded = gs.Result.load(gs.Result(runs).save(tmp_path / "r"))
+    assert [run.device.name for run in loaded.runs] == ["gtx480", "k20", "gtx480"]
+    assert [run.device.sms for run in loaded.runs] == [15, 13, 15]
+
+
+def rewrite(path, change):
+    """Changes the JSON inside a saved result."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    content = json.loads(members["result.json"])
+    change(content)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in {**members, "result.json": json.dumps(content)}.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content.update(format=99, gpushare="9.9"), "gpushare 9.9 in format 99; .* up to 1: update"),
+        (lambda content: content.update(colour="red"), "unknown key 'colour'; known here: format, gpushare, devices"),
+        (lambda content: content.pop("runs"), "key 'runs' is missing"),
+        (lambda content: content["runs"][0].update(seed="7"), "key 'runs.0.seed'"),
+        (lambda content: content["runs"][0]["record"].update(nonsense=1), "known here: arrivals, ends"),
+        (lambda content: content["runs"][0].update(workload=5), "a workload or a device that is not in the file"),
+        (lambda content: content["runs"][0].update(workload=-1), "a workload or a device that is not in the file"),
+        (lambda content: content["runs"][0]["record"]["ends"].pop(), "1 values in ends where 2 are due"),
+        (lambda content: content["runs"][0]["alone_ns"].update(long=0), "not positive"),
+        (lambda content: content["runs"][0].update(trace="traces/99"), "traces/99"),
+        (lambda content: content["devices"][0].update(sms=-4), "devices.0.sms"),
+        (lambda content: content["workloads"][0]["application"].clear(), "is empty"),
+    ],
+)
+def test_a_wrong_content_is_named(saved, change, message):
+    _, path = saved
+    rewrite(path, change)
+    with pytest.raises(gs.InvalidInput, match=message) as caught:
+        gs.Result.load(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.99])
+def test_a_file_cut_short_is_refused(saved, kept):
+    _, path = saved
+    path.write_bytes(path.read_bytes()[: int(kept * path.stat().st_size)])
+    with pytest.raises(gs.InvalidInput, match=r"result\.gpushare: is no saved result, or was cut short"):
+        gs.Result.load(path)
+
+
+def test_a_flipped_byte_is_noticed(saved):
+    _, path = saved
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(gs.InvalidInput, match=r"result\.gpushare"):
+        gs.Result.load(path)
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "text").write_text("hello")
+    with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
+        archive.writestr("hello", "hello")
+    with zipfile.ZipFile(tmp_path / "list", "w") as archive:
+        archive.writestr("result.json", "[1, 2]")
+    with zipfile.ZipFile(tmp_path / "no-json", "w") as archive:
+        archive.writestr("result.json", b"\xff\xfe{")
+    for name in ("text", "zip", "list", "no-json", "absent", "."):
+        with pytest.raises(gs.InvalidInput, match=f"{tmp_path}"):
+            gs.Result.load(tmp_path / name)
+
+
+def test_saving_into_a_folder_that_is_not_there_says_so(saved, tmp_path):
+    result, _ = saved
+    with pytest.raises(gs.InvalidInput, match=r"folder '.*nowhere' does not exist"):
+        result.save(tmp_path / "nowhere" / "result")

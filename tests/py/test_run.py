@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run: its tables agree with each other and with the workload."""
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+
+@pytest.fixture
+def one(pair):
+    return gs.run(pair, "srtf")
+
+
+def test_every_block_ran_exactly_once(one):
+    blocks = one.blocks()
+    counted = blocks.groupby(["application", "launch"])["block"]
+    assert counted.nunique().to_dict() == {("long", 1): 900, ("short", 3): 45}
+    assert counted.size().to_dict() == {("long", 1): 900, ("short", 3): 45}
+    assert (blocks["end_ns"] > blocks["start_ns"]).all()
+    assert set(blocks["sm"]) == set(range(15))
+    assert set(blocks["kernel"]) == {"kernel"}
+    assert one.record.blocks == len(blocks) == len(one.to_pandas())
+
+
+def test_no_sm_holds_more_blocks_than_fit(one, kernel):
+    blocks = one.blocks()
+    most = kernel.max_residency(one.device)
+    for _, on_sm in blocks.groupby("sm"):
+        steps = [(start, 1) for start in on_sm["start_ns"]] + [(end, -1) for end in on_sm["end_ns"]]
+        resident = np.cumsum([change for _, change in sorted(steps)])
+        assert resident.max() <= most
+
+
+def test_operations_follow_each_other(one):
+    copies, launches = one.copies(), one.launches().set_index("application")
+    assert list(copies["direction"]) == ["to_device", "to_host"]
+    assert list(copies["bytes"]) == [60_000, 6_000]
+    assert launches.loc["long", "arrival_ns"] >= copies["end_ns"][0]
+    assert copies["start_ns"][1] >= launches.loc["long", "end_ns"]
+    assert launches.loc["long", "blocks"] == 900
+
+
+def test_a_copy_takes_latency_and_bytes_over_bandwidth(one):
+    # gtx480.toml: 10 us and 6 GB/s, so 60 kB take 20 us.
+    first = one.copies().iloc[0]
+    assert first["end_ns"] - first["start_ns"] == 20_000
+
+
+def test_applications_table(one):
+    table = one.applications().set_index("application")
+    assert table["turnaround_ns"].equals(table["end_ns"] - table["arrival_ns"])
+    assert table.loc["short", "arrival_ns"] == 50_000
+    assert np.allclose(table["ntt"], table["turnaround_ns"] / table["alone_ns"])
+    assert table["end_ns"].max() == one.record.makespan
+
+
+def test_alone_is_a_run_alone(one, pair):
+    alone = gs.run(pair.alone("long"), "fifo")
+    assert one.alone_ns["long"] == alone.record.ends[0]
+    assert alone.metrics()["stp"] == 1.0
+
+
+def test_metrics_follow_from_the_tables(one):
+    metrics, table, blocks = one.metrics(), one.applications(), one.blocks()
+    assert metrics["stp"] == pytest.approx((1 / table["ntt"]).sum())
+    assert metrics["antt"] == pytest.approx(table["ntt"].mean())
+    assert metrics["strictf"] == pytest.approx(table["ntt"].min() / table["ntt"].max())
+    assert metrics["turnaround_p50_ns"] == pytest.approx(table["turnaround_ns"].median())
+    assert metrics["to_device_utilisation"] == pytest.approx(20_000 / metrics["makespan_ns"])
+    busy = [covered(on_sm) for _, on_sm in blocks.groupby("sm")]
+    assert metrics["sm_utilisation"] == pytest.approx(np.mean(busy) / metrics["makespan_ns"])
+
+
+def covered(blocks):
+    """Time in which at least one of the blocks ran."""
+    total, until = 0, 0
+    for start, end in sorted(zip(blocks["start_ns"], blocks["end_ns"], strict=True)):
+        total += max(0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def test_decisions_name_running_launches_with_quotas_in_range(one, kernel):
+    decisions = one.decisions()
+    most = kernel.max_residency(one.device)
+    assert set(decisions["application"]) == {"long", "short"}
+    assert decisions["time_ns"].is_monotonic_increasing
+    for quota in decisions["quota"]:
+        assert all(0 <= blocks <= most for blocks in (quota if isinstance(quota, list) else [quota]))
+    # SRTF samples the newcomer on one SM, so at least one plan is not alike on all SMs.
+    assert any(isinstance(quota, list) for quota in decisions["quota"])
+
+
+def test_a_run_without_record_makes_the_same_trace_when_asked(pair):
+    assert gs.run(pair, "srtf", record=False).trace == gs.run(pair, "srtf").trace
+
+
+def test_a_run_that_cannot_be_made_again_says_so(pair):
+    from dataclasses import replace
+
+    lost = replace(gs.run(pair, "srtf", record=False), rerun=None)
+    with pytest.raises(gs.InvalidInput, match="'srtf' was saved without its trace"):
+        _ = lost.trace
+
+
+def test_names_may_be_any_text(kernel):
+    name = 'Ünï "quoted" [bold]\n<b>'
+    run = gs.run(gs.Workload(name, [gs.Application(name, [gs.Launch(kernel, 20)])]), "fifo", device="gtx480")
+    assert set(run.blocks()["application"]) == {name}

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workload files: what a key means, and what is said about a wrong one."""
+
+import pytest
+
+import gpushare as gs
+
+PAIR = """\
+name = "pair"
+device = "k20"
+
+[[kernel]]
+name = "stencil"
+threads = 256
+latency_us = 12.5
+issue_us = 2
+
+[[kernel]]
+name = "sort"
+threads = 128
+mean_block_time_cycles = 1000.0
+
+[[application]]
+name = "a"
+operations = [
+  { copy = "to_device", bytes = 4096 },
+  { launch = "stencil", blocks = 600 },
+]
+
+[[application]]
+name = "b"
+arrival_us = 1.5
+priority = 2
+weight = 0.5
+operations = [{ launch = "sort", blocks = 50 }]
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads the text as a workload file, with one part replaced."""
+
+    def read_replaced(old="", new=""):
+        assert old in PAIR
+        path = tmp_path / "pair.toml"
+        path.write_text(PAIR.replace(old, new, 1))
+        return gs.Workload.from_toml(path)
+
+    return read_replaced
+
+
+def test_keys_become_fields(read):
+    workload = read()
+    first, second = workload.applications
+    assert (workload.name, workload.device) == ("pair", "k20")
+    assert first.operations[0] == gs.Copy("to_device", 4096)
+    assert first.operations[1].kernel == gs.KernelModel("stencil", 256, latency_ns=12_500, issue_ns=2_000)
+    assert (second.arrival_ns, second.priority, second.weight) == (1500, 2, 0.5)
+    assert second.operations[0].kernel.mean_block_time_cycles == 1000
+    assert (first.arrival_ns, first.priority, first.weight) == (0, 0, 1)
+
+
+def test_a_file_runs(read):
+    assert set(gs.run(read(), "even").blocks()["kernel"]) == {"stencil", "sort"}
+
+
+def test_the_bundled_workload_is_the_papers():
+    # Pai et al. 2014, Tables 2 and 3: blocks, and maximum residency on their GPU.
+    gpu = gs.device("gtx480")
+    found = {
+        application.name: (launch.blocks, launch.kernel.max_residency(gpu))
+        for application in gs.bundled_workload("ercbench").applications
+        for launch in application.operations
+    }
+    assert found == {
+        "AES-d": (1429, 6),
+        "AES-e": (1429, 6),
+        "ImageDenoising-nlm2": (4096, 8),
+        "JPEG-d": (512, 8),
+        "JPEG-e": (512, 8),
+        "RayTracing": (2048, 5),
+        "SAD": (1584, 8),
+        "SHA1": (1539, 8),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("threads = 256", "threds = 256", 6, "unknown key 'kernel.0.threds'; known here: name, threads, registers_per"),
+        ("threads = 256", "threads = '256'", 6, "key 'kernel.0.threads': Input should be a valid integer, got '256'"),
+        ("threads = 128", "threads = 1.5", 12, "key 'kernel.1.threads': Input should be a valid integer, got 1.5"),
+        ("threads = 128", "threads = true", 12, "key 'kernel.1.threads': Input should be a valid integer, got True"),
+        ("latency_us = 12.5", "latency_us = nan", 7, "key 'kernel.0.latency_us': Input should be a finite number"),
+        ("latency_us = 12.5", "latency_us = inf", 7, "key 'kernel.0.latency_us': Input should be a finite number"),
+        ("threads = 128\n", "", 10, "key 'kernel.1.threads' is missing"),
+        ("weight = 0.5", "wieght = 0.5", 26, "unknown key 'application.1.wieght'; known here: name, arrival_us, prio"),
+        ("device = ", "devise = ", 2, "unknown key 'devise'; known here: name, device, kernel, application"),
+        ("bytes = 4096", "bites = 4096", 17, "application.0.operations.0.bites'; known here: launch, blocks, copy"),
+    ],
+)
+def test_a_wrong_key_is_named_with_file_and_line(read, tmp_path, old, new, line, message):
+    with pytest.raises(gs.InvalidInput) as caught:
+        read(old, new)
+    where = f"{tmp_path / 'pair.toml'}:{line}: "
+    assert any(said.startswith(where) and message in said for said in str(caught.value).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'launch = "sort"',
+            'launch = "srot"',
+            "application 'b', operation 1: no kernel 'srot' in this file; it has: st",
+        ),
+        ('name = "sort"', 'name = "stencil"', "kernel 'stencil' is described twice"),
+        ('name = "b"', 'name = "a"', "the name 'a' is used by two applications"),
+        ("blocks = 50", "bytes = 50", "application 'b', operation 1: write {launch = NAME, blocks = N} or {copy"),
+        ("blocks = 50", "blocks = 0", "launch of 'sort': blocks must lie in 1"),
+        ("to_device", "to_gpu", "direction must be 'to_device' or 'to_host', got 'to_gpu'"),
+        ("threads = 256", "threads = 0", "kernel 'stencil': threads must lie in 1..65536, got 0"),
+        ("latency_us = 12.5\n", "", "kernel 'stencil': give exactly one of latency_ns"),
+        ("weight = 0.5", "weight = -0.5", "application 'b': weight must lie in"),
+        ('[{ launch = "sort", blocks = 50 }]', "[]", "application 'b' has no operations"),
+        ("[[kernel]]", "[[kernel", "is not TOML"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_file(read, tmp_path, old, new, message):
+    with pytest.raises(gs.InvalidInput) as caught:
+        read(old, new)
+    assert str(caught.value).startswith(f"{tmp_path / 'pair.toml'}: ")
+    assert message in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xff"')
+    (tmp_path / "empty.toml").write_text('name = "nothing"')
+    for name, message in [
+        ("absent.toml", "cannot be read: No such file"),
+        ("latin.toml", "is not UTF-8"),
+        ("empty.toml", "workload 'nothing' is empty"),
+    ]:
+        with pytest.raises(gs.InvalidInput, match=f"{name}: {message}"):
+            gs.Workload.from_toml(tmp_path / name)

@@ -62,6 +62,17 @@ ensure_venv() {
   fi
 }
 
+# What [build-system] in pyproject.toml asks for, and what builds with it where the system has none.
+ensure_build_tools() {
+  local tools
+  mapfile -t tools < <("$venv/bin/python" -c '
+import tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')
+  has_command cmake || tools+=(cmake)
+  has_command ninja || tools+=(ninja)
+  "$venv/bin/python" -m pip install --quiet "${tools[@]}"
+}
+
 # A fingerprint of everything that goes into the wheel.
 wheel_fingerprint() {
   {
@@ -72,12 +83,14 @@ wheel_fingerprint() {
 }
 
 # ensure_installed [test]: installs gpushare (with that extra) in .venv, unless these very sources are there already.
+# Not in pip's isolated environment: that is a new folder each time, after which everything would be compiled again.
 ensure_installed() {
   local stamp=$venv/gpushare-installed fingerprint installed='' extra=${1:-}
   fingerprint=$(wheel_fingerprint)
   [[ -f $stamp ]] && read -r installed extra_installed <"$stamp"
   [[ -z $extra ]] && extra=${extra_installed:-}
   [[ "$fingerprint $extra" == "$installed ${extra_installed:-}" ]] && return
-  "$venv/bin/python" -m pip install --quiet ".${extra:+[$extra]}"
+  ensure_build_tools
+  "$venv/bin/python" -m pip install --quiet --no-build-isolation ".${extra:+[$extra]}"
   echo "$fingerprint $extra" >"$stamp"
 }

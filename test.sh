@@ -22,10 +22,7 @@ logs=build/logs
 stage_setup() { # system packages, virtual environment, build tools where the system has none
   ensure_packages tests
   ensure_venv
-  local tools=(cmeel-eigen)
-  has_command cmake || tools+=(cmake)
-  has_command ninja || tools+=(ninja)
-  python -m pip install --quiet "${tools[@]}"
+  ensure_build_tools
 }
 
 # build_and_test PRESET: the C++ tests in that build.
@@ -52,6 +49,9 @@ stage_install() { # pip install .[test]
   python -m pip check
 }
 
+# For stages that read sources: gpushare itself may be out of date.
+ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format ]] || ensure_installed test; }
+
 stage_stubs() { # _core.pyi is what the compiled module says
   ensure_installed test
   local generated=build/stubs/gpushare/_core.pyi committed=python/gpushare/_core.pyi
@@ -70,7 +70,7 @@ stage_stubs() { # _core.pyi is what the compiled module says
 cpp_sources() { find src tests/cpp benchmarks -name '*.[ch]pp' -print0; }
 
 stage_format() { # ruff format and clang-format
-  ensure_installed test
+  ensure_test_tools
   if [[ $update == yes ]]; then
     ruff format
     cpp_sources | xargs -0 clang-format -i
@@ -81,7 +81,7 @@ stage_format() { # ruff format and clang-format
 }
 
 stage_lint() { # ruff check
-  ensure_installed test
+  ensure_test_tools
   ruff check
 }
 

@@ -16,6 +16,7 @@ from gpushare.policy import Plan, Policy
 from gpushare.result import Result
 from gpushare.run import Run
 from gpushare.simulation import run
+from gpushare.transform import make_preemptible
 from gpushare.workload import Application, Copy, Launch, Workload, bundled_workload
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [
     "compare",
     "device",
     "device_names",
+    "make_preemptible",
     "policies",
     "run",
 ]

@@ -15,7 +15,8 @@ from gpushare._core import Device, InvalidInput
 DEFAULT_ISSUE_UTILISATION = 0.9
 """How busy a kernel keeps an SM's issue slots at maximum residency, where only its mean block time is known.
 
-An assumption: with 0.9 the runtimes alone of SRTF's eight kernels follow from their mean block times within 3%
+An assumption: with 0.9 the runtimes alone of SRTF's eight kernels follow from their mean block times within 3%, and
+within 10% for the two kernels whose blocks vary most
 (``gpushare reproduce srtf`` prints both, and how the results change with this value).
 """
 

@@ -17,6 +17,7 @@ void bind_accuracy(py::module_& module);
 void bind_policies(py::module_& module);
 void bind_metrics(py::module_& module);
 void bind_trace(py::module_& module);
+void bind_transform(py::module_& module);
 void bind_run(py::module_& module);
 
 }  // namespace gpushare::bindings

@@ -14,4 +14,5 @@ PYBIND11_MODULE(_core, module) {
   bind_metrics(module);
   bind_trace(module);
   bind_run(module);
+  bind_transform(module);
 }

@@ -181,6 +181,8 @@ def test_reproduce(call, document, monkeypatch):
     assert "Table &lt;5&gt;" in pathlib.Path("page.html").read_text(encoding="utf-8")
     assert document("reproduce", "srtf")["sections"][0]["rows"] == [{"index": "srtf", "stp": 1.5}]
     assert asked[1] == ("srtf", {"seeds": 3, "quick": False})
+    call("reproduce", "srtf", "--markdown", "page.md")
+    assert "## Table <5>\n\n|  | stp |" in pathlib.Path("page.md").read_text(encoding="utf-8")
 
 
 def test_as_a_process_of_its_own():

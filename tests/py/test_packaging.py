@@ -14,6 +14,7 @@ import gpushare
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", ".ci")
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".pyi", ".sh"}
+DATA_SUFFIXES = {".toml", ".html", ".css", ".js", ".cu"}
 HEAVY_MODULES = {"pandas", "matplotlib", "pydantic", "rich", "perfetto", "google.protobuf", "jinja2", "IPython"}
 
 REPORT_IMPORT = """
@@ -53,7 +54,7 @@ def test_type_information_is_installed(name):
 def test_data_files_are_installed():
     installed = pathlib.Path(gpushare.__file__).parent
     source = ROOT / "python" / "gpushare"
-    data = [path.relative_to(source) for path in source.rglob("*") if path.suffix in {".toml", ".html", ".css", ".js", ".cu"}]
+    data = [path.relative_to(source) for path in source.rglob("*") if path.suffix in DATA_SUFFIXES]
     assert data
     assert [path for path in data if not (installed / path).is_file()] == []
 

@@ -8,6 +8,7 @@ import click
 
 import gpushare
 from gpushare.cli.compare import compare
+from gpushare.cli.compile import compile_command
 from gpushare.cli.demo import demo
 from gpushare.cli.devices import devices
 from gpushare.cli.exit_codes import CommandsWithExitCodes
@@ -35,5 +36,5 @@ def main() -> None:
     """
 
 
-for command in (demo, compare, run, reproduce, policies, devices, workloads):
+for command in (demo, compare, run, reproduce, compile_command, policies, devices, workloads):
     main.add_command(command)

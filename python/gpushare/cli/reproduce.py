@@ -17,14 +17,16 @@ from gpushare.cli.output import print_json, remark
 @click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Seeds to average over.")
 @click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
 @file_option("--html", "Write the tables as a page.")
+@file_option("--markdown", "Write the tables as a page in Markdown, with an introduction.")
 @json_option()
-def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, as_json: bool) -> None:
+def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, markdown: Path | None, as_json: bool) -> None:
     """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf.
 
     \b
     Examples:
       gpushare reproduce srtf --quick
       gpushare reproduce srtf --html srtf.html
+      gpushare reproduce srtf --markdown docs/srtf.md
       gpushare reproduce srtf --json > srtf.json
     """
     from gpushare.reproduce import reproduce as recompute
@@ -33,6 +35,9 @@ def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, as_json: b
     if html:
         html.write_text(_page(found.paper, found._repr_html_()), encoding="utf-8")
         remark(f"html: {html}")
+    if markdown:
+        markdown.write_text(found.to_markdown(), encoding="utf-8")
+        remark(f"markdown: {markdown}")
     if as_json:
         print_json(found.to_dict())
     else:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All sections of one paper's reproduction."""
+    """All sections of one paper's reproduction.
+
+    Attributes:
+        paper: its title.
+        sections: in the paper's order.
+        introduction: what :meth:`to_markdown` says before the tables, itself in Markdown.
+    """
 
     paper: str
     sections: tuple[Section, ...]
+    introduction: str = ""
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Title -> table."""
@@ -41,6 +49,15 @@ class Reproduction:
         """Everything as plain text."""
         parts = [f"{section.title}\n{shown(section.table).to_string()}\n{section.note}" for section in self.sections]
         return "\n\n".join([self.paper, *parts]) + "\n"
+
+    def to_markdown(self) -> str:
+        """Everything as one page of GitHub-flavoured Markdown."""
+        parts = [f"# {self.paper}"]
+        if self.introduction:
+            parts.append(self.introduction.strip())
+        for section in self.sections:
+            parts += [f"## {section.title}", markdown_table(shown(section.table)), section.note]
+        return "\n\n".join(parts) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, one record per row."""
@@ -71,7 +88,7 @@ class Reproduction:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as people read it: deviations in percent, ratios with two decimals, blanks where the paper is silent."""
+    """The table as people read it: deviations in percent, ratios with two decimals, blank where the paper is silent."""
     import pandas as pd
 
     def cell(column: str, value: Any) -> str:
@@ -84,3 +101,23 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {column: [cell(str(column), value) for value in table[column]] for column in table}, table.index
     )
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """The table as GitHub shows it: the index at the left, the columns aligned to the right.
+
+    >>> import pandas as pd
+    >>> print(markdown_table(pd.DataFrame({"stp": ["1.50"]}, index=["srtf"])))
+    |  | stp |
+    |---|---:|
+    | srtf | 1.50 |
+    """
+    levels = table.index.nlevels
+    header = [*(name or "" for name in table.index.names), *table.columns]
+    rows = [[*(label if levels > 1 else [label]), *cells] for label, *cells in table.itertuples(name=None)]
+    rule = "|" + "---|" * levels + "---:|" * len(table.columns)
+    return "\n".join([_markdown_row(header), rule, *map(_markdown_row, rows)])
+
+
+def _markdown_row(cells: Iterable[Any]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"

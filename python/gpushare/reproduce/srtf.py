@@ -23,6 +23,7 @@ from gpushare.workload import Workload, bundled_workload
 if TYPE_CHECKING:
     import pandas as pd
 
+INTRODUCTION = Path(__file__).with_name("srtf_introduction.md").read_text(encoding="utf-8")
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("srtf_paper.toml").read_text(encoding="utf-8"))
 METRICS = ["stp", "antt", "strictf"]
 OFFSETS = {0: "Table 5", 25: "Table 6", 50: "Table 6"}
@@ -34,6 +35,7 @@ STAGGER_CYCLES = 50
 
 def reproduce(*, seeds: int = 3, quick: bool = False, progress: bool | None = None) -> Reproduction:
     """All tables and figures of section 6 that numbers are printed for, and Figs. 1 and 11."""
+    from gpushare.reproduce.srtf_claims import claims_section
     from gpushare.reproduce.srtf_predictors import predictor_sections
     from gpushare.reproduce.srtf_sensitivity import sensitivity_section
 
@@ -44,11 +46,12 @@ def reproduce(*, seeds: int = 3, quick: bool = False, progress: bool | None = No
         runtimes_alone(ercbench, gtx480, seeds),
         figure_1(ercbench, results[0]),
         *(overall(offset, results[offset]) for offset in OFFSETS),
+        claims_section(results[0]),
         *predictor_sections(ercbench, seeds),
     ]
     if not quick:
         sections.append(sensitivity_section(ercbench, gtx480, progress))
-    return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections))
+    return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections), INTRODUCTION)
 
 
 def run_pairs(

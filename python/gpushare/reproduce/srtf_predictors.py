@@ -65,7 +65,7 @@ def _row(group: str, model: str, ratios: pd.Series) -> dict[str, object]:
 
 
 NOTE = (
-    "One prediction per launch and SM. single-gpu: runs alone; the paper's are on a C2070, ours on a simulated one with "
+    "One prediction per launch and SM. single-gpu: runs alone; the paper's on a C2070, ours on a simulated one with "
     "staggered starts. single-sim: runs alone on the simulated GTX 480. mpmax: 56 pairs under MPMax, last slice only "
     "for simple_slicing, first block of all for slice_unaware. The paper's text: for the two simulated groups the "
     "majority of predictions lie between 0.5x and 2x."

@@ -13,7 +13,7 @@ UNWRITTEN = 0xCD
 """Every byte of an output before the launch: an element that the kernel forgets is no zero that happens to be right."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Argument:
     """One parameter of the kernel: an array for a pointer, a NumPy scalar of the declared type for a value.
 
@@ -40,7 +40,17 @@ def output(name: str, shape: int | tuple[int, ...], dtype: type[np.generic]) -> 
     return Argument(name, value, is_output=True)
 
 
-@dataclass(frozen=True)
+def grid_over(extent: tuple[int, ...], per_block: tuple[int, ...]) -> tuple[int, int, int]:
+    """The smallest grid whose blocks cover the extent, x first.
+
+    >>> grid_over((100, 64), (32, 32))
+    (4, 2, 1)
+    """
+    x, y, z = [-(-size // covered) for size, covered in zip(extent, per_block, strict=True)] + [1] * (3 - len(extent))
+    return x, y, z
+
+
+@dataclass(frozen=True, eq=False)
 class Case:
     """A launch of a kernel on given data."""
 
@@ -57,7 +67,7 @@ class Case:
 
     @cached_property
     def expected(self) -> dict[str, np.ndarray]:
-        """The right value of every output, computed at first use: a large case may take half a minute."""
+        """The right value of every output, computed at first use: a large case may take a minute."""
         return self.reference()
 
     def mistakes(self, results: Mapping[str, np.ndarray]) -> list[str]:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Restricted n-body problem: massive sources act on massless targets, every pair computed, sources in shared tiles.
-// A body is (x, y, z, mass); a field is (acceleration x, y, z, potential), with the gravitational constant 1.
+// A body is (x, y, z, mass), of which a target's mass is not read; a field is (acceleration x, y, z, potential), with
+// the gravitational constant 1.
 
 constexpr int kTile = 256;  // threads in a block
 

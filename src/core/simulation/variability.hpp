@@ -3,6 +3,7 @@
 // has the same work under every policy, so that policies are compared on the same grid and not on different luck.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -25,20 +26,26 @@ class BlockWork {
         sigma_(std::sqrt(std::log1p(variation_ratio * variation_ratio))) {}
 
   double operator()(std::int64_t block) const {
-    return sigma_ == 0 ? 1.0 : std::exp(sigma_ * normal(block) - sigma_ * sigma_ / 2);
+    if (sigma_ == 0) return 1.0;
+    if (block / 2 != drawn_pair_) draw(block / 2);
+    return std::exp(sigma_ * normals_[static_cast<std::size_t>(block % 2)] - sigma_ * sigma_ / 2);
   }
 
  private:
-  /// Box and Muller, from two halves of one hash.
-  double normal(std::int64_t block) const {
-    const std::uint64_t bits = scramble(key_ + static_cast<std::uint64_t>(block));
+  /// Box and Muller make two normal numbers at a time, here from two halves of one hash. Blocks start in order, so the
+  /// second is kept for the neighbour.
+  void draw(std::int64_t pair) const {
+    const std::uint64_t bits = scramble(key_ + static_cast<std::uint64_t>(pair));
     const double radius = std::sqrt(-2 * std::log((static_cast<double>(bits >> 32) + 0.5) * 0x1p-32));
     const double angle = 2 * std::numbers::pi * static_cast<double>(bits & 0xffffffff) * 0x1p-32;
-    return radius * std::cos(angle);
+    normals_ = {radius * std::cos(angle), radius * std::sin(angle)};
+    drawn_pair_ = pair;
   }
 
   std::uint64_t key_;
   double sigma_;
+  mutable std::int64_t drawn_pair_ = -1;
+  mutable std::array<double, 2> normals_{};
 };
 
 }  // namespace gpushare

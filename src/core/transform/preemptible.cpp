@@ -22,8 +22,8 @@ struct Component {
 
 constexpr std::array components{
     Component{"%ctaid.x", "%gpushare_x", 0, 0},   Component{"%ctaid.y", "%gpushare_y", 0, 4},
-    Component{"%ctaid.z", "%gpushare_z", 0, 8},   Component{"%nctaid.x", "", 12, 12},
-    Component{"%nctaid.y", "", 24, 16},           Component{"%nctaid.z", "", 36, 20},
+    Component{"%ctaid.z", "%gpushare_z", 0, 8},   Component{"%nctaid.x", "", 24, 12},
+    Component{"%nctaid.y", "", 36, 16},           Component{"%nctaid.z", "", 48, 20},
 };
 
 class EntryRewriter {

@@ -9,14 +9,13 @@ namespace gpushare {
 
 /// One per launch, in device memory.
 struct WorkerControl {
-  std::uint32_t next_task = 0;   ///< the first task that nobody has claimed; may run past the total
-  std::uint32_t chunk = 1;       ///< most tasks that a worker claims at a time
-  std::uint32_t guide = 1;       ///< a claim takes at most (tasks left / guide), so that chunks shrink towards the end
+  std::uint32_t next_task = 0;     ///< the first task that nobody has claimed; may run past the total
+  std::uint32_t chunk = 1;         ///< most tasks that a worker claims at a time; the host may change it at any time
   std::uint32_t workers_gone = 0;  ///< of the present hardware launch
-  std::uint64_t sm_table = 0;    ///< address of one WorkerSm per SM
-  std::uint64_t mailbox = 0;     ///< address of a word that the last worker out sets to 1; 0: none
+  std::uint32_t unused = 0;
+  std::uint64_t mailbox = 0;       ///< address of a word that the last worker out sets to 1; 0: none
 };
-static_assert(sizeof(WorkerControl) == 32);
+static_assert(sizeof(WorkerControl) == 24);
 
 /// One per SM and launch, in device memory.
 struct WorkerSm {
@@ -47,12 +46,15 @@ struct FastDivisor {
 
 /// What a worker's entry takes behind the kernel's own parameters, by value.
 struct WorkerParameters {
-  std::uint64_t control = 0;  ///< address of the WorkerControl
-  std::uint32_t tasks = 0;    ///< thread blocks in the logical grid, below 2^31
-  FastDivisor grid_x;         ///< gridDim.x
-  FastDivisor grid_y;         ///< gridDim.y
-  std::uint32_t grid_z = 1;   ///< gridDim.z
+  std::uint64_t control = 0;   ///< address of the WorkerControl
+  std::uint64_t sm_table = 0;  ///< address of one WorkerSm per SM
+  std::uint32_t tasks = 0;     ///< thread blocks in the logical grid, below 2^31
+  std::uint32_t guide = 1;     ///< a claim takes at most (tasks left / guide), so that chunks shrink towards the end
+  FastDivisor grid_x;          ///< gridDim.x
+  FastDivisor grid_y;          ///< gridDim.y
+  std::uint32_t grid_z = 1;    ///< gridDim.z
+  std::uint32_t unused = 0;
 };
-static_assert(sizeof(WorkerParameters) == 40);
+static_assert(sizeof(WorkerParameters) == 56);
 
 }  // namespace gpushare

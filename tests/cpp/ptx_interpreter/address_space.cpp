@@ -10,19 +10,26 @@ namespace {
 
 std::string_view name_of(Access::Kind kind) {
   switch (kind) {
-    case Access::Kind::Load: return "loads ";
-    case Access::Kind::Store: return "stores ";
-    case Access::Kind::Atomic: return "updates ";
+    case Access::Kind::Load:
+      return "loads ";
+    case Access::Kind::Store:
+      return "stores ";
+    case Access::Kind::Atomic:
+      return "updates ";
   }
   return "";
 }
 
 std::string_view name_of(Space space) {
   switch (space) {
-    case Space::Shared: return "shared";
-    case Space::Local: return "local";
-    case Space::Parameter: return "parameter";
-    default: return "global";
+    case Space::Shared:
+      return "shared";
+    case Space::Local:
+      return "local";
+    case Space::Parameter:
+      return "parameter";
+    default:
+      return "global";
   }
 }
 
@@ -43,11 +50,8 @@ std::byte* inside(std::vector<std::byte>& memory, std::uint64_t address, std::si
 std::byte* in_global(Thread& thread, std::uint64_t address, std::size_t bytes, Access::Kind kind) {
   GlobalMemory& memory = thread.block->launch.memory;
   if (memory.has_hooks()) {
-    memory.tell_hooks({.kind = kind,
-                       .address = address,
-                       .bytes = bytes,
-                       .block = thread.block->linear,
-                       .thread = thread.index});
+    memory.tell_hooks(
+        {.kind = kind, .address = address, .bytes = bytes, .block = thread.block->linear, .thread = thread.index});
   }
   std::byte* found = memory.find(address, bytes);
   if (found == nullptr) fail_access(thread, Space::Global, address, bytes, kind, 0);
@@ -58,10 +62,14 @@ std::byte* in_global(Thread& thread, std::uint64_t address, std::size_t bytes, A
 
 std::uint64_t window_of(Space space) {
   switch (space) {
-    case Space::Shared: return shared_window;
-    case Space::Local: return local_window;
-    case Space::Parameter: return parameter_window;
-    default: return 0;
+    case Space::Shared:
+      return shared_window;
+    case Space::Local:
+      return local_window;
+    case Space::Parameter:
+      return parameter_window;
+    default:
+      return 0;
   }
 }
 

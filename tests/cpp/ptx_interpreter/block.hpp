@@ -41,9 +41,9 @@ constexpr std::uint32_t warp_size = 32;
 
 struct Warp {
   Block* block = nullptr;
-  std::uint32_t first = 0;  ///< thread of lane 0
-  std::uint32_t lanes = 0;  ///< those that exist
-  std::uint32_t live = 0;   ///< those that have not exited
+  std::uint32_t first = 0;         ///< thread of lane 0
+  std::uint32_t lanes = 0;         ///< those that exist
+  std::uint32_t live = 0;          ///< those that have not exited
   std::uint32_t waited_turns = 0;  ///< of other lanes, since one came to activemask; 0: none is there
 
   Thread& lane(std::uint32_t lane) const;

@@ -83,7 +83,8 @@ void Encoder::encode(const ptx::Block& block) {
 }
 
 void Encoder::encode(const ptx::Declaration& declaration) {
-  const std::string_view directive = declaration.directive;
+  // Inline assembly may leave out the space: ".reg.b16 h;" has ".reg.b16" for its directive.
+  const std::string_view directive = declaration.directive.substr(0, declaration.directive.find('.', 1));
   if (directive == ".reg") return declare_registers(declaration.tokens);
   if (directive == ".branchtargets") return declare_branch_targets(declaration);
   if (directive == ".shared" || directive == ".local" || directive == ".param" || directive == ".extern") {
@@ -95,10 +96,10 @@ void Encoder::encode(const ptx::Declaration& declaration) {
 void Encoder::declare_registers(ptx::TokenRange tokens) {
   const ptx::Module& module = names_.module;
   std::size_t bytes = 8;
-  for (std::size_t i = tokens.begin + 1; i < tokens.end; ++i) {
+  for (std::size_t i = tokens.begin; i < tokens.end; ++i) {
     const ptx::Token& token = module.token(i);
     if (token.text.starts_with('.')) {
-      if (const auto type = scalar_named(token.text.substr(1))) bytes = bytes_of(*type);
+      if (const auto type = scalar_named(token.text.substr(token.text.rfind('.') + 1))) bytes = bytes_of(*type);
     } else if (token.kind == ptx::TokenKind::Word && module.token(i + 1).is("<")) {
       const std::uint64_t count = integer_literal(module.token(i + 2).text).value_or(0);
       for (std::uint64_t number = 0; number < count; ++number) {

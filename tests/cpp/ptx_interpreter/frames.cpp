@@ -17,7 +17,8 @@ std::uint64_t value_of(const FrameValue& value, const Thread& thread, const Fram
       return value.special.read(thread);
     case FrameValue::Kind::Variable:
       return launch.memory.variable(launch.program, value.index);
-    case FrameValue::Kind::DynamicShared: return launch.entry.static_shared_bytes + value.index;
+    case FrameValue::Kind::DynamicShared:
+      return launch.entry.static_shared_bytes + value.index;
     case FrameValue::Kind::Local:
       return frame.local + value.index;
   }

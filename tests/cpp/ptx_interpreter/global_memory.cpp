@@ -2,6 +2,7 @@
 #include "ptx_interpreter/global_memory.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "ptx_interpreter/program.hpp"

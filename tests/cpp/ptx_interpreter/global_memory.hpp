@@ -102,7 +102,7 @@ class GlobalMemory {
   std::vector<Allocation> allocations_, module_variables_;
   std::uint64_t next_allocation_ = 0x7f00'0000'0000, next_variable_ = 0x7e00'0000'0000;
   std::map<const Program*, std::vector<std::uint64_t>> variables_;
-  std::deque<Watch> watches_;  ///< a hook may add one while it runs
+  std::deque<Watch> watches_;           ///< a hook may add one while it runs
   const Allocation* latest_ = nullptr;  ///< where find() was successful last; never dangles: see place()
 };
 

@@ -2,6 +2,7 @@
 // The two 16-bit floating-point types. They compute as double and round once, in the rounding mode of the moment.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -41,7 +42,8 @@ struct SmallFloat {
     const int exponent = std::max(std::ilogb(value), 1 - bias);
     // In units of the last place; may carry into the next power of two, which the sum below gets right.
     const double units = std::fabs(std::nearbyint(std::ldexp(value, Mantissa - exponent)));
-    const auto magnitude = static_cast<std::uint32_t>(units) + (static_cast<std::uint32_t>(exponent - 1 + bias) << Mantissa);
+    const auto magnitude =
+        static_cast<std::uint32_t>(units) + (static_cast<std::uint32_t>(exponent - 1 + bias) << Mantissa);
     return sign | static_cast<std::uint16_t>(std::min<std::uint32_t>(magnitude, infinity_bits));
   }
 };

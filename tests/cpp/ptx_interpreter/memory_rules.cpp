@@ -13,8 +13,8 @@ namespace {
 
 template <class T>
 void load(Thread& thread, const Operation& operation) {
-  const std::byte* from = locate(thread, operation.space, address_of(thread, operation), sizeof(T) * operation.count,
-                                 Access::Kind::Load);
+  const std::byte* from =
+      locate(thread, operation.space, address_of(thread, operation), sizeof(T) * operation.count, Access::Kind::Load);
   for (std::size_t i = 0; i < operation.count; ++i) {
     T value;
     std::memcpy(&value, from + i * sizeof(T), sizeof(T));
@@ -24,8 +24,8 @@ void load(Thread& thread, const Operation& operation) {
 
 template <class T>
 void store(Thread& thread, const Operation& operation) {
-  std::byte* to = locate(thread, operation.space, address_of(thread, operation), sizeof(T) * operation.count,
-                         Access::Kind::Store);
+  std::byte* to =
+      locate(thread, operation.space, address_of(thread, operation), sizeof(T) * operation.count, Access::Kind::Store);
   for (std::size_t i = 0; i < operation.count; ++i) {
     const T value = thread.read<T>(operation.slot[i]);
     std::memcpy(to + i * sizeof(T), &value, sizeof(T));
@@ -136,12 +136,18 @@ void encode_copy(Encoder& encoder) {
 void encode_nothing(Encoder&) {}
 
 constexpr std::array rules = {
-    Rule{"ld", encode_load},           Rule{"ldu", encode_load},
-    Rule{"st", encode_store},          Rule{"cvta", encode_convert_address},
-    Rule{"isspacep", encode_is_in_space}, Rule{"cp", encode_copy},
-    Rule{"prefetch", encode_nothing},  Rule{"prefetchu", encode_nothing},
-    Rule{"membar", encode_nothing},    Rule{"fence", encode_nothing},
-    Rule{"discard", encode_nothing},   Rule{"applypriority", encode_nothing},
+    Rule{"ld", encode_load},
+    Rule{"ldu", encode_load},
+    Rule{"st", encode_store},
+    Rule{"cvta", encode_convert_address},
+    Rule{"isspacep", encode_is_in_space},
+    Rule{"cp", encode_copy},
+    Rule{"prefetch", encode_nothing},
+    Rule{"prefetchu", encode_nothing},
+    Rule{"membar", encode_nothing},
+    Rule{"fence", encode_nothing},
+    Rule{"discard", encode_nothing},
+    Rule{"applypriority", encode_nothing},
 };
 
 }  // namespace

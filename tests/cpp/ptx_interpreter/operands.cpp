@@ -13,7 +13,8 @@ void invert(Thread& thread, const Operation& operation) {
 }
 
 void read_clock(Thread& thread, const Operation& operation) {
-  thread.registers[operation.slot[0]] = thread.frames.back().function->frame_values[operation.target].special.read(thread);
+  thread.registers[operation.slot[0]] =
+      thread.frames.back().function->frame_values[operation.target].special.read(thread);
 }
 
 }  // namespace
@@ -105,12 +106,17 @@ Slot Encoder::value_slot(std::string_view name, std::int64_t plus) {
 Slot Encoder::symbol_slot(const Symbol& symbol, std::int64_t plus) {
   const std::uint64_t place = symbol.place + static_cast<std::uint64_t>(plus);
   switch (symbol.kind) {
-    case Symbol::Kind::Register: return symbol.slot;
-    case Symbol::Kind::EntryParameter: return constant(place);
-    case Symbol::Kind::Function: return constant(first_function_address + symbol.place * function_address_step);
-    case Symbol::Kind::Shared: return constant(place);
-    case Symbol::Kind::Local: return frame_slot({.kind = FrameValue::Kind::Local, .index = place});
-    case Symbol::Kind::DynamicShared: 
+    case Symbol::Kind::Register:
+      return symbol.slot;
+    case Symbol::Kind::EntryParameter:
+      return constant(place);
+    case Symbol::Kind::Function:
+      return constant(first_function_address + symbol.place * function_address_step);
+    case Symbol::Kind::Shared:
+      return constant(place);
+    case Symbol::Kind::Local:
+      return frame_slot({.kind = FrameValue::Kind::Local, .index = place});
+    case Symbol::Kind::DynamicShared:
       return frame_slot({.kind = FrameValue::Kind::DynamicShared, .index = static_cast<std::size_t>(plus)});
     case Symbol::Kind::Variable:
       if (plus != 0) fail("an offset to the address of a variable");

@@ -9,15 +9,15 @@ namespace gpushare::interpreter {
 namespace {
 
 std::vector<std::byte> packed(const FunctionCode& entry, const std::vector<Argument>& arguments) {
-  require(arguments.size() == entry.parameters.size(),
-          "kernel '" + entry.name + "' takes " + std::to_string(entry.parameters.size()) + " arguments, not " +
-              std::to_string(arguments.size()));
+  require(arguments.size() == entry.parameters.size(), "kernel '" + entry.name + "' takes " +
+                                                           std::to_string(entry.parameters.size()) +
+                                                           " arguments, not " + std::to_string(arguments.size()));
   std::vector<std::byte> bytes(entry.parameter_bytes);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const LocalBytes& parameter = entry.parameters[i];
-    require(arguments[i].size() == parameter.bytes,
-            "argument " + std::to_string(i) + " of kernel '" + entry.name + "' has " +
-                std::to_string(parameter.bytes) + " bytes, not " + std::to_string(arguments[i].size()));
+    require(arguments[i].size() == parameter.bytes, "argument " + std::to_string(i) + " of kernel '" + entry.name +
+                                                        "' has " + std::to_string(parameter.bytes) + " bytes, not " +
+                                                        std::to_string(arguments[i].size()));
     std::memcpy(bytes.data() + parameter.offset, arguments[i].data(), parameter.bytes);
   }
   return bytes;

@@ -16,7 +16,25 @@
 namespace gpushare::interpreter {
 
 enum class Scalar : std::uint8_t {
-  Pred, B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F16, BF16, F32, F64, F16x2, BF16x2,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  F16x2,
+  BF16x2,
 };
 
 /// The type a suffix names: "u32"; nothing where the suffix is no type.
@@ -68,18 +86,27 @@ template <class Choose>
 auto with_integer(Scalar type, Choose choose) -> decltype(choose.template operator()<std::uint32_t>()) {
   switch (type) {
     case Scalar::B8:
-    case Scalar::U8: return choose.template operator()<std::uint8_t>();
+    case Scalar::U8:
+      return choose.template operator()<std::uint8_t>();
     case Scalar::B16:
-    case Scalar::U16: return choose.template operator()<std::uint16_t>();
+    case Scalar::U16:
+      return choose.template operator()<std::uint16_t>();
     case Scalar::B32:
-    case Scalar::U32: return choose.template operator()<std::uint32_t>();
+    case Scalar::U32:
+      return choose.template operator()<std::uint32_t>();
     case Scalar::B64:
-    case Scalar::U64: return choose.template operator()<std::uint64_t>();
-    case Scalar::S8: return choose.template operator()<std::int8_t>();
-    case Scalar::S16: return choose.template operator()<std::int16_t>();
-    case Scalar::S32: return choose.template operator()<std::int32_t>();
-    case Scalar::S64: return choose.template operator()<std::int64_t>();
-    default: return nullptr;
+    case Scalar::U64:
+      return choose.template operator()<std::uint64_t>();
+    case Scalar::S8:
+      return choose.template operator()<std::int8_t>();
+    case Scalar::S16:
+      return choose.template operator()<std::int16_t>();
+    case Scalar::S32:
+      return choose.template operator()<std::int32_t>();
+    case Scalar::S64:
+      return choose.template operator()<std::int64_t>();
+    default:
+      return nullptr;
   }
 }
 
@@ -87,11 +114,16 @@ auto with_integer(Scalar type, Choose choose) -> decltype(choose.template operat
 template <class Choose>
 auto with_real(Scalar type, Choose choose) -> decltype(choose.template operator()<float>()) {
   switch (type) {
-    case Scalar::F16: return choose.template operator()<Half>();
-    case Scalar::BF16: return choose.template operator()<BrainHalf>();
-    case Scalar::F32: return choose.template operator()<float>();
-    case Scalar::F64: return choose.template operator()<double>();
-    default: return nullptr;
+    case Scalar::F16:
+      return choose.template operator()<Half>();
+    case Scalar::BF16:
+      return choose.template operator()<BrainHalf>();
+    case Scalar::F32:
+      return choose.template operator()<float>();
+    case Scalar::F64:
+      return choose.template operator()<double>();
+    default:
+      return nullptr;
   }
 }
 

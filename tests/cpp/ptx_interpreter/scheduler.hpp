@@ -11,7 +11,7 @@ namespace gpushare::interpreter {
 /// the ones they wait for. The same seed gives the same run.
 class Scheduler {
  public:
-  explicit Scheduler(std::uint64_t seed = 1) : state_(seed * 0x9e37'79b9'7f4a'7c15 + 1) {}
+  explicit Scheduler(std::uint64_t seed = 1) : state_(mixed(seed)) {}
   virtual ~Scheduler() = default;
 
   /// Which of this many resident blocks.
@@ -33,14 +33,15 @@ class Scheduler {
   std::size_t random(std::size_t limit) { return static_cast<std::size_t>((next() >> 32) * limit >> 32); }
 
   /// splitmix64
-  std::uint64_t next() {
-    std::uint64_t mixed = state_ += 0x9e37'79b9'7f4a'7c15;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58'476d'1ce4'e5b9;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d0'49bb'1331'11eb;
-    return mixed ^ (mixed >> 31);
-  }
+  std::uint64_t next() { return mixed(state_ += 0x9e37'79b9'7f4a'7c15); }
 
  private:
+  static std::uint64_t mixed(std::uint64_t bits) {
+    bits = (bits ^ (bits >> 30)) * 0xbf58'476d'1ce4'e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d0'49bb'1331'11eb;
+    return bits ^ (bits >> 31);
+  }
+
   std::uint64_t state_;
 };
 

@@ -13,9 +13,9 @@ namespace gpushare::interpreter {
 struct Symbol {
   enum class Kind : std::uint8_t { Register, Variable, Shared, DynamicShared, Local, EntryParameter, Function };
   Kind kind{};
-  Slot slot = no_slot;       ///< of a register
-  std::size_t bytes = 0;     ///< of a register or variable
-  std::uint64_t place = 0;   ///< index of a variable or function; offset in the shared window, frame or parameters
+  Slot slot = no_slot;      ///< of a register
+  std::size_t bytes = 0;    ///< of a register or variable
+  std::uint64_t place = 0;  ///< index of a variable or function; offset in the shared window, frame or parameters
 };
 
 class Symbols {
@@ -57,7 +57,7 @@ class Symbols {
   };
 
   template <class T>
-  const T* look_up(Names<T> Scope::* names, std::string_view name, std::size_t scope) const {
+  const T* look_up(Names<T> Scope::*names, std::string_view name, std::size_t scope) const {
     while (true) {
       const auto found = (scopes_[scope].*names).find(name);
       if (found != (scopes_[scope].*names).end()) return &found->second;

@@ -50,8 +50,9 @@ class Parser {
     Common common;
     while (cursor_.peek().text.starts_with('.')) {
       const Token token = cursor_.take();
-      if (const auto space = space_named(token.text)) common.space = *space;
-      if (const auto type = scalar_named(token.text.substr(1))) common.type = *type;
+      const std::string_view last = token.text.substr(token.text.rfind('.'));  // of ".shared.b32", if written so
+      if (const auto space = space_named(token.text.substr(0, token.text.find('.', 1)))) common.space = *space;
+      if (const auto type = scalar_named(last.substr(1))) common.type = *type;
       if (token.is(".extern")) common.is_extern = true;
       if (token.is(".align")) common.alignment = cursor_.take_count();
       if (token.is(".v2")) common.vector = 2;

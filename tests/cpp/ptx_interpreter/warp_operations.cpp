@@ -29,9 +29,8 @@ bool finish(Warp& warp, std::uint32_t lane, std::uint32_t waiting) {
   const Thread& thread = warp.lane(lane);
   const std::uint32_t wanted = thread.wait_mask & warp.live;
   if ((wanted & ~waiting) != 0) return false;
-  const std::uint32_t there = warp.lanes_where([&](const Thread& each) {
-    return each.status == Status::AtWarpOperation && meet(thread, each);
-  });
+  const std::uint32_t there = warp.lanes_where(
+      [&](const Thread& each) { return each.status == Status::AtWarpOperation && meet(thread, each); });
   if ((wanted & ~there) != 0) return false;
   const Operation& operation = thread.current();
   operation.collective(warp, there, operation);
@@ -68,9 +67,8 @@ void gather_active_lanes(Warp& warp) {
   const std::uint32_t there = lanes_with(warp, Status::AtActiveMask);
   if (there == 0) return;
   const Operation& operation = warp.lane(static_cast<std::uint32_t>(std::countr_zero(there))).current();
-  const std::uint32_t together = warp.lanes_where([&](const Thread& each) {
-    return each.status == Status::AtActiveMask && &each.current() == &operation;
-  });
+  const std::uint32_t together = warp.lanes_where(
+      [&](const Thread& each) { return each.status == Status::AtActiveMask && &each.current() == &operation; });
   for (std::uint32_t left = together; left != 0; left &= left - 1) {
     warp.lane(static_cast<std::uint32_t>(std::countr_zero(left))).write<std::uint32_t>(operation.slot[0], together);
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions that the lanes of a warp execute together.
 //
-// A lane waits at shfl, vote, match or redux until all live lanes of its mask stand at the same instruction with the same
-// mask; at bar.warp.sync another bar.warp.sync with the same mask will do. Lanes that have exited are not waited for.
+// A lane waits at shfl, vote, match or redux until all live lanes of its mask stand at the same instruction with the
+// same mask; at bar.warp.sync another bar.warp.sync with the same mask will do. Lanes that have exited are not waited
+// for.
 //
 // activemask may answer any set of lanes that stand there together. The answer here is as large as it can be: a lane
 // waits until no other lane of its warp can run (or has run for long: it may spin until this one goes on).

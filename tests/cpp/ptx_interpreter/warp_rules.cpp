@@ -36,10 +36,18 @@ Source source_lane(Shuffle mode, std::uint32_t lane, std::uint32_t b, std::uint3
   const int first = self & segment;
   int from = 0;
   switch (mode) {
-    case Shuffle::Up: from = self - distance; break;
-    case Shuffle::Down: from = self + distance; break;
-    case Shuffle::Butterfly: from = self ^ distance; break;
-    case Shuffle::Index: from = first | (distance & ~segment); break;
+    case Shuffle::Up:
+      from = self - distance;
+      break;
+    case Shuffle::Down:
+      from = self + distance;
+      break;
+    case Shuffle::Butterfly:
+      from = self ^ distance;
+      break;
+    case Shuffle::Index:
+      from = first | (distance & ~segment);
+      break;
   }
   const bool in_range = mode == Shuffle::Up ? from >= last : from <= last;
   return {static_cast<std::uint32_t>(in_range ? from : self), in_range};
@@ -104,8 +112,9 @@ void vote(Warp& warp, std::uint32_t lanes, const Operation& operation) {
 
 void encode_vote(Encoder& encoder) {
   if (!encoder.has("sync")) encoder.fail("votes need .sync since sm_70");
-  encoder.operation().mode =
-      static_cast<std::uint8_t>(encoder.has("all") ? Vote::All : encoder.has("any") ? Vote::Any : Vote::Uniform);
+  encoder.operation().mode = static_cast<std::uint8_t>(encoder.has("all")   ? Vote::All
+                                                       : encoder.has("any") ? Vote::Any
+                                                                            : Vote::Uniform);
   encoder.operation().slot = {encoder.destination(0), encoder.source(1, Scalar::Pred)};
   wait_with(encoder, encoder.has("ballot") ? &ballot : &vote, 2);
 }
@@ -133,35 +142,33 @@ void reduce(Warp& warp, std::uint32_t lanes, const Operation& operation) {
 
 void encode_reduction(Encoder& encoder) {
   const auto name = std::ranges::find_if(reductions, [&](std::string_view each) { return encoder.has(each); });
-  if (name == reductions.end() || is_float(encoder.type())) encoder.fail("the interpreter does not know this reduction");
+  if (name == reductions.end() || is_float(encoder.type()))
+    encoder.fail("the interpreter does not know this reduction");
   encoder.operation().mode = static_cast<std::uint8_t>(name - reductions.begin());
   encoder.operation().slot = {encoder.destination(0), encoder.source(1, encoder.type())};
   wait_with(encoder, encoder.type() == Scalar::S32 ? &reduce<std::int32_t> : &reduce<std::uint32_t>, 2);
 }
 
-/// slots: destination, predicate, value. `mode` is 1 for match.all; the width of values is in `count`.
+/// slots: destination, predicate, value. `mode` is 1 for match.all.
+template <class T>
 void match(Warp& warp, std::uint32_t lanes, const Operation& operation) {
-  const auto value = [&](const Thread& thread) {
-    return operation.count == 8 ? thread.read<std::uint64_t>(operation.slot[2])
-                                : thread.read<std::uint32_t>(operation.slot[2]);
-  };
+  std::array<T, warp_size> values{};  // kept apart: the destination may be the register that is compared
+  for_each_lane(warp, lanes, [&](Thread& each) { values[each.lane] = each.read<T>(operation.slot[2]); });
   for_each_lane(warp, lanes, [&](Thread& each) {
-    const std::uint32_t same =
-        lanes & warp.lanes_where([&](const Thread& other) { return value(other) == value(each); });
-    const bool all = same == lanes;
-    each.write<bool>(operation.slot[1], all);
-    each.write<std::uint32_t>(operation.slot[0], operation.mode == 1 && !all ? 0 : same);
+    std::uint32_t same = 0;
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+      if ((lanes >> lane & 1) != 0 && values[lane] == values[each.lane]) same |= 1u << lane;
+    }
+    each.write<bool>(operation.slot[1], same == lanes);
+    each.write<std::uint32_t>(operation.slot[0], operation.mode == 1 && same != lanes ? 0 : same);
   });
 }
 
 void encode_match(Encoder& encoder) {
   const auto [mask, predicate] = encoder.destinations(0);
   encoder.operation().mode = encoder.has("all") ? 1 : 0;
-  encoder.operation().count = static_cast<std::uint8_t>(bytes_of(encoder.type()));
-  // The value is copied first: the destination may be the same register, and all lanes compare with all others.
   encoder.operation().slot = {mask, predicate, encoder.source(1, encoder.type())};
-  if (mask == encoder.operation().slot[2]) encoder.fail("match into the register it compares");
-  wait_with(encoder, &match, 2);
+  wait_with(encoder, bytes_of(encoder.type()) == 8 ? &match<std::uint64_t> : &match<std::uint32_t>, 2);
 }
 
 void elect(Warp& warp, std::uint32_t lanes, const Operation& operation) {
@@ -184,8 +191,8 @@ void encode_active_mask(Encoder& encoder) {
 }
 
 constexpr std::array rules = {
-    Rule{"shfl", encode_shuffle},       Rule{"vote", encode_vote},       Rule{"redux", encode_reduction},
-    Rule{"match", encode_match},        Rule{"elect", encode_election},  Rule{"activemask", encode_active_mask},
+    Rule{"shfl", encode_shuffle}, Rule{"vote", encode_vote},      Rule{"redux", encode_reduction},
+    Rule{"match", encode_match},  Rule{"elect", encode_election}, Rule{"activemask", encode_active_mask},
 };
 
 }  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.hpp"
+#include "core/transform/preemptible.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+template <typename Value>
+auto when_preemptible(Value ptx::WorkerNeeds::*field) {
+  return [field](const ptx::KernelVerdict& self) -> std::optional<Value> {
+    const auto* needs = std::get_if<ptx::WorkerNeeds>(&self.outcome);
+    return needs ? std::optional(needs->*field) : std::nullopt;
+  };
+}
+
+std::optional<ptx::Refusal> refusal(const ptx::KernelVerdict& verdict) {
+  const auto* found = std::get_if<ptx::Refusal>(&verdict.outcome);
+  return found ? std::optional(*found) : std::nullopt;
+}
+
+}  // namespace
+
+void bind_transform(py::module_& module) {
+  py::class_<ptx::Refusal>(module, "Refusal", "Why a kernel has to run as it is.")
+      .def_readonly("reason", &ptx::Refusal::reason)
+      .def_readonly("line", &ptx::Refusal::line, "Line of the PTX, 0 where the reason is no single line.");
+
+  py::class_<ptx::KernelVerdict>(module, "KernelVerdict", "What became of one kernel of a module.")
+      .def_readonly("name", &ptx::KernelVerdict::name)
+      .def_property_readonly("preemptible", &ptx::KernelVerdict::preemptible)
+      .def_property_readonly("refusal", &refusal, "None where the kernel is preemptible.")
+      .def_property_readonly("single_barrier_site", when_preemptible(&ptx::WorkerNeeds::single_barrier_site),
+                             "Do all barriers go through one site, because threads may return before others meet?")
+      .def_property_readonly("barrier_between_tasks", when_preemptible(&ptx::WorkerNeeds::barrier_between_tasks),
+                             "Do tasks share memory within the block?");
+
+  py::class_<ptx::Transformed>(module, "Transformed", "A module whose preemptible kernels are workers.")
+      .def_readonly("ptx", &ptx::Transformed::ptx)
+      .def_readonly("kernels", &ptx::Transformed::kernels, "One verdict per kernel, in the order of the module.");
+
+  module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"), py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace gpushare::bindings

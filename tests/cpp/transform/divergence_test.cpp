@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/divergence.hpp"
+
+#include <gtest/gtest.h>
+
+#include "transform/sample_ptx.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+/// Is the only barrier of this body one that some threads may skip?
+bool barrier_is_divergent(const std::string& body) {
+  const Module module(module_with(body));
+  const Function& kernel = module.entry("k");
+  const std::vector<bool> divergent = divergent_statements(module, kernel, ControlFlow(module, kernel));
+  for (std::size_t index = 0; index < kernel.statements.size(); ++index) {
+    const auto* instruction = std::get_if<Instruction>(&kernel.statements[index]);
+    if (instruction != nullptr && is_block_barrier(*instruction)) return divergent[index];
+  }
+  throw std::logic_error("the body has no barrier");
+}
+
+TEST(Divergence, ABarrierBehindAnEarlyReturnByThread) {
+  EXPECT_TRUE(barrier_is_divergent("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+}
+
+TEST(Divergence, APredicatedReturnCountsToo) {
+  EXPECT_TRUE(barrier_is_divergent("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\nbar.sync 0;\nret;\n"));
+}
+
+TEST(Divergence, AReturnByBlockIsUniform) {
+  EXPECT_FALSE(barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+}
+
+TEST(Divergence, AReturnByParameterIsUniform) {
+  EXPECT_FALSE(barrier_is_divergent(
+      "ld.param.u64 %rd1, [k_param_0];\nsetp.eq.u64 %p1, %rd1, 0;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+}
+
+TEST(Divergence, ALoadedValueMayDifferBetweenThreads) {
+  EXPECT_TRUE(barrier_is_divergent(
+      "ld.param.u64 %rd1, [k_param_0];\nld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+}
+
+TEST(Divergence, ABarrierWhereAllMeetAgainIsUniform) {
+  EXPECT_FALSE(barrier_is_divergent(
+      "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nadd.u32 %r2, %r1, 1;\n$L:\nbar.sync 0;\nret;\n"));
+}
+
+TEST(Divergence, WhatIsAssignedUnderADivergentBranchDiffers) {
+  // %r2 is 0 or 1 by thread, although neither value comes from %tid.
+  EXPECT_TRUE(barrier_is_divergent(
+      "mov.u32 %r2, 0;\nmov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $A;\nmov.u32 %r2, 1;\n$A:\n"
+      "setp.eq.u32 %p2, %r2, 0;\n@%p2 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+}
+
+TEST(Divergence, ABarrierInALoopThatThreadsLeaveAtDifferentTimes) {
+  EXPECT_TRUE(barrier_is_divergent(
+      "mov.u32 %r1, %tid.x;\n$T:\nbar.sync 0;\nadd.u32 %r1, %r1, 64;\nsetp.lt.u32 %p1, %r1, 1000;\n@%p1 bra $T;\nret;\n"));
+}
+
+TEST(Divergence, ABarrierInALoopByParameterIsUniform) {
+  EXPECT_FALSE(barrier_is_divergent(
+      "ld.param.u64 %rd1, [k_param_0];\n$T:\nbar.sync 0;\nadd.s64 %rd1, %rd1, -1;\nsetp.ne.s64 %p1, %rd1, 0;\n@%p1 bra $T;\nret;\n"));
+}
+
+TEST(Divergence, AnIndexedBranchByThread) {
+  EXPECT_TRUE(barrier_is_divergent(
+      "mov.u32 %r1, %tid.x;\n$targets: .branchtargets $A, $B;\nbrx.idx %r1, $targets;\n$A:\nbar.sync 0;\n$B:\nret;\n"));
+}
+
+TEST(Divergence, BarriersOfWarpsAndClustersAreNotOfTheBlock) {
+  EXPECT_FALSE(is_block_barrier(Instruction{.opcode = "bar.warp.sync"}));
+  EXPECT_FALSE(is_block_barrier(Instruction{.opcode = "barrier.cluster.arrive"}));
+  EXPECT_TRUE(is_block_barrier(Instruction{.opcode = "bar.red.popc.u32"}));
+  EXPECT_TRUE(is_block_barrier(Instruction{.opcode = "barrier.sync.aligned"}));
+}
+
+}  // namespace
+}  // namespace gpushare::ptx

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/preemptible.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "core/errors.hpp"
+#include "core/transform/worker_control.hpp"
+#include "transform/sample_ptx.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string refusal_of(const std::string& ptx) {
+  const Transformed transformed = make_preemptible(ptx);
+  const auto* refusal = std::get_if<Refusal>(&transformed.kernels.at(0).outcome);
+  return refusal == nullptr ? "" : refusal->reason + " @" + std::to_string(refusal->line);
+}
+
+TEST(Preemptible, BlockIndexAndGridSizeAreReplaced) {
+  const std::string ptx = make_preemptible(module_with("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %nctaid.y;\nret;\n")).ptx;
+  EXPECT_THAT(ptx, Not(HasSubstr("%ctaid")));
+  EXPECT_THAT(ptx, HasSubstr("mov.u32 %r1, %gpushare_x;"));
+  EXPECT_THAT(ptx, HasSubstr("ld.param.u32 \t%gpushare_i, [gpushare_worker+36];\n\tmov.u32 %r2, %gpushare_i;"));
+}
+
+TEST(Preemptible, A16BitReadBecomesAConversion) {
+  EXPECT_THAT(make_preemptible(module_with("mov.u16 %rs1, %ctaid.x;\nret;\n")).ptx, HasSubstr("cvt.u16.u32 %rs1, %gpushare_x;"));
+}
+
+TEST(Preemptible, ReturnsKeepTheirGuard) {
+  EXPECT_THAT(make_preemptible(module_with("@!%p1 ret;\nexit;\n")).ptx, HasSubstr("@!%p1 bra \t$gpushare_return;\nbra \t$gpushare_return;"));
+}
+
+TEST(Preemptible, AKernelWithoutParametersGetsOne) {
+  EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx, HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
+  EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx, HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
+}
+
+TEST(Preemptible, EverythingElseStaysAsItWas) {
+  const std::string before = "// a comment\n.global .align 4 .b8 table[3] = {1, 2, 3};\n";
+  EXPECT_THAT(make_preemptible(module_with("ret;\n", before)).ptx, HasSubstr(before));
+}
+
+TEST(Preemptible, OnlyBarriersThatThreadsMaySkipGoThroughOneSite) {
+  const std::string early = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
+  EXPECT_THAT(make_preemptible(module_with(early + "bar.sync 0;\nret;\n")).ptx, HasSubstr("brx.idx"));
+  EXPECT_THAT(make_preemptible(module_with("bar.sync 0;\nret;\n")).ptx, Not(HasSubstr("brx.idx")));
+  EXPECT_THAT(make_preemptible(module_with(early + "ret;\n")).ptx, Not(HasSubstr("brx.idx")));
+}
+
+TEST(Preemptible, CalledFunctionsReadTheBlockIndexFromMemory) {
+  const std::string callee = ".func (.param .b32 r) f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.y; st.param.b32 [r+0], %r1; ret; }\n";
+  const std::string call = "{ .param .b32 v; call.uni (v), f, (); ld.param.b32 %r1, [v+0]; }\nret;\n";
+  const std::string ptx = make_preemptible(module_with(call, callee)).ptx;
+  EXPECT_THAT(ptx, HasSubstr("ld.shared.u32 \t%r1, [gpushare_block_index+4];"));
+  EXPECT_THAT(ptx, HasSubstr(".shared .align 8 .b8 gpushare_block_index[24];"));
+}
+
+TEST(Preemptible, RefusesWithReasonAndLine) {
+  const std::string early = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
+  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %cluster_ctaid.x;\nret;\n")), "it uses thread block clusters @12");
+  EXPECT_EQ(refusal_of(module_with("ret;\n", "", "\n.reqnctapercluster 2, 1, 1\n")), "it uses thread block clusters @7");
+  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %envreg2;\nret;\n")), "it synchronizes the whole grid (cooperative launch) @12");
+  EXPECT_THAT(refusal_of(module_with("setmaxnreg.inc.sync.aligned.u32 64;\nret;\n")), HasSubstr("setmaxnreg"));
+  EXPECT_THAT(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nret;\n")), HasSubstr("mbarrier"));
+  EXPECT_EQ(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nmbarrier.inval.shared.b64 [%r1];\nret;\n")), "");
+  EXPECT_THAT(refusal_of(module_with(early + "bar.sync 1, 64;\nret;\n")), HasSubstr("counted, named or reducing barrier"));
+  EXPECT_EQ(refusal_of(module_with("bar.sync 1, 64;\nret;\n")), "");
+  EXPECT_THAT(refusal_of(module_with("ret;\n", ".func f() { exit; }\n")), "");  // nobody calls it
+}
+
+TEST(Preemptible, ARefusedKernelStaysByteForByte) {
+  const std::string ptx = module_with("mov.u32 %r1, %envreg2;\nret;\n");
+  EXPECT_EQ(make_preemptible(ptx).ptx, ptx);
+}
+
+TEST(Preemptible, EachKernelOfAModuleHasItsOwnVerdict) {
+  const Transformed transformed =
+      make_preemptible(ptx_header + ".entry a() { .reg .b32 %r<2>; mov.u32 %r1, %envreg2; ret; }\n.entry b()\n{\nret;\n}\n");
+  ASSERT_EQ(transformed.kernels.size(), 2u);
+  EXPECT_FALSE(transformed.kernels[0].preemptible());
+  EXPECT_TRUE(transformed.kernels[1].preemptible());
+}
+
+TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
+  EXPECT_EQ(offsetof(WorkerControl, chunk), 4u);
+  EXPECT_EQ(offsetof(WorkerControl, workers_gone), 8u);
+  EXPECT_EQ(offsetof(WorkerControl, mailbox), 16u);
+  EXPECT_EQ(offsetof(WorkerSm, workers), 4u);
+  EXPECT_EQ(offsetof(WorkerSm, tasks_done), 8u);
+  EXPECT_EQ(offsetof(WorkerSm, chunks_done), 12u);
+  EXPECT_EQ(offsetof(WorkerSm, busy_ns), 16u);
+  EXPECT_EQ(offsetof(WorkerParameters, sm_table), 8u);
+  EXPECT_EQ(offsetof(WorkerParameters, tasks), 16u);
+  EXPECT_EQ(offsetof(WorkerParameters, guide), 20u);
+  EXPECT_EQ(offsetof(WorkerParameters, grid_x), 24u);
+  EXPECT_EQ(offsetof(WorkerParameters, grid_y), 36u);
+  EXPECT_EQ(offsetof(WorkerParameters, grid_z), 48u);
+}
+
+TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
+  for (const std::uint32_t divisor : {1u, 2u, 3u, 7u, 12u, 100u, 65535u, 65536u, 1'000'003u, 0x7fffffffu}) {
+    const FastDivisor fast = FastDivisor::of(divisor);
+    for (const std::uint32_t value : {0u, 1u, divisor - 1, divisor, divisor + 1, 0x12345678u, 0x7ffffffeu, 0x7fffffffu}) {
+      if (value > 0x7fffffffu) continue;
+      EXPECT_EQ(fast.divide(value), value / divisor) << value << " / " << divisor;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpushare::ptx

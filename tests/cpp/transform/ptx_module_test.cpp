@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/ptx_module.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "transform/sample_ptx.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Instruction& instruction(const Function& function, std::size_t number) {
+  for (const Statement& statement : function.statements) {
+    const auto* found = std::get_if<Instruction>(&statement);
+    if (found != nullptr && number-- == 0) return *found;
+  }
+  throw std::out_of_range("no such instruction");
+}
+
+TEST(PtxModule, ReadsTheHeader) {
+  const Module module(module_with("ret;\n"));
+  EXPECT_EQ(module.version, "8.0");
+  EXPECT_EQ(module.target, "sm_90");
+}
+
+TEST(PtxModule, ReadsParametersWithTheirSizes) {
+  const Module module(ptx_header +
+                      ".entry k(.param .u64 .ptr .global .align 4 a, .param .align 16 .b8 b[24], .param .f32 c) { ret; }");
+  const auto& parameters = module.entry("k").parameters;
+  ASSERT_EQ(parameters.size(), 3u);
+  EXPECT_EQ(parameters[0].name, "a");
+  EXPECT_EQ(parameters[0].bytes, 8u);
+  EXPECT_EQ(parameters[1].bytes, 24u);
+  EXPECT_EQ(parameters[1].alignment, 16u);
+  EXPECT_EQ(parameters[2].bytes, 4u);
+}
+
+TEST(PtxModule, ReadsAKernelWithoutParameterList) {
+  const Module module(ptx_header + ".visible .entry k\n{ ret; }");
+  EXPECT_EQ(module.entry("k").parameter_list.size(), 0u);
+}
+
+TEST(PtxModule, ReadsGuardOpcodeAndOperands) {
+  const Module module(module_with("@!%p1 ld.global.v2.u32 {%r1, %r2}, [%rd1+8];\nret;\n"));
+  const Instruction& load = instruction(module.entry("k"), 0);
+  EXPECT_EQ(load.predicate, "%p1");
+  EXPECT_TRUE(load.negated);
+  EXPECT_EQ(load.operation(), "ld");
+  EXPECT_TRUE(load.has("v2"));
+  EXPECT_FALSE(load.has("v"));
+  ASSERT_EQ(load.operands.size(), 2u);
+  EXPECT_EQ(module.source(load.operands[0]), "{%r1, %r2}");
+  EXPECT_EQ(module.source(load.operands[1]), "[%rd1+8]");
+}
+
+TEST(PtxModule, ReadsDirectivesBetweenParametersAndBody) {
+  const Module module(module_with("ret;\n", "", "\n.maxntid 256, 1, 1\n.minnctapersm 2\n"));
+  const auto& directives = module.entry("k").directives;
+  ASSERT_EQ(directives.size(), 2u);
+  EXPECT_EQ(module.source(directives[0]), ".maxntid 256, 1, 1");
+  EXPECT_EQ(module.source(directives[1]), ".minnctapersm 2");
+}
+
+TEST(PtxModule, ADebugLineEndsWithItsLine) {
+  const Module module(module_with(".loc 1 12 0\nmov.u32 %r1, 1;\nret;\n"));
+  EXPECT_EQ(instruction(module.entry("k"), 0).opcode, "mov.u32");
+}
+
+TEST(PtxModule, VariablesSectionsAndPrototypesAreNotFunctions) {
+  const Module module(ptx_header +
+                      ".global .align 4 .b8 s[3] = {1, 2, 3};\n.extern .shared .align 16 .b8 e[];\n"
+                      ".extern .func (.param .b32 r) vprintf (.param .b64 a);\n"
+                      ".section .debug_abbrev { .b8 1\n.b8 2 }\n.entry k() { ret; }");
+  EXPECT_THAT(module.entry_names(), ElementsAre("k"));
+  EXPECT_EQ(module.functions.size(), 2u);
+  EXPECT_FALSE(module.functions[0].has_body);
+}
+
+TEST(PtxModule, AnUnknownKernelIsAnsweredWithTheKnownOnes) {
+  const Module module(ptx_header + ".entry a() { ret; }\n.entry b() { ret; }");
+  try {
+    module.entry("c");
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no kernel 'c' in this module; it has: a, b"));
+  }
+}
+
+TEST(PtxModule, ComplainsByLine) {
+  const auto complaint = [](const std::string& text) {
+    try {
+      const Module module(text);
+    } catch (const InvalidInput& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(complaint("int main() {}"), HasSubstr("no .version directive"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k() { mov.u32 %r1, (2; }"), HasSubstr("line 4: brackets do not match"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k() { mov.u32 %r1, 2"), HasSubstr("the text ends"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[x]) { ret; }"), HasSubstr("'x' is no size"));
+}
+
+TEST(PtxModule, EveryTruncationIsReadOrRefused) {
+  const std::string text = module_with("@%p1 bra $L;\nmov.u32 %r1, %tid.x;\n$L:\nret;\n", "", ".maxntid 4\n");
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    try {
+      const Module module(text.substr(0, length));
+    } catch (const InvalidInput&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpushare::ptx

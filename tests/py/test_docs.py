@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md and docs/ show works, and what they link to is there."""
+
+import pathlib
+import re
+
+import pytest
+
+import gpushare as gs
+from gpushare.reproduce import srtf
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "DESIGN.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def examples(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples_run(page, monkeypatch, tmp_path):
+    # In order and in one namespace, as a reader would; what they write must not land in the checkout.
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    monkeypatch.chdir(tmp_path)
+    names = {"gs": gs}
+    for example in examples(page, "python"):
+        exec(compile(example, page.name, "exec"), names)
+
+
+def test_workload_file_is_the_one_on_its_page():
+    (example,) = examples(ROOT / "docs" / "workloads.md", "toml")
+    assert example in (ROOT / "docs" / "pair.toml").read_text(encoding="utf-8")
+
+
+def test_device_file_can_be_used(tmp_path):
+    (example,) = examples(ROOT / "docs" / "devices.md", "toml")
+    (tmp_path / "my-gpu.toml").write_text(example)
+    assert gs.device(tmp_path / "my-gpu.toml").sms == 132
+
+
+def test_results_page_has_the_introduction_of_the_package():
+    assert srtf.INTRODUCTION.strip() in (ROOT / "docs" / "srtf.md").read_text(encoding="utf-8")

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel suite without a GPU: references against slow, plain computations, and cases against the CUDA sources."""
+
+import ctypes
+import math
+import pathlib
+import re
+import shutil
+from collections import Counter
+from itertools import accumulate, pairwise, product
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare import suite
+from gpushare.suite import KERNELS
+from gpushare.suite.black_scholes import normal_cdf
+from gpushare.suite.case import Case, grid_over, output
+from gpushare.suite.philox_random import philox
+
+FOLDER = pathlib.Path(suite.__file__).parent
+MOST_BYTES = 1_500_000_000
+H100_THREADS = 132 * 2048
+
+every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=list(KERNELS))
+
+
+def values_of(case):
+    return {argument.name: argument.value for argument in case.arguments}
+
+
+# Plain computations, one per kernel, which share nothing with the references: loops over Python numbers.
+
+
+def plain_triad(addends, factors, scale, **_):
+    pairs = zip(addends.ravel().tolist(), factors.ravel().tolist(), strict=True)
+    return {"sums": np.reshape([a + scale.item() * b for a, b in pairs], addends.shape)}
+
+
+def plain_transpose(matrix, **_):
+    return {"transposed": list(map(list, zip(*matrix.tolist(), strict=True)))}
+
+
+def plain_matrix_product(left, right, **_):
+    columns = list(zip(*right.tolist(), strict=True))
+    return {
+        "product": [
+            [sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in left.tolist()
+        ]
+    }
+
+
+def plain_stencil_2d(image, **_):
+    smooth = image.tolist()
+    rows, columns = image.shape
+    for y, x in product(range(1, rows - 1), range(1, columns - 1)):
+        around = product((-1, 0, 1), repeat=2)
+        smooth[y][x] = sum(float(image[y + dy, x + dx]) / (4 << abs(dy) + abs(dx)) for dy, dx in around)
+    return {"smooth": smooth}
+
+
+def plain_stencil_3d(now, **_):
+    following = now.tolist()
+    for z, y, x in product(*(range(1, extent - 1) for extent in now.shape)):
+        distances = ((place, sum(map(abs, place))) for place in product((-1, 0, 1), repeat=3))
+        near = [float(now[z + dz, y + dy, x + dx]) for (dz, dy, dx), distance in distances if distance == 1]
+        following[z][y][x] = float(now[z, y, x]) / 4 + sum(near) / 8
+    return {"next": following}
+
+
+def plain_black_scholes(spots, strikes, years, rate, volatility, **_):
+    def call(spot, strike, time):
+        def cdf(d):
+            return 0.5 * math.erfc(-d / math.sqrt(2))
+
+        d1 = (math.log(spot / strike) + (rate + volatility**2 / 2) * time) / (volatility * math.sqrt(time))
+        return spot * cdf(d1) - strike * math.exp(-rate * time) * cdf(d1 - volatility * math.sqrt(time))
+
+    rate, volatility = float(rate), float(volatility)
+    market = list(zip(spots.tolist(), strikes.tolist(), years.tolist(), strict=True))
+    calls = [call(*option) for option in market]
+    # Put-call parity, where the kernel computes puts from the distribution.
+    parity = [strike * math.exp(-rate * time) - spot for spot, strike, time in market]
+    return {"calls": calls, "puts": np.add(calls, parity)}
+
+
+def plain_nbody(targets, sources, softening_squared, **_):
+    def field(target):
+        total = [0.0] * 4
+        for *place, mass in sources.tolist():
+            offset = [a - b for a, b in zip(place, target, strict=True)]
+            distance = math.sqrt(sum(part**2 for part in offset) + float(softening_squared))
+            total = [a + mass * part / distance**3 for a, part in zip(total, [*offset, -(distance**2)], strict=True)]
+        return total
+
+    return {"fields": [field(target) for target in targets[:, :3].tolist()]}
+
+
+def plain_mandelbrot(left, top, step, rows, columns, limit, **_):
+    def escape_time(row, column):
+        real, imaginary = left + np.float32(column) * step, top + np.float32(row) * step
+        x = y = np.float32(0)
+        count = 0
+        while count < limit and x * x + y * y <= 4:
+            x, y = (x * x - y * y) + real, (x + x) * y + imaginary
+            count += 1
+        return count
+
+    return {"counts": [[escape_time(row, column) for column in range(columns)] for row in range(rows)]}
+
+
+def plain_reduction(values, **_):
+    return {"block_sums": [sum(values[first : first + 512].tolist()) for first in range(0, len(values), 512)]}
+
+
+def plain_histogram(values, **_):
+    found = Counter(values.tolist())
+    return {"counts": [found[value] for value in range(256)]}
+
+
+def plain_gaussian_fan2(matrix, right_side, multipliers, pivot, **_):
+    augmented = np.column_stack([matrix, right_side]).tolist()
+    for row, multiplier in list(enumerate(multipliers.tolist()))[pivot + 1 :]:
+        for column in range(pivot, len(augmented) + 1):
+            augmented[row][column] -= multiplier * augmented[pivot][column]
+    return {"matrix": [row[:-1] for row in augmented], "right_side": [row[-1] for row in augmented]}
+
+
+def plain_scan_lookback(values, **_):
+    return {"sums": list(accumulate(values.tolist()))}
+
+
+def plain_early_return(values, offsets, **_):
+    bounds = pairwise(offsets)
+    return {"segment_sums": [sum(values[begin:end].tolist()) for begin, end in bounds]}
+
+
+def plain_spmv_csr(row_offsets, columns, values, x, rows, **_):
+    dense = np.zeros((rows, rows), np.float64)
+    for row in range(rows):
+        for i in range(row_offsets[row], row_offsets[row + 1]):
+            dense[row, columns[i]] += values[i]
+    return {"y": dense @ x}
+
+
+def plain_philox_random(numbers, key_low, key_high):
+    def four_words(*counter):
+        key = [int(key_low), int(key_high)]
+        for _ in range(10):
+            a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+            words = (b >> 32) ^ counter[1] ^ key[0], b, (a >> 32) ^ counter[3] ^ key[1], a
+            counter = [word % 2**32 for word in words]
+            key = [(key[0] + 0x9E3779B9) % 2**32, (key[1] + 0xBB67AE85) % 2**32]
+        return counter
+
+    places = product(range(2), range(4), range(3), range(256))
+    return {"numbers": [four_words(thread, x, y, z) for z, y, x, thread in places]}
+
+
+PLAIN = {name.removeprefix("plain_"): function for name, function in globals().items() if name.startswith("plain_")}
+PLAIN["triad_vector"] = plain_triad
+
+
+@every_kernel
+def test_reference_agrees_with_a_plain_computation(kernel):
+    case = kernel.case("small", seed=3)
+    plain = PLAIN[kernel.name](**values_of(case))
+    assert list(plain) == list(case.expected)
+    results = {name: np.asarray(value).astype(case.expected[name].dtype) for name, value in plain.items()}
+    assert case.mistakes(results) == []
+
+
+def test_philox_reproduces_the_published_vectors():
+    # random123/tests/kat_vectors of the authors' library.
+    vectors = {
+        (0, 0, 0, 0, 0, 0): "6627e8d5 e169c58d bc57ac4c 9b00dbd8",
+        (0xFFFFFFFF,) * 6: "408f276d 41c83b0e a20bc7c6 6d5451fd",
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0): "d16cfe09 94fdcceb 5001e420 24126ea1",
+    }
+    for (*counter, low, high), words in vectors.items():
+        numbers = philox(np.array([counter], np.uint32), np.array([low, high], np.uint32))
+        assert " ".join(f"{number:08x}" for number in numbers[0]) == words
+
+
+def test_the_polynomial_of_black_scholes_is_as_good_as_its_source_says():
+    points = np.linspace(-6, 6, 1_001)
+    exact = [0.5 * math.erfc(-point / math.sqrt(2)) for point in points]
+    assert np.abs(normal_cdf(points) - exact).max() < 7.5e-8
+
+
+def test_small_cases_reach_what_makes_their_kernels_special():
+    lengths = np.diff(values_of(KERNELS["early_return"].case())["offsets"])
+    assert lengths.min() == 0
+    assert ((lengths > 0) & (lengths < 256) & (lengths % 32 > 0)).any()  # returns in the middle of a warp
+    assert lengths.max() > 256
+    assert KERNELS["scan_lookback"].case().grid[0] > 33  # more predecessors than one look back sees
+    assert np.ptp(np.diff(values_of(KERNELS["spmv_csr"].case())["row_offsets"])) > 20
+    counts = KERNELS["mandelbrot"].case().expected["counts"]
+    assert counts.min() < 3
+    assert counts.max() == 40
+
+
+# What every kernel must keep to.
+
+
+def test_table_and_folder_agree():
+    assert sorted(KERNELS) == sorted(path.stem for path in FOLDER.glob("*.cu"))
+    assert all(FOLDER.joinpath(f"{name}.py").is_file() for name in KERNELS)
+    assert all(kernel.name == name for name, kernel in KERNELS.items())
+    assert set(PLAIN) == set(KERNELS)
+
+
+@every_kernel
+def test_source_holds_the_entry_and_names_its_licence(kernel):
+    source = kernel.source_path.read_text()
+    assert source.startswith("// SPDX-License-Identifier: Apache-2.0\n// ")
+    assert len(re.findall(r"__global__", source)) == 1
+    assert re.search(rf"\b{kernel.entry}\(", source)
+
+
+@every_kernel
+def test_the_module_names_its_source_and_the_summary_is_one_line(kernel):
+    module = __import__(f"gpushare.suite.{kernel.name}", fromlist=["KERNEL"])
+    assert "\nSource: " in module.__doc__
+    assert "\n" not in kernel.summary
+
+
+@every_kernel
+def test_the_seed_decides_the_data(kernel):
+    first, again, other = (kernel.case("small", seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(a.value, b.value) for a, b in zip(first.arguments, again.arguments, strict=True))
+    assert any(not np.array_equal(first.expected[name], right) for name, right in other.expected.items())
+
+
+@every_kernel
+def test_outputs_match_what_is_expected(kernel):
+    case = kernel.case()
+    outputs = {argument.name: argument.value for argument in case.arguments if argument.is_output}
+    expected = {name: (right.shape, right.dtype) for name, right in case.expected.items()}
+    assert {name: (value.shape, value.dtype) for name, value in outputs.items()} == expected
+    # What the kernel is given is not the answer, and every element that it forgets to write is noticed.
+    written_over = {argument.name for argument in case.arguments if argument.is_output and not argument.is_updated}
+    for name, right in case.expected.items():
+        differing = np.count_nonzero(outputs[name] != right)
+        assert differing == right.size if name in written_over else differing > 0
+    assert case.mistakes(outputs)
+
+
+def assert_launchable(case):
+    assert all(1 <= extent <= most for extent, most in zip(case.block, (1024, 1024, 64), strict=True))
+    assert math.prod(case.block) <= 1024
+    assert all(1 <= extent <= most for extent, most in zip(case.grid, (2**31 - 1, 65_535, 65_535), strict=True))
+    assert case.shared_bytes <= 48 * 1024
+    assert all(argument.value.size < 2**31 for argument in case.arguments)  # kernels count in int
+
+
+@every_kernel
+def test_small_cases_are_small(kernel):
+    case = kernel.case()
+    assert_launchable(case)
+    assert math.prod(case.grid) * math.prod(case.block) < 20_000
+    assert sum(argument.value.nbytes for argument in case.arguments) < 1_000_000
+
+
+@every_kernel
+def test_large_cases_fill_an_h100_and_its_memory_holds_them(kernel):
+    case = kernel.case("large")
+    assert_launchable(case)
+    assert math.prod(case.grid) * math.prod(case.block) >= H100_THREADS
+    assert sum(argument.value.nbytes for argument in case.arguments) <= MOST_BYTES
+
+
+def test_an_unknown_size_lists_the_known_ones():
+    with pytest.raises(gs.InvalidInput, match="no size 'huge'; known: small, large"):
+        KERNELS["triad"].case("huge")
+
+
+# Telling right results from wrong ones.
+
+
+def case_expecting(right, tolerance=0.0):
+    arguments = [output("result", right.shape, right.dtype.type)]
+    return Case((1, 1, 1), (1, 1, 1), arguments, lambda: {"result": right}, tolerance=tolerance)
+
+
+def test_a_mistake_says_how_many_and_where():
+    case = case_expecting(np.arange(6, dtype=np.int32).reshape(2, 3))
+    result = case.expected["result"].copy()
+    result[1, 1:] = 9
+    assert case.mistakes({"result": result}) == ["result: 2 of 6 differ, first at (1, 1): 9 instead of 4"]
+
+
+def test_the_tolerance_is_absolute_and_nan_is_beyond_it():
+    case = case_expecting(np.array([1, 2, 3], np.float32), tolerance=0.5)
+    assert case.mistakes({"result": np.array([1.25, 1.75, 3.5], np.float32)}) == []
+    result = np.array([1, np.nan, 4], np.float32)
+    assert case.mistakes({"result": result}) == ["result: 2 of 3 differ, first at (1,): nan instead of 2.0"]
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.5])
+def test_another_shape_or_type_is_a_mistake(tolerance):
+    case = case_expecting(np.zeros(3, np.float32), tolerance)
+    for result in (np.zeros(4, np.float32), np.zeros(3, np.float64)):
+        assert "instead of float32 (3,)" in case.mistakes({"result": result})[0]
+
+
+def test_the_reference_is_computed_once_and_only_when_asked():
+    asked = []
+    case = Case((1, 1, 1), (1, 1, 1), [], lambda: asked.append(1) or {})
+    assert asked == []
+    assert case.expected is case.expected
+    assert asked == [1]
+
+
+def test_a_grid_covers_its_extent():
+    assert grid_over((1,), (256,)) == (1, 1, 1)
+    assert grid_over((257, 8, 9), (256, 8, 8)) == (2, 1, 2)
+
+
+# Cases against the parameters that the compiler reports.
+
+DTYPES = {"int": np.int32, "unsigned int": np.uint32, "float": np.float32}
+POINTED_DTYPES = DTYPES | {
+    "unsigned char": np.uint8,
+    "unsigned long long": np.uint64,
+    "float4": np.float32,
+    "uint4": np.uint32,
+}
+
+
+@pytest.fixture(scope="module")
+def nvrtc():
+    """The compiler library, where there is one: on the library path or beside nvcc."""
+    compiler = shutil.which("nvcc")
+    toolkit = [pathlib.Path(compiler).resolve().parents[1] / "lib64" / "libnvrtc.so"] if compiler else []
+    for library in ["libnvrtc.so.13", "libnvrtc.so.12", *toolkit]:
+        try:
+            return ctypes.CDLL(str(library))
+        except OSError:
+            continue
+    pytest.skip("needs NVRTC")
+
+
+def parameters_of(nvrtc, kernel):
+    """The kernel's parameter types, from its C++ name: without extern "C" the compiler spells them out in it."""
+    source, entry = kernel.source_path.read_text().replace('extern "C" ', ""), kernel.entry.encode()
+    program, name = ctypes.c_void_p(), ctypes.c_char_p()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), entry + b".cu", 0, None, None) == 0
+    assert nvrtc.nvrtcAddNameExpression(program, entry) == 0
+    options = (ctypes.c_char_p * 1)(b"--gpu-architecture=compute_90")
+    assert nvrtc.nvrtcCompileProgram(program, 1, options) == 0, compile_log(nvrtc, program)
+    assert compile_log(nvrtc, program) == ""
+    assert nvrtc.nvrtcGetLoweredName(program, entry, ctypes.byref(name)) == 0
+    demangled = demangle(name.value)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return demangled.removeprefix(kernel.entry).strip("()").split(", ")
+
+
+def compile_log(nvrtc, program):
+    length = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(length))
+    log = ctypes.create_string_buffer(length.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    return log.value.decode()
+
+
+def demangle(name):
+    function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    function.restype = ctypes.c_void_p
+    status = ctypes.c_int()
+    text = ctypes.c_void_p(function(name, None, None, ctypes.byref(status)))
+    assert status.value == 0
+    demangled = ctypes.cast(text, ctypes.c_char_p).value.decode()
+    ctypes.CDLL(None).free(text)
+    return demangled
+
+
+def assert_matches(argument, parameter):
+    if not parameter.endswith("*"):
+        assert isinstance(argument.value, DTYPES[parameter])
+        return
+    pointed = parameter.removesuffix("*").removesuffix(" const")
+    assert isinstance(argument.value, np.ndarray)
+    assert argument.value.dtype == POINTED_DTYPES[pointed]
+    assert argument.value.flags.c_contiguous
+    assert not pointed.endswith("4") or argument.value.shape[-1] == 4
+    assert parameter.endswith(" const*") != (argument.is_output or argument.is_updated)
+
+
+@every_kernel
+def test_arguments_match_the_parameters_of_the_kernel(kernel, nvrtc):
+    parameters, arguments = parameters_of(nvrtc, kernel), kernel.case().arguments
+    for argument, parameter in zip(arguments, parameters, strict=True):
+        assert_matches(argument, parameter)
+
+
+@every_kernel
+def test_arguments_are_named_and_ordered_like_the_parameters(kernel):
+    parameters = re.search(rf"\b{kernel.entry}\(([^)]*)\)\s*{{", kernel.source_path.read_text())[1].split(",")
+    names = [argument.name for argument in kernel.case().arguments]
+    assert names == [parameter.split()[-1] for parameter in parameters]
+
+
+@every_kernel
+def test_dynamic_shared_memory_is_given_where_the_kernel_asks_for_it(kernel):
+    assert ("extern __shared__" in kernel.source_path.read_text()) == (kernel.case().shared_bytes > 0)

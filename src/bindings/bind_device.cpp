@@ -46,8 +46,10 @@ void bind_surroundings(py::module_& module) {
            }),
            py::kw_only(), py::arg("noc_bytes_per_s") = 0.0, py::arg("llc_bytes_per_s") = 0.0,
            py::arg("dram_bytes_per_s") = 0.0)
-      .def_property_readonly("noc_bytes_per_s", [](const OffSmBandwidth& off_sm) { return off_sm.noc.bytes_per_second; })
-      .def_property_readonly("llc_bytes_per_s", [](const OffSmBandwidth& off_sm) { return off_sm.llc.bytes_per_second; })
+      .def_property_readonly("noc_bytes_per_s",
+                             [](const OffSmBandwidth& off_sm) { return off_sm.noc.bytes_per_second; })
+      .def_property_readonly("llc_bytes_per_s",
+                             [](const OffSmBandwidth& off_sm) { return off_sm.llc.bytes_per_second; })
       .def_property_readonly("dram_bytes_per_s",
                              [](const OffSmBandwidth& off_sm) { return off_sm.dram.bytes_per_second; });
 
@@ -79,9 +81,8 @@ void bind_device(py::module_& module) {
   bind_sm(module);
   bind_surroundings(module);
   py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")
-      .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm,
-                       AllocationGranularity granularity, OffSmBandwidth off_sm, CopyEngine to_device,
-                       CopyEngine to_host, CommandDelays delays) {
+      .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
+                       OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays) {
              Device device{std::move(name), sms, clock_hz, per_sm, granularity, off_sm, to_device, to_host, delays};
              validate(device);
              return device;

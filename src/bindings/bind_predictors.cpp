@@ -30,14 +30,17 @@ std::optional<std::int64_t> block_time(const SimpleSlicing& predictor, const Lau
 void bind_predictors(py::module_& module) {
   py::class_<SimpleSlicing>(module, "SimpleSlicing")
       .def(py::init<>())
-      .def("observe", [](SimpleSlicing& self, const Event& event, const Snapshot& state) { self.observe(event, state.state); },
-           py::arg("event"), py::arg("state"))
+      .def(
+          "observe",
+          [](SimpleSlicing& self, const Event& event, const Snapshot& state) { self.observe(event, state.state); },
+          py::arg("event"), py::arg("state"))
       .def("reslice", &SimpleSlicing::reslice)
       .def_property_readonly("changed", &SimpleSlicing::changed)
       .def("block_time_ns", &block_time, py::arg("launch"))
       .def("remaining_ns", &remaining, py::arg("launch"), py::arg("sm") = py::none())
-      .def("__deepcopy__", [](const SimpleSlicing& self, const py::dict&) { return SimpleSlicing(self); },
-           py::arg("memo"));
+      .def(
+          "__deepcopy__", [](const SimpleSlicing& self, const py::dict&) { return SimpleSlicing(self); },
+          py::arg("memo"));
 
   module.def(
       "staircase_runtime",

@@ -28,7 +28,8 @@ struct RunRecord {
 
 /// Owns what states, events and policies of one run point into.
 struct World {
-  World(const Device& device, Workload workload, std::uint64_t seed) : workload(std::move(workload)), gpu(device, seed) {}
+  World(const Device& device, Workload workload, std::uint64_t seed)
+      : workload(std::move(workload)), gpu(device, seed) {}
   Workload workload;
   SimulatedGpu gpu;
 };
@@ -79,8 +80,7 @@ Trace replay(const Trace& trace, const Device& device, const Workload& workload,
   const auto world = std::make_shared<World>(device, workload, 0);
   const std::unique_ptr<Policy> decides = to_policy(policy, world);
   const py::gil_scoped_release no_gil;
-  return {.events = trace.events,
-          .decisions = decide_again(trace, world->gpu.device(), world->workload, *decides)};
+  return {.events = trace.events, .decisions = decide_again(trace, world->gpu.device(), world->workload, *decides)};
 }
 
 }  // namespace
@@ -91,8 +91,14 @@ void bind_run(py::module_& module) {
                        std::vector<std::int64_t> operation_durations, std::vector<std::int64_t> sm_busy,
                        std::int64_t to_device_busy, std::int64_t to_host_busy, std::int64_t makespan,
                        std::int64_t blocks, std::optional<Trace> trace) {
-             return RunRecord{std::move(arrivals), std::move(ends), std::move(operation_durations), std::move(sm_busy),
-                              to_device_busy,      to_host_busy,    makespan,                       blocks,
+             return RunRecord{std::move(arrivals),
+                              std::move(ends),
+                              std::move(operation_durations),
+                              std::move(sm_busy),
+                              to_device_busy,
+                              to_host_busy,
+                              makespan,
+                              blocks,
                               std::move(trace)};
            }),
            py::kw_only(), py::arg("arrivals"), py::arg("ends"), py::arg("operation_durations"), py::arg("sm_busy"),

@@ -41,10 +41,12 @@ py::array_t<std::int64_t> per_sm(const LaunchView& launch, Field field) {
 }
 
 void bind_launch_view(py::module_& module) {
-  py::class_<LaunchView>(module, "RunningLaunch", "A launch that has arrived and not ended, as it stood at one decision.")
+  py::class_<LaunchView>(module, "RunningLaunch",
+                         "A launch that has arrived and not ended, as it stood at one decision.")
       .def_property_readonly("id", [](const LaunchView& self) { return static_cast<int>(self->id); })
-      .def_property_readonly("application",
-                             [](const LaunchView& self) { return self.snapshot->state.application(self->application).name; })
+      .def_property_readonly(
+          "application",
+          [](const LaunchView& self) { return self.snapshot->state.application(self->application).name; })
       .def_property_readonly("kernel", [](const LaunchView& self) { return self->launch->kernel.name; })
       .def_property_readonly("arrival_ns", [](const LaunchView& self) { return count(self->arrival); })
       .def_property_readonly("priority", [](const LaunchView& self) { return self->priority; })
@@ -60,9 +62,13 @@ void bind_launch_view(py::module_& module) {
                                const auto& alone = self->launch->alone;
                                return alone ? std::optional(count(*alone)) : std::nullopt;
                              })
-      .def("resident_per_sm", [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.resident; }); })
-      .def("done_per_sm", [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.done; }); })
-      .def("__eq__", [](const LaunchView& self, const LaunchView& other) { return self->id == other->id; }, py::is_operator())
+      .def("resident_per_sm",
+           [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.resident; }); })
+      .def("done_per_sm",
+           [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.done; }); })
+      .def(
+          "__eq__", [](const LaunchView& self, const LaunchView& other) { return self->id == other->id; },
+          py::is_operator())
       .def("__hash__", [](const LaunchView& self) { return index(self->id); })
       .def("__repr__", [](const LaunchView& self) {
         return "<RunningLaunch " + std::to_string(index(self->id)) + " " + self->launch->kernel.name + ": " +
@@ -79,15 +85,17 @@ void bind_state(py::module_& module) {
       .def_property_readonly("now_ns", [](const Snapshot& self) { return count(self.state.now()); })
       .def_property_readonly("sms", [](const Snapshot& self) { return self.state.sms(); })
       .def_property_readonly("device", [](const Snapshot& self) { return self.state.device(); })
-      .def_property_readonly("running", [](const std::shared_ptr<Snapshot>& self) {
-        std::vector<LaunchView> running;
-        for (std::size_t position = 0; position < self->state.running().size(); ++position) {
-          running.push_back({self, position});
-        }
-        return running;
-      })
-      .def("full_quota", [](const Snapshot&, const LaunchView& launch) { return launch->max_residency; },
-           py::arg("launch"));
+      .def_property_readonly("running",
+                             [](const std::shared_ptr<Snapshot>& self) {
+                               std::vector<LaunchView> running;
+                               for (std::size_t position = 0; position < self->state.running().size(); ++position) {
+                                 running.push_back({self, position});
+                               }
+                               return running;
+                             })
+      .def(
+          "full_quota", [](const Snapshot&, const LaunchView& launch) { return launch->max_residency; },
+          py::arg("launch"));
 }
 
 }  // namespace gpushare::bindings

@@ -77,18 +77,23 @@ py::list decisions(const Trace& trace) {
 void bind_trace(py::module_& module) {
   py::class_<Trace>(module, "Trace", "A run written down: every event and every plan.")
       .def("blocks", &blocks, "Columns application, operation, start_ns, end_ns, sm, block; one row per ended block.")
-      .def("copies", [](const Trace& self) { return ended(self, EventKind::CopyEnded); },
-           "Columns application, operation, start_ns, end_ns; one row per ended copy.")
-      .def("launch_arrivals", [](const Trace& self) { return moments(self, EventKind::LaunchArrived); },
-           "Columns application, operation, time_ns; one row per launch.")
-      .def("launch_ends", [](const Trace& self) { return moments(self, EventKind::LaunchEnded); },
-           "Columns application, operation, time_ns; one row per launch.")
+      .def(
+          "copies", [](const Trace& self) { return ended(self, EventKind::CopyEnded); },
+          "Columns application, operation, start_ns, end_ns; one row per ended copy.")
+      .def(
+          "launch_arrivals", [](const Trace& self) { return moments(self, EventKind::LaunchArrived); },
+          "Columns application, operation, time_ns; one row per launch.")
+      .def(
+          "launch_ends", [](const Trace& self) { return moments(self, EventKind::LaunchEnded); },
+          "Columns application, operation, time_ns; one row per launch.")
       .def("decisions", &decisions, "Rows (time_ns, rank, launch, quota); the quota is one int, or a list, one per SM.")
       .def_property_readonly("event_count", [](const Trace& self) { return self.events.size(); })
       .def_property_readonly("decision_count", [](const Trace& self) { return self.decisions.size(); })
-      .def("to_bytes", [](const Trace& self) { return py::bytes(to_bytes(self)); },
-           "The trace as bytes; equal traces give equal bytes.")
-      .def_static("from_bytes", [](const std::string& bytes) { return trace_from_bytes(bytes); }, py::arg("data"))
+      .def(
+          "to_bytes", [](const Trace& self) { return py::bytes(to_bytes(self)); },
+          "The trace as bytes; equal traces give equal bytes.")
+      .def_static(
+          "from_bytes", [](const std::string& bytes) { return trace_from_bytes(bytes); }, py::arg("data"))
       .def("__eq__", [](const Trace& self, const Trace& other) { return self == other; }, py::is_operator());
 }
 

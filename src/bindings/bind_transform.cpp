@@ -8,7 +8,7 @@ namespace gpushare::bindings {
 namespace {
 
 template <typename Value>
-auto when_preemptible(Value ptx::WorkerNeeds::*field) {
+auto when_preemptible(Value ptx::WorkerNeeds::* field) {
   return [field](const ptx::KernelVerdict& self) -> std::optional<Value> {
     const auto* needs = std::get_if<ptx::WorkerNeeds>(&self.outcome);
     return needs ? std::optional(needs->*field) : std::nullopt;

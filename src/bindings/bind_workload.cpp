@@ -44,8 +44,7 @@ void bind_kernel(py::module_& module) {
       .def_property_readonly("startup_ratio", [](const Kernel& kernel) { return kernel.cost.startup_ratio; });
 
   module.def(
-      "max_residency",
-      [](const Device& device, const Kernel& kernel) { return max_residency(device, kernel.needs); },
+      "max_residency", [](const Device& device, const Kernel& kernel) { return max_residency(device, kernel.needs); },
       py::arg("device"), py::arg("kernel"));
   module.def(
       "residency_limits",
@@ -116,9 +115,12 @@ void bind_workload(py::module_& module) {
            py::arg("name"), py::arg("applications"))
       .def_readonly("name", &Workload::name)
       .def_readonly("applications", &Workload::applications)
-      .def("validate", [](const Workload& self, const Device& device) { validate(self, device); }, py::arg("device"))
-      .def("alone", [](const Workload& self, int application) { return alone(self, static_cast<ApplicationId>(application)); },
-           py::arg("application"));
+      .def(
+          "validate", [](const Workload& self, const Device& device) { validate(self, device); }, py::arg("device"))
+      .def(
+          "alone",
+          [](const Workload& self, int application) { return alone(self, static_cast<ApplicationId>(application)); },
+          py::arg("application"));
 }
 
 }  // namespace gpushare::bindings

@@ -9,10 +9,10 @@ PYBIND11_MODULE(_core, module) {
   bind_workload(module);
   bind_state(module);
   bind_predictors(module);
-  bind_accuracy(module);
   bind_policies(module);
   bind_metrics(module);
   bind_trace(module);
+  bind_accuracy(module);
   bind_run(module);
   bind_transform(module);
 }

@@ -63,7 +63,10 @@ Plan to_plan(const py::object& answer) {
 class PythonPolicy : public Policy {
  public:
   PythonPolicy(py::object policy, std::shared_ptr<const void> world)
-      : policy_(std::move(policy)), world_(std::move(world)), observes_(overrides("observe")), asks_(overrides("wants")) {}
+      : policy_(std::move(policy)),
+        world_(std::move(world)),
+        observes_(overrides("observe")),
+        asks_(overrides("wants")) {}
 
   ~PythonPolicy() override {
     const py::gil_scoped_acquire gil;
@@ -93,7 +96,9 @@ class PythonPolicy : public Policy {
     return !py::type::of(policy_).attr(method).is(base.attr(method));
   }
 
-  std::shared_ptr<Snapshot> view(const State& state) const { return std::make_shared<Snapshot>(Snapshot{state, world_}); }
+  std::shared_ptr<Snapshot> view(const State& state) const {
+    return std::make_shared<Snapshot>(Snapshot{state, world_});
+  }
 
   py::object policy_;
   std::shared_ptr<const void> world_;

@@ -9,8 +9,8 @@ namespace gpushare {
 namespace {
 
 void require_positive(const Device& device, const char* field, double value) {
-  require(std::isfinite(value) && value > 0, "device '" + device.name + "': " + field +
-                                                 " must be a positive number, got " + std::to_string(value));
+  require(std::isfinite(value) && value > 0,
+          "device '" + device.name + "': " + field + " must be a positive number, got " + std::to_string(value));
 }
 
 void require_not_negative(const Device& device, const char* field, double value) {

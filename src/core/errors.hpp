@@ -28,7 +28,7 @@ inline void require(bool holds, const std::string& message) {
 
 }  // namespace gpushare
 
-#define GPUSHARE_EXPECT(condition, message)                                                            \
-  do {                                                                                                 \
+#define GPUSHARE_EXPECT(condition, message)                                                                    \
+  do {                                                                                                         \
     if (!(condition)) throw ::gpushare::BrokenInvariant(std::string("expected " #condition ": ") + (message)); \
   } while (false)

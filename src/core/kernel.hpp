@@ -17,12 +17,12 @@ struct BlockNeeds {
 
 /// What one thread block costs on an SM of the simulated GPU (the model: simulation/contention.hpp).
 struct BlockCost {
-  Duration latency{};             ///< duration of a block that has an SM to itself
-  Duration issue{};               ///< part of `latency` in which it occupies the SM's issue slots
-  Bytes off_sm{};                 ///< bytes it moves between the SM and the rest of the GPU
-  double llc_hit_ratio = 0;       ///< share of those bytes that the last-level cache serves
-  double variation_ratio = 0;     ///< coefficient of variation (std. dev. / mean) of the work per block
-  double startup_ratio = 0;       ///< extra work of the first wave's blocks (cold caches), as a share of a block
+  Duration latency{};          ///< duration of a block that has an SM to itself
+  Duration issue{};            ///< part of `latency` in which it occupies the SM's issue slots
+  Bytes off_sm{};              ///< bytes it moves between the SM and the rest of the GPU
+  double llc_hit_ratio = 0;    ///< share of those bytes that the last-level cache serves
+  double variation_ratio = 0;  ///< coefficient of variation (std. dev. / mean) of the work per block
+  double startup_ratio = 0;    ///< extra work of the first wave's blocks (cold caches), as a share of a block
 };
 
 /// Splits a mean block time measured at `max_residency` into latency and issue, assuming that at this residency

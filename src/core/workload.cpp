@@ -46,12 +46,11 @@ void validate_needs(const Complaints& complaints, const BlockNeeds& needs, const
   complaints.require_not_negative("registers per thread", needs.registers_per_thread);
   complaints.require_not_negative("shared memory per block", static_cast<double>(needs.shared_memory.count));
   const ResidencyLimits limits = residency_limits(device, needs);
-  complaints.require_that(limits.smallest() > 0, "a block of " + std::to_string(needs.threads) + " threads, " +
-                                                     std::to_string(needs.registers_per_thread) +
-                                                     " registers per thread and " +
-                                                     std::to_string(needs.shared_memory.count) +
-                                                     " bytes of shared memory fits no SM of " + device.name +
-                                                     " (too much: " + limits.tightest() + ")");
+  complaints.require_that(limits.smallest() > 0,
+                          "a block of " + std::to_string(needs.threads) + " threads, " +
+                              std::to_string(needs.registers_per_thread) + " registers per thread and " +
+                              std::to_string(needs.shared_memory.count) + " bytes of shared memory fits no SM of " +
+                              device.name + " (too much: " + limits.tightest() + ")");
 }
 
 void validate_cost(const Complaints& complaints, const BlockCost& cost) {

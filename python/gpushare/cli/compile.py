@@ -43,7 +43,8 @@ def compile_command(file: Path, kernel: str | None, out: Path | None, as_json: b
         remark("; ".join(_words(each) for each in kernels))
         click.echo(transformed.ptx, nl=False)
     else:
-        print_table(f"kernels of {file}", ["kernel", "verdict"], [[each.name, _words(each)] for each in kernels], texts=2)
+        cells = [[each.name, _words(each)] for each in kernels]
+        print_table(f"kernels of {file}", ["kernel", "verdict"], cells, texts=2)
 
 
 def _read(file: Path) -> str:

@@ -15,10 +15,10 @@ namespace gpushare {
 struct PredictionCheck {
   OperationId launch{};
   SmId sm{};
-  Duration actual{};       ///< time with at least one of its blocks resident
-  Duration staircase{};    ///< Eq. 1, t being the duration of the first block to end
-  Duration slice_unaware{};  ///< Eq. 2, asked once, when the first block ended
-  Duration simple_slicing{};  ///< Eq. 2, asked when the first block of the last slice ended
+  Duration actual{};                   ///< time with at least one of its blocks resident
+  Duration staircase{};                ///< Eq. 1, t being the duration of the first block to end
+  Duration slice_unaware{};            ///< Eq. 2, asked once, when the first block ended
+  Duration simple_slicing{};           ///< Eq. 2, asked when the first block of the last slice ended
   std::optional<Duration> regression;  ///< a line through the end times of all blocks
 };
 

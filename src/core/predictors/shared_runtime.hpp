@@ -10,11 +10,11 @@ namespace gpushare {
 
 /// One running launch, as seen now.
 struct Pace {
-  double waited = 0;           ///< since its arrival
-  double blocks_left = 0;      ///< per SM
-  double alone_runtime = 0;    ///< T: its whole runtime with the GPU to itself
-  double exclusive_step = 0;   ///< t / R: time per block while it has the SM to itself
-  double shared_step = 0;      ///< t / R at its shared residency, while the SM is shared
+  double waited = 0;          ///< since its arrival
+  double blocks_left = 0;     ///< per SM
+  double alone_runtime = 0;   ///< T: its whole runtime with the GPU to itself
+  double exclusive_step = 0;  ///< t / R: time per block while it has the SM to itself
+  double shared_step = 0;     ///< t / R at its shared residency, while the SM is shared
 };
 
 /// Slowdowns if the launches run one after the other in the order given.

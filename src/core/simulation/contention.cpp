@@ -53,9 +53,7 @@ struct Pipe {
   double weight_of_misses;
   double weight_of_all;
 
-  double weight(const Traffic& traffic) const {
-    return weight_of_all + weight_of_misses * (1 - traffic.llc_hit_ratio);
-  }
+  double weight(const Traffic& traffic) const { return weight_of_all + weight_of_misses * (1 - traffic.llc_hit_ratio); }
 };
 
 double per_nanosecond(Bandwidth bandwidth) {
@@ -100,7 +98,8 @@ std::vector<double> bandwidth_shares(std::span<const Traffic> traffics, const Of
     level = next;
     for (std::size_t i = 0; i < traffics.size(); ++i) {
       if (rate[i] >= 0) continue;
-      const bool stopped = (full[0] && pipes[0].weight(traffics[i]) > 0) || (full[1] && pipes[1].weight(traffics[i]) > 0);
+      const bool stopped =
+          (full[0] && pipes[0].weight(traffics[i]) > 0) || (full[1] && pipes[1].weight(traffics[i]) > 0);
       if (!stopped && demand(traffics[i]) > level * (1 + 1e-12)) continue;
       rate[i] = level;
       ++settled;

@@ -22,8 +22,7 @@ constexpr std::uint64_t scramble(std::uint64_t value) {
 class BlockWork {
  public:
   BlockWork(std::uint64_t seed, std::uint64_t operation, double variation_ratio)
-      : key_(scramble(seed ^ scramble(operation))),
-        sigma_(std::sqrt(std::log1p(variation_ratio * variation_ratio))) {}
+      : key_(scramble(seed ^ scramble(operation))), sigma_(std::sqrt(std::log1p(variation_ratio * variation_ratio))) {}
 
   double operator()(std::int64_t block) const {
     if (sigma_ == 0) return 1.0;

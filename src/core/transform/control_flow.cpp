@@ -77,7 +77,8 @@ void ControlFlow::connect(const Module& module, const Function& function) {
       for (const std::string_view target : targets_of(*last, module, function)) {
         const auto found = block_of_label.find(target);
         if (found == block_of_label.end()) {
-          throw InvalidInput("PTX line " + std::to_string(line_of(module.text, module.token(last->tokens.begin).offset)) +
+          throw InvalidInput("PTX line " +
+                             std::to_string(line_of(module.text, module.token(last->tokens.begin).offset)) +
                              ": no label '" + std::string(target) + "' in this function");
         }
         successors.push_back(found->second);

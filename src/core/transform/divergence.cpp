@@ -14,13 +14,15 @@ bool starts_with_any(std::string_view text, std::span<const std::string_view> pr
 }
 
 bool is_thread_dependent_register(std::string_view name) {
-  constexpr std::array<std::string_view, 6> prefixes{"%tid", "%laneid", "%warpid", "%lanemask", "%clock", "%globaltimer"};
+  constexpr std::array<std::string_view, 6> prefixes{"%tid",      "%laneid", "%warpid",
+                                                     "%lanemask", "%clock",  "%globaltimer"};
   return starts_with_any(name, prefixes);
 }
 
 bool writes_nothing(const Instruction& instruction) {
-  constexpr std::array<std::string_view, 14> prefixes{"st.",    "red.",   "bar",    "bra",  "ret",      "exit", "trap",
-                                                      "membar", "fence.", "prefetch", "cp.",  "mbarrier.", "call", "nanosleep"};
+  constexpr std::array<std::string_view, 14> prefixes{"st.",  "red.",      "bar",    "bra",      "ret",
+                                                      "exit", "trap",      "membar", "fence.",   "prefetch",
+                                                      "cp.",  "mbarrier.", "call",   "nanosleep"};
   return starts_with_any(instruction.opcode, prefixes);
 }
 
@@ -68,7 +70,8 @@ class Taint {
                          yields_thread_dependent_value(instruction) || is_tainted_load(instruction) ||
                          reads_tainted(instruction);
     if (!tainted) return;
-    for_each_word(instruction.operands.front(), [&](std::string_view name) { changed_ |= tainted_.insert(name).second; });
+    for_each_word(instruction.operands.front(),
+                  [&](std::string_view name) { changed_ |= tainted_.insert(name).second; });
   }
 
   /// Parameters of the kernel are the same for all threads; whatever else is loaded may differ.

@@ -15,15 +15,15 @@ namespace {
 /// Register or parameter -> what stands for it in a worker.
 struct Component {
   std::string_view name;
-  const char* in_entry;     // a register; "" where it is a field of the parameter
-  int parameter_offset;     // of the field
-  int slot_offset;          // in the memory that called functions read
+  const char* in_entry;  // a register; "" where it is a field of the parameter
+  int parameter_offset;  // of the field
+  int slot_offset;       // in the memory that called functions read
 };
 
 constexpr std::array components{
-    Component{"%ctaid.x", "%gpushare_x", 0, 0},   Component{"%ctaid.y", "%gpushare_y", 0, 4},
-    Component{"%ctaid.z", "%gpushare_z", 0, 8},   Component{"%nctaid.x", "", 24, 12},
-    Component{"%nctaid.y", "", 36, 16},           Component{"%nctaid.z", "", 48, 20},
+    Component{"%ctaid.x", "%gpushare_x", 0, 0}, Component{"%ctaid.y", "%gpushare_y", 0, 4},
+    Component{"%ctaid.z", "%gpushare_z", 0, 8}, Component{"%nctaid.x", "", 24, 12},
+    Component{"%nctaid.y", "", 36, 16},         Component{"%nctaid.z", "", 48, 20},
 };
 
 class EntryRewriter {
@@ -87,7 +87,8 @@ class EntryRewriter {
     }
     if (needs_.single_barrier_site && is_block_barrier(instruction)) {
       ++barriers_;
-      return replace(instruction, worker_text::instead_of_barrier(barriers_, guard(instruction, false), guard(instruction, true)));
+      return replace(instruction,
+                     worker_text::instead_of_barrier(barriers_, guard(instruction, false), guard(instruction, true)));
     }
     if (reads_block_index(module_, instruction)) rewrite_block_index(instruction);
   }
@@ -101,8 +102,9 @@ class EntryRewriter {
       std::string replacement = component->in_entry;
       if (replacement.empty()) {
         replacement = "%gpushare_i";
-        edits_.insert(module_.token(instruction.tokens.begin).offset,
-                      "ld.param.u32 \t%gpushare_i, [gpushare_worker+" + std::to_string(component->parameter_offset) + "];\n\t");
+        edits_.insert(
+            module_.token(instruction.tokens.begin).offset,
+            "ld.param.u32 \t%gpushare_i, [gpushare_worker+" + std::to_string(component->parameter_offset) + "];\n\t");
       }
       edits_.replace(token.offset, token.text.size(), std::move(replacement));
     }
@@ -112,8 +114,9 @@ class EntryRewriter {
   /// A 16-bit read of a special register takes its lower half; of an ordinary one it has to be a conversion.
   void narrow(const Instruction& instruction) {
     if (instruction.opcode != "mov.u16" && instruction.opcode != "mov.b16") return;
-    const Token& opcode = *std::ranges::find(module_.tokens.begin() + static_cast<std::ptrdiff_t>(instruction.tokens.begin),
-                                             module_.tokens.end(), instruction.opcode, &Token::text);
+    const Token& opcode =
+        *std::ranges::find(module_.tokens.begin() + static_cast<std::ptrdiff_t>(instruction.tokens.begin),
+                           module_.tokens.end(), instruction.opcode, &Token::text);
     edits_.replace(opcode.offset, opcode.text.size(), "cvt.u16.u32");
   }
 
@@ -142,8 +145,9 @@ void rewrite_callee(const Module& module, const Function& function, TextEdits& e
     const Token& source = module.token(instruction->operands.at(1).begin);
     const auto* component = std::ranges::find(components, source.text, &Component::name);
     GPUSHARE_EXPECT(component != components.end(), "refused otherwise");
-    const std::string prefix =
-        instruction->predicate.empty() ? "" : (instruction->negated ? "@!" : "@") + std::string(instruction->predicate) + " ";
+    const std::string prefix = instruction->predicate.empty()
+                                   ? ""
+                                   : (instruction->negated ? "@!" : "@") + std::string(instruction->predicate) + " ";
     edits.replace(module.token(instruction->tokens.begin).offset, module.source(instruction->tokens).size(),
                   prefix + "ld.shared.u32 \t" + std::string(module.source(instruction->operands[0])) +
                       ", [gpushare_block_index+" + std::to_string(component->slot_offset) + "];");
@@ -177,7 +181,8 @@ std::vector<KernelVerdict> find_verdicts(const Module& module) {
   for (KernelVerdict& verdict : verdicts) {
     const auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome);
     if (needs != nullptr && needs->functions_read_block_index) {
-      verdict.outcome = Refusal{"it shares functions that read the block index with a kernel of this module that was refused"};
+      verdict.outcome =
+          Refusal{"it shares functions that read the block index with a kernel of this module that was refused"};
     }
   }
   return verdicts;
@@ -198,9 +203,11 @@ Transformed make_preemptible(const std::string& ptx) {
   }
   if (needs_slot) {
     const Token& size = *std::ranges::find(module.tokens, ".address_size", &Token::text);
-    edits.insert(std::min(module.text.find('\n', size.offset) + 1, module.text.size()), worker_text::block_index_slot());
+    edits.insert(std::min(module.text.find('\n', size.offset) + 1, module.text.size()),
+                 worker_text::block_index_slot());
     for (const Function& function : module.functions) {
-      if (!function.is_entry && function.has_body && reads_block_index(module, function)) rewrite_callee(module, function, edits);
+      if (!function.is_entry && function.has_body && reads_block_index(module, function))
+        rewrite_callee(module, function, edits);
     }
   }
   result.ptx = edits.apply(module.text);

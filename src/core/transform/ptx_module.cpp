@@ -161,7 +161,8 @@ const Function& Module::entry(std::string_view name) const {
   }
   std::string known;
   for (const std::string& each : entry_names()) known += (known.empty() ? "" : ", ") + each;
-  throw InvalidInput("no kernel '" + std::string(name) + "' in this module; it has: " + (known.empty() ? "none" : known));
+  throw InvalidInput("no kernel '" + std::string(name) +
+                     "' in this module; it has: " + (known.empty() ? "none" : known));
 }
 
 }  // namespace gpushare::ptx

@@ -13,17 +13,17 @@ struct WorkerControl {
   std::uint32_t chunk = 1;         ///< most tasks that a worker claims at a time; the host may change it at any time
   std::uint32_t workers_gone = 0;  ///< of the present hardware launch
   std::uint32_t unused = 0;
-  std::uint64_t mailbox = 0;       ///< address of a word that the last worker out sets to 1; 0: none
+  std::uint64_t mailbox = 0;  ///< address of a word that the last worker out sets to 1; 0: none
 };
 static_assert(sizeof(WorkerControl) == 24);
 
 /// One per SM and launch, in device memory.
 struct WorkerSm {
-  std::uint32_t quota = 0;      ///< how many workers may stay on this SM; written by the host
-  std::uint32_t workers = 0;    ///< how many there are
+  std::uint32_t quota = 0;    ///< how many workers may stay on this SM; written by the host
+  std::uint32_t workers = 0;  ///< how many there are
   std::uint32_t tasks_done = 0;
   std::uint32_t chunks_done = 0;
-  std::uint64_t busy_ns = 0;    ///< worker time spent on the tasks done, summed over the SM's workers
+  std::uint64_t busy_ns = 0;  ///< worker time spent on the tasks done, summed over the SM's workers
 };
 static_assert(sizeof(WorkerSm) == 24);
 

@@ -82,11 +82,13 @@ bool any_instruction(const Function& function, const std::function<bool(const In
 
 /// An mbarrier object must not be initialized again while it is valid, as the next task would.
 std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& function) {
-  const bool invalidates = any_instruction(function, [](const auto& each) { return each.opcode.starts_with("mbarrier.inval"); });
+  const bool invalidates =
+      any_instruction(function, [](const auto& each) { return each.opcode.starts_with("mbarrier.inval"); });
   std::optional<Refusal> found;
   for_each_instruction(function, [&](const Instruction& instruction) {
     if (found || invalidates || !instruction.opcode.starts_with("mbarrier.init")) return;
-    found = refusal_at(module, instruction, "it initializes an mbarrier and never invalidates it, so a second task could not");
+    found = refusal_at(module, instruction,
+                       "it initializes an mbarrier and never invalidates it, so a second task could not");
   });
   return found;
 }
@@ -119,8 +121,9 @@ std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Funct
       if (found || !is_block_barrier(instruction)) return;
       if (plain_is_good && is_plain_barrier(module, instruction)) return;
       found = refusal_at(module, instruction,
-                         plain_is_good ? "some threads may return before others meet at a counted, named or reducing barrier"
-                                       : "some threads may return before others meet at a barrier in a called function");
+                         plain_is_good
+                             ? "some threads may return before others meet at a counted, named or reducing barrier"
+                             : "some threads may return before others meet at a barrier in a called function");
     });
   };
   examine(entry, true);
@@ -133,9 +136,11 @@ std::optional<Refusal> find_unsuitable_block_index(const Module& module, const F
   for_each_instruction(function, [&](const Instruction& instruction) {
     if (found || !reads_block_index(module, instruction)) return;
     const bool vector = names(module, instruction, "%ctaid") && instruction.has("v4");
-    const bool plain = instruction.opcode == "mov.u32" || instruction.opcode == "mov.b32" || instruction.opcode == "mov.s32";
+    const bool plain =
+        instruction.opcode == "mov.u32" || instruction.opcode == "mov.b32" || instruction.opcode == "mov.s32";
     if (vector) found = refusal_at(module, instruction, "it reads the block index as a vector");
-    if (is_callee && !plain) found = refusal_at(module, instruction, "a called function reads the block index in an unusual way");
+    if (is_callee && !plain)
+      found = refusal_at(module, instruction, "a called function reads the block index in an unusual way");
   });
   return found;
 }
@@ -192,17 +197,21 @@ WorkerNeeds find_needs(const Module& module, const Function& entry) {
   WorkerNeeds needs{.single_barrier_site = has_divergent_barrier(module, entry)};
   std::vector<const Function*> functions = callees(module, entry);
   for (const Function* callee : functions) {
-    needs.functions_read_block_index |= any_instruction(*callee, [&](const auto& each) { return reads_block_index(module, each); });
+    needs.functions_read_block_index |=
+        any_instruction(*callee, [&](const auto& each) { return reads_block_index(module, each); });
   }
   functions.push_back(&entry);
   for (const Function* function : functions) {
     for_each_instruction(*function, [&](const Instruction& instruction) {
-      needs.barrier_between_tasks |= instruction.opcode.find(".shared") != std::string_view::npos || is_block_barrier(instruction);
-      needs.waits_for_bulk_copies |= instruction.opcode.starts_with("cp.async.bulk") || instruction.opcode.starts_with("cp.reduce.async.bulk");
+      needs.barrier_between_tasks |=
+          instruction.opcode.find(".shared") != std::string_view::npos || is_block_barrier(instruction);
+      needs.waits_for_bulk_copies |=
+          instruction.opcode.starts_with("cp.async.bulk") || instruction.opcode.starts_with("cp.reduce.async.bulk");
       needs.waits_for_copies |= instruction.opcode.starts_with("cp.async.c");
     });
   }
-  needs.barrier_between_tasks |= needs.functions_read_block_index || needs.waits_for_copies || needs.waits_for_bulk_copies;
+  needs.barrier_between_tasks |=
+      needs.functions_read_block_index || needs.waits_for_copies || needs.waits_for_bulk_copies;
   return needs;
 }
 

@@ -10,7 +10,9 @@ enum class Claim { First, Early, Late };
 
 /// The leader looks at its SM's quota and claims %gpushare_count tasks from %gpushare_next on; none if it has to leave.
 std::string claim(Claim when) {
-  const std::string label = when == Claim::First ? "$gpushare_first" : when == Claim::Early ? "$gpushare_early" : "$gpushare_late";
+  const std::string label = when == Claim::First   ? "$gpushare_first"
+                            : when == Claim::Early ? "$gpushare_early"
+                                                   : "$gpushare_late";
   std::string text =
       "\tld.shared.u64 \t%gpushare_a, [gpushare_claim+16];\n"
       "\tld.volatile.global.v2.u32 \t{%gpushare_i, %gpushare_j}, [%gpushare_a];  // quota, workers\n"
@@ -28,18 +30,25 @@ std::string claim(Claim when) {
   }
   text +=
       "\tsetp.le.u32 \t%gpushare_p, %gpushare_j, %gpushare_i;\n"
-      "\t@%gpushare_p bra \t" + label + "_allowed;\n"
+      "\t@%gpushare_p bra \t" +
+      label +
+      "_allowed;\n"
       "\t// gpushare: more workers than the quota allows\n"
       "\tatom.global.add.u32 \t%gpushare_j, [%gpushare_a+4], -1;\n"
       "\tsetp.gt.u32 \t%gpushare_p, %gpushare_j, %gpushare_i;\n"
       "\t@%gpushare_p mov.u32 \t%gpushare_count, 0;\n"
       "\t@%gpushare_p st.shared.u32 \t[gpushare_claim+40], 0;  // its place is given back already\n"
-      "\t@%gpushare_p bra \t" + label + "_claimed;\n"
+      "\t@%gpushare_p bra \t" +
+      label +
+      "_claimed;\n"
       "\tred.global.add.u32 \t[%gpushare_a+4], 1;  // others have left in the meantime\n" +
-      label + "_allowed:\n"
+      label +
+      "_allowed:\n"
       "\tsetp.ge.u32 \t%gpushare_p, %gpushare_next, %gpushare_k;\n"
       "\t@%gpushare_p mov.u32 \t%gpushare_count, 0;\n"
-      "\t@%gpushare_p bra \t" + label + "_claimed;\n"
+      "\t@%gpushare_p bra \t" +
+      label +
+      "_claimed;\n"
       "\tsub.u32 \t%gpushare_i, %gpushare_k, %gpushare_next;\n"
       "\tld.param.u32 \t%gpushare_j, [gpushare_worker+20];\n"
       "\tdiv.u32 \t%gpushare_i, %gpushare_i, %gpushare_j;  // smaller chunks towards the end\n"
@@ -64,15 +73,25 @@ std::string publish_and_read() {
 /// Splits `value` by the FastDivisor at this offset of the parameter: value = quotient * divisor + remainder.
 std::string divide(const std::string& quotient, const std::string& remainder, const std::string& value, int offset) {
   const auto at = [&](int field) { return "[gpushare_worker+" + std::to_string(offset + field) + "]"; };
-  return "\tld.param.u32 \t%gpushare_i, " + at(4) + ";\n"
-         "\tmul.wide.u32 \t%gpushare_a, " + value + ", %gpushare_i;\n"
-         "\tld.param.u32 \t%gpushare_i, " + at(8) + ";\n"
+  return "\tld.param.u32 \t%gpushare_i, " + at(4) +
+         ";\n"
+         "\tmul.wide.u32 \t%gpushare_a, " +
+         value +
+         ", %gpushare_i;\n"
+         "\tld.param.u32 \t%gpushare_i, " +
+         at(8) +
+         ";\n"
          "\tshr.u64 \t%gpushare_a, %gpushare_a, %gpushare_i;\n"
          "\tcvt.u32.u64 \t%gpushare_j, %gpushare_a;\n"
-         "\tld.param.u32 \t%gpushare_i, " + at(0) + ";\n"
+         "\tld.param.u32 \t%gpushare_i, " +
+         at(0) +
+         ";\n"
          "\tmul.lo.u32 \t%gpushare_i, %gpushare_j, %gpushare_i;\n"
-         "\tsub.u32 \t" + remainder + ", " + value + ", %gpushare_i;\n"
-         "\tmov.u32 \t" + quotient + ", %gpushare_j;\n";
+         "\tsub.u32 \t" +
+         remainder + ", " + value +
+         ", %gpushare_i;\n"
+         "\tmov.u32 \t" +
+         quotient + ", %gpushare_j;\n";
 }
 
 std::string logical_block_index(const BlockIndexUse& use) {
@@ -134,7 +153,9 @@ std::string single_site(int barriers) {
          "\tbar.warp.sync \t%gpushare_warp;\n"
          "\tsetp.ne.u32 \t%gpushare_p, %gpushare_continue, 0;\n"
          "\tbar.red.or.pred \t%gpushare_any, 0, %gpushare_p;\n"
-         "$gpushare_targets: .branchtargets " + targets + ";\n"
+         "$gpushare_targets: .branchtargets " +
+         targets +
+         ";\n"
          "\tbrx.idx \t%gpushare_continue, $gpushare_targets;\n"
          "$gpushare_returned:\n"
          "\t@%gpushare_any bra \t$gpushare_site;\n";
@@ -194,7 +215,8 @@ std::string declarations(const WorkerNeeds& needs) {
       "\t.reg .b32 \t%gpushare_next, %gpushare_count, %gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;\n"
       "\t.reg .b64 \t%gpushare_control, %gpushare_a, %gpushare_b;\n";
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
-  // 0, 8: two slots of {first task, end}; 16: the SM's entry; 24: start of the chunk; 32: its first task; 40: holds a place.
+  // 0, 8: two slots of {first task, end}; 16: the SM's entry; 24: start of the chunk; 32: its first task; 40: holds a
+  // place.
   return text + "\t.shared .align 16 .b8 gpushare_claim[48];\n";
 }
 
@@ -223,7 +245,8 @@ std::string instead_of_return(const WorkerNeeds&, const std::string& guard) {
 std::string instead_of_barrier(int number, const std::string& guard, const std::string& inverse_guard) {
   const std::string after = "$gpushare_after_" + std::to_string(number);
   const std::string skip = guard.empty() ? "" : inverse_guard + "bra \t" + after + ";\n\t";
-  return skip + "mov.u32 \t%gpushare_continue, " + std::to_string(number) + ";\n\tbra \t$gpushare_site;\n" + after + ":";
+  return skip + "mov.u32 \t%gpushare_continue, " + std::to_string(number) + ";\n\tbra \t$gpushare_site;\n" + after +
+         ":";
 }
 
 std::string after_body(const WorkerNeeds& needs, int barriers) {

@@ -57,7 +57,7 @@ class Symbols {
   };
 
   template <class T>
-  const T* look_up(Names<T> Scope::*names, std::string_view name, std::size_t scope) const {
+  const T* look_up(Names<T> Scope::* names, std::string_view name, std::size_t scope) const {
     while (true) {
       const auto found = (scopes_[scope].*names).find(name);
       if (found != (scopes_[scope].*names).end()) return &found->second;

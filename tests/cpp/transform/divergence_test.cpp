@@ -21,7 +21,8 @@ bool barrier_is_divergent(const std::string& body) {
 }
 
 TEST(Divergence, ABarrierBehindAnEarlyReturnByThread) {
-  EXPECT_TRUE(barrier_is_divergent("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+  EXPECT_TRUE(
+      barrier_is_divergent("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
 }
 
 TEST(Divergence, APredicatedReturnCountsToo) {
@@ -29,7 +30,8 @@ TEST(Divergence, APredicatedReturnCountsToo) {
 }
 
 TEST(Divergence, AReturnByBlockIsUniform) {
-  EXPECT_FALSE(barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+  EXPECT_FALSE(
+      barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
 }
 
 TEST(Divergence, AReturnByParameterIsUniform) {
@@ -38,8 +40,9 @@ TEST(Divergence, AReturnByParameterIsUniform) {
 }
 
 TEST(Divergence, ALoadedValueMayDifferBetweenThreads) {
-  EXPECT_TRUE(barrier_is_divergent(
-      "ld.param.u64 %rd1, [k_param_0];\nld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
+  EXPECT_TRUE(
+      barrier_is_divergent("ld.param.u64 %rd1, [k_param_0];\nld.global.u32 %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, "
+                           "0;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
 }
 
 TEST(Divergence, ABarrierWhereAllMeetAgainIsUniform) {
@@ -55,13 +58,15 @@ TEST(Divergence, WhatIsAssignedUnderADivergentBranchDiffers) {
 }
 
 TEST(Divergence, ABarrierInALoopThatThreadsLeaveAtDifferentTimes) {
-  EXPECT_TRUE(barrier_is_divergent(
-      "mov.u32 %r1, %tid.x;\n$T:\nbar.sync 0;\nadd.u32 %r1, %r1, 64;\nsetp.lt.u32 %p1, %r1, 1000;\n@%p1 bra $T;\nret;\n"));
+  EXPECT_TRUE(
+      barrier_is_divergent("mov.u32 %r1, %tid.x;\n$T:\nbar.sync 0;\nadd.u32 %r1, %r1, 64;\nsetp.lt.u32 %p1, %r1, "
+                           "1000;\n@%p1 bra $T;\nret;\n"));
 }
 
 TEST(Divergence, ABarrierInALoopByParameterIsUniform) {
-  EXPECT_FALSE(barrier_is_divergent(
-      "ld.param.u64 %rd1, [k_param_0];\n$T:\nbar.sync 0;\nadd.s64 %rd1, %rd1, -1;\nsetp.ne.s64 %p1, %rd1, 0;\n@%p1 bra $T;\nret;\n"));
+  EXPECT_FALSE(
+      barrier_is_divergent("ld.param.u64 %rd1, [k_param_0];\n$T:\nbar.sync 0;\nadd.s64 %rd1, %rd1, -1;\nsetp.ne.s64 "
+                           "%p1, %rd1, 0;\n@%p1 bra $T;\nret;\n"));
 }
 
 TEST(Divergence, AnIndexedBranchByThread) {

@@ -30,16 +30,20 @@ TEST(Preemptible, BlockIndexAndGridSizeAreReplaced) {
 }
 
 TEST(Preemptible, A16BitReadBecomesAConversion) {
-  EXPECT_THAT(make_preemptible(module_with("mov.u16 %rs1, %ctaid.x;\nret;\n")).ptx, HasSubstr("cvt.u16.u32 %rs1, %gpushare_x;"));
+  EXPECT_THAT(make_preemptible(module_with("mov.u16 %rs1, %ctaid.x;\nret;\n")).ptx,
+              HasSubstr("cvt.u16.u32 %rs1, %gpushare_x;"));
 }
 
 TEST(Preemptible, ReturnsKeepTheirGuard) {
-  EXPECT_THAT(make_preemptible(module_with("@!%p1 ret;\nexit;\n")).ptx, HasSubstr("@!%p1 bra \t$gpushare_return;\nbra \t$gpushare_return;"));
+  EXPECT_THAT(make_preemptible(module_with("@!%p1 ret;\nexit;\n")).ptx,
+              HasSubstr("@!%p1 bra \t$gpushare_return;\nbra \t$gpushare_return;"));
 }
 
 TEST(Preemptible, AKernelWithoutParametersGetsOne) {
-  EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx, HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
-  EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx, HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
+  EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx,
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
+  EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx,
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
 }
 
 TEST(Preemptible, EverythingElseStaysAsItWas) {
@@ -55,7 +59,8 @@ TEST(Preemptible, OnlyBarriersThatThreadsMaySkipGoThroughOneSite) {
 }
 
 TEST(Preemptible, CalledFunctionsReadTheBlockIndexFromMemory) {
-  const std::string callee = ".func (.param .b32 r) f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.y; st.param.b32 [r+0], %r1; ret; }\n";
+  const std::string callee =
+      ".func (.param .b32 r) f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.y; st.param.b32 [r+0], %r1; ret; }\n";
   const std::string call = "{ .param .b32 v; call.uni (v), f, (); ld.param.b32 %r1, [v+0]; }\nret;\n";
   const std::string ptx = make_preemptible(module_with(call, callee)).ptx;
   EXPECT_THAT(ptx, HasSubstr("ld.shared.u32 \t%r1, [gpushare_block_index+4];"));
@@ -65,12 +70,16 @@ TEST(Preemptible, CalledFunctionsReadTheBlockIndexFromMemory) {
 TEST(Preemptible, RefusesWithReasonAndLine) {
   const std::string early = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
   EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %cluster_ctaid.x;\nret;\n")), "it uses thread block clusters @12");
-  EXPECT_EQ(refusal_of(module_with("ret;\n", "", "\n.reqnctapercluster 2, 1, 1\n")), "it uses thread block clusters @7");
-  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %envreg2;\nret;\n")), "it synchronizes the whole grid (cooperative launch) @12");
+  EXPECT_EQ(refusal_of(module_with("ret;\n", "", "\n.reqnctapercluster 2, 1, 1\n")),
+            "it uses thread block clusters @7");
+  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %envreg2;\nret;\n")),
+            "it synchronizes the whole grid (cooperative launch) @12");
   EXPECT_THAT(refusal_of(module_with("setmaxnreg.inc.sync.aligned.u32 64;\nret;\n")), HasSubstr("setmaxnreg"));
   EXPECT_THAT(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nret;\n")), HasSubstr("mbarrier"));
-  EXPECT_EQ(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nmbarrier.inval.shared.b64 [%r1];\nret;\n")), "");
-  EXPECT_THAT(refusal_of(module_with(early + "bar.sync 1, 64;\nret;\n")), HasSubstr("counted, named or reducing barrier"));
+  EXPECT_EQ(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nmbarrier.inval.shared.b64 [%r1];\nret;\n")),
+            "");
+  EXPECT_THAT(refusal_of(module_with(early + "bar.sync 1, 64;\nret;\n")),
+              HasSubstr("counted, named or reducing barrier"));
   EXPECT_EQ(refusal_of(module_with("bar.sync 1, 64;\nret;\n")), "");
   EXPECT_THAT(refusal_of(module_with("ret;\n", ".func f() { exit; }\n")), "");  // nobody calls it
 }
@@ -81,8 +90,8 @@ TEST(Preemptible, ARefusedKernelStaysByteForByte) {
 }
 
 TEST(Preemptible, EachKernelOfAModuleHasItsOwnVerdict) {
-  const Transformed transformed =
-      make_preemptible(ptx_header + ".entry a() { .reg .b32 %r<2>; mov.u32 %r1, %envreg2; ret; }\n.entry b()\n{\nret;\n}\n");
+  const Transformed transformed = make_preemptible(
+      ptx_header + ".entry a() { .reg .b32 %r<2>; mov.u32 %r1, %envreg2; ret; }\n.entry b()\n{\nret;\n}\n");
   ASSERT_EQ(transformed.kernels.size(), 2u);
   EXPECT_FALSE(transformed.kernels[0].preemptible());
   EXPECT_TRUE(transformed.kernels[1].preemptible());
@@ -107,7 +116,8 @@ TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
 TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
   for (const std::uint32_t divisor : {1u, 2u, 3u, 7u, 12u, 100u, 65535u, 65536u, 1'000'003u, 0x7fffffffu}) {
     const FastDivisor fast = FastDivisor::of(divisor);
-    for (const std::uint32_t value : {0u, 1u, divisor - 1, divisor, divisor + 1, 0x12345678u, 0x7ffffffeu, 0x7fffffffu}) {
+    for (const std::uint32_t value :
+         {0u, 1u, divisor - 1, divisor, divisor + 1, 0x12345678u, 0x7ffffffeu, 0x7fffffffu}) {
       if (value > 0x7fffffffu) continue;
       EXPECT_EQ(fast.divide(value), value / divisor) << value << " / " << divisor;
     }

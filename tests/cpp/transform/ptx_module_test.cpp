@@ -28,8 +28,8 @@ TEST(PtxModule, ReadsTheHeader) {
 }
 
 TEST(PtxModule, ReadsParametersWithTheirSizes) {
-  const Module module(ptx_header +
-                      ".entry k(.param .u64 .ptr .global .align 4 a, .param .align 16 .b8 b[24], .param .f32 c) { ret; }");
+  const Module module(
+      ptx_header + ".entry k(.param .u64 .ptr .global .align 4 a, .param .align 16 .b8 b[24], .param .f32 c) { ret; }");
   const auto& parameters = module.entry("k").parameters;
   ASSERT_EQ(parameters.size(), 3u);
   EXPECT_EQ(parameters[0].name, "a");

@@ -28,14 +28,18 @@ TEST(PtxTokens, AScopeWithTwoColonsBelongsToTheWord) {
               ElementsAre("cp.async.bulk.shared::cluster.global", "[", "%r1", "]", ";"));
 }
 
-TEST(PtxTokens, ASingleColonEndsALabel) { EXPECT_THAT(texts("$L__BB0_1: ret;"), ElementsAre("$L__BB0_1", ":", "ret", ";")); }
+TEST(PtxTokens, ASingleColonEndsALabel) {
+  EXPECT_THAT(texts("$L__BB0_1: ret;"), ElementsAre("$L__BB0_1", ":", "ret", ";"));
+}
 
 TEST(PtxTokens, NumbersInAllNotations) {
   EXPECT_THAT(texts("0f3F800000 0d3FF0000000000000 0x1Fu 0b101 017 1.5e-3 3U 2E+4 .5"),
               ElementsAre("0f3F800000", "0d3FF0000000000000", "0x1Fu", "0b101", "017", "1.5e-3", "3U", "2E+4", ".5"));
 }
 
-TEST(PtxTokens, AHexadecimalNumberBeforeAPlusIsNoExponent) { EXPECT_THAT(texts("0x1e+4"), ElementsAre("0x1e", "+", "4")); }
+TEST(PtxTokens, AHexadecimalNumberBeforeAPlusIsNoExponent) {
+  EXPECT_THAT(texts("0x1e+4"), ElementsAre("0x1e", "+", "4"));
+}
 
 TEST(PtxTokens, CommentsAndSpaceAreLeftOut) {
   EXPECT_THAT(texts("a // b\n\t/* c\nd */ e \"f // g\""), ElementsAre("a", "e", "\"f // g\""));

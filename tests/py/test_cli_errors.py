@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("devices b200", "no device 'b200'"),
         ("reproduce nothing", "no paper 'nothing'; known: srtf"),
         ("demo --out pair.toml", "is a file"),
-        ("compile", "No such command 'compile'"),
+        ("assemble", "No such command 'assemble'"),
     ],
 )
 def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, message):

@@ -130,10 +130,10 @@ def test_embedded_trace_is_the_residency(evil_result, tmp_path):
 
 def test_a_long_trace_is_made_coarser():
     run = gs.run(PAIRS[0], "srtf")
-    exact, coarse = compact(run, 10**6), compact(run, 500)
+    exact, coarse = compact(run, 10**6), compact(run, 100)
     assert exact["tick_ns"] == 1
     assert coarse["tick_ns"] > 1
-    assert sum(len(lane) for lane in coarse["lanes"]) <= 3 * 500
+    assert sum(len(lane) for lane in coarse["lanes"]) <= 3 * 100
     assert all(list(unpacked(coarse, sm).values())[-1] == [0, 0] for sm in range(15))
 
 

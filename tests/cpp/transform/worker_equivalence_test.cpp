@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The project's central mechanism, without a GPU: a kernel run by workers that are resized, evicted and resumed at any
+// point leaves every byte of memory as the original leaves it.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "transform/sample_launches.hpp"
+
+namespace gpushare::interpreter {
+namespace {
+
+using namespace test;
+
+class EveryKernel : public testing::TestWithParam<std::size_t> {
+ protected:
+  /// Runs the kernel both ways and compares everything.
+  void expect_equal(const WorkerPlan& plan, std::uint64_t seed) {
+    Scheduler scheduler(seed);
+    Outcome by_workers;
+    run_workers(launch, worker, plan, scheduler, by_workers);
+    Outcome original_outcome;
+    run_original(launch, original, by_workers, scheduler, original_outcome);
+    ASSERT_EQ(GlobalMemory::difference(original_outcome.memory, by_workers.memory), "");
+    ASSERT_EQ(by_workers.tasks_done(), tasks(launch.grid)) << "no task may be lost or done twice";
+    ASSERT_EQ(by_workers.places_kept(), 0u) << "every worker gives its place back";
+    looks = by_workers.looks;
+    launches = by_workers.launches;
+  }
+
+  const SampleLaunch launch = sample_launches()[GetParam()];
+  const Kernel original{ptx_file(launch.file)};
+  const Kernel worker{ptx::make_preemptible(ptx_file(launch.file)).ptx};
+  std::size_t looks = 0;
+  std::size_t launches = 0;
+};
+
+std::string name_of(const testing::TestParamInfo<std::size_t>& info) { return sample_launches()[info.param].kernel; }
+
+INSTANTIATE_TEST_SUITE_P(Suite, EveryKernel, testing::Range<std::size_t>(0, sample_launches().size()), name_of);
+
+TEST_P(EveryKernel, AnyNumberOfWorkersAndAnyChunk) {
+  for (std::uint32_t chunk = 1; chunk <= 8; ++chunk) {
+    for (const std::uint32_t workers : {1u, 2u, 5u, 9u}) {
+      SCOPED_TRACE("chunk " + std::to_string(chunk) + ", " + std::to_string(workers) + " workers");
+      expect_equal({.workers = workers, .chunk = chunk}, chunk * 10 + workers);
+      EXPECT_EQ(launches, 1u) << "nobody was evicted";
+    }
+  }
+}
+
+TEST_P(EveryKernel, EvictedAtEveryLookAndResumed) {
+  for (const std::uint32_t chunk : {1u, 3u}) {
+    expect_equal({.workers = 4, .chunk = chunk, .guide = 4}, chunk);
+    const std::size_t all_looks = looks;
+    for (std::size_t evicted_at = 0; evicted_at < all_looks; ++evicted_at) {
+      SCOPED_TRACE("chunk " + std::to_string(chunk) + ", evicted at look " + std::to_string(evicted_at));
+      const auto evict = [&](std::size_t look, const auto& set) {
+        for (std::uint32_t sm = 0; look == evicted_at && sm < sms; ++sm) set(sm, 0);
+      };
+      expect_equal({.workers = 4, .chunk = chunk, .guide = 4, .at_look = evict}, chunk);
+    }
+  }
+}
+
+TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
+  std::size_t resumptions = 0;
+  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto pick = [&random](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+    const auto resize = [&](std::size_t, const auto& set) {
+      if (pick(3) == 0) set(pick(sms), pick(blocks_per_sm + 1));
+    };
+    const WorkerPlan plan{.workers = 1 + pick(9), .chunk = 1 + pick(8), .guide = 1 + pick(12), .at_look = resize};
+    expect_equal(plan, seed);
+    resumptions += launches - 1;
+  }
+  EXPECT_GT(resumptions, 0u) << "the seeds should evict somebody";
+}
+
+TEST(Workers, WithoutQuotaNobodyStarts) {
+  const SampleLaunch launch = sample_launches().front();
+  const Kernel worker(ptx::make_preemptible(ptx_file(launch.file)).ptx);
+  Outcome outcome;
+  Scheduler scheduler(1);
+  const auto starve = [](std::size_t look, const auto& set) {
+    for (std::uint32_t sm = 0; look < 8 && sm < sms; ++sm) set(sm, 0);
+  };
+  run_workers(launch, worker, {.workers = 4, .at_look = starve}, scheduler, outcome);
+  EXPECT_EQ(outcome.launches, 3u) << "two launches of four workers each found no place";
+  EXPECT_EQ(outcome.tasks_done(), tasks(launch.grid));
+}
+
+}  // namespace
+}  // namespace gpushare::interpreter

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a kernel twice in the interpreter: as it is, and as workers that are resized, evicted and resumed.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "core/transform/preemptible.hpp"
+#include "core/transform/worker_control.hpp"
+#include "ptx_interpreter/sample_kernels.hpp"
+
+namespace gpushare::interpreter::test {
+
+/// A kernel of tests/data/ptx with its input. `set_up` makes the same allocations in every memory.
+struct SampleLaunch {
+  std::string file;
+  std::string kernel;
+  Grid grid;
+  std::function<std::vector<Argument>(GlobalMemory&)> set_up;
+};
+
+/// How the workers are run.
+struct WorkerPlan {
+  std::uint32_t workers = 4;
+  std::uint32_t chunk = 1;
+  std::uint32_t guide = 1;
+  /// Called at each look at a quota, before it, with the number of looks so far; writes quotas or does nothing.
+  std::function<void(std::size_t look, const std::function<void(std::uint32_t sm, std::uint32_t quota)>& set)> at_look;
+};
+
+constexpr std::uint32_t sms = 3;
+constexpr std::uint32_t blocks_per_sm = 2;
+
+struct Outcome {
+  GlobalMemory memory;
+  std::uint64_t control = 0;
+  std::uint64_t sm_table = 0;
+  std::size_t looks = 0;
+  std::size_t launches = 0;
+
+  /// Tasks that the workers say they have done, and places on SMs that they have not given back.
+  std::uint64_t tasks_done() const { return sum(&WorkerSm::tasks_done); }
+  std::uint64_t places_kept() const { return sum(&WorkerSm::workers); }
+
+ private:
+  std::uint64_t sum(std::uint32_t WorkerSm::* field) const {
+    std::uint64_t total = 0;
+    for (const WorkerSm& sm : memory.read<WorkerSm>(sm_table, sms)) total += sm.*field;
+    return total;
+  }
+};
+
+inline std::uint32_t tasks(const Grid& grid) { return static_cast<std::uint32_t>(grid.blocks.count()); }
+
+constexpr Machine machine{.sms = sms, .blocks_per_sm = blocks_per_sm, .most_instructions = 50'000'000};
+
+/// What the host and the workers share lies behind the kernel's own allocations.
+inline void allocate_control(Outcome& outcome, std::uint32_t chunk) {
+  outcome.control = outcome.memory.allocate(std::vector<WorkerControl>{{.chunk = chunk}}, "control");
+  outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms), "SMs");
+}
+
+inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, std::uint32_t guide) {
+  return arguments(WorkerParameters{.control = outcome.control,
+                                    .sm_table = outcome.sm_table,
+                                    .tasks = tasks(grid),
+                                    .guide = guide,
+                                    .grid_x = FastDivisor::of(grid.blocks.x),
+                                    .grid_y = FastDivisor::of(grid.blocks.y),
+                                    .grid_z = grid.blocks.z})
+      .front();
+}
+
+/// Launches workers until all tasks are done, every time with full quotas at first.
+inline void run_workers(const SampleLaunch& launch, const Kernel& kernel, const WorkerPlan& plan, Scheduler& scheduler,
+                        Outcome& outcome) {
+  GlobalMemory& memory = outcome.memory;
+  memory.load(kernel.program);
+  std::vector<Argument> values = launch.set_up(memory);
+  allocate_control(outcome, plan.chunk);
+  const auto set_quota = [&](std::uint32_t sm, std::uint32_t quota) {
+    memory.write(outcome.sm_table + sm * sizeof(WorkerSm), quota);
+  };
+  for (std::uint32_t sm = 0; sm < sms; ++sm) {
+    memory.watch(outcome.sm_table + sm * sizeof(WorkerSm), sizeof(std::uint32_t), [&](GlobalMemory&, const Access&) {
+      if (plan.at_look) plan.at_look(outcome.looks, set_quota);
+      ++outcome.looks;
+    });
+  }
+  values.push_back(worker_parameters(outcome, launch.grid, plan.guide));
+  Grid workers = launch.grid;
+  workers.blocks = {plan.workers};
+  do {
+    ++outcome.launches;
+    memory.write(outcome.control + offsetof(WorkerControl, workers_gone), std::uint32_t{0});
+    for (std::uint32_t sm = 0; sm < sms; ++sm) set_quota(sm, blocks_per_sm);
+    run(kernel.program, launch.kernel, values, workers, memory, scheduler, machine);
+  } while (memory.read<WorkerControl>(outcome.control).next_task < tasks(launch.grid) && outcome.launches < 1000);
+}
+
+/// The original's memory with the workers' bookkeeping beside it, so that all the rest can be compared.
+inline void run_original(const SampleLaunch& launch, const Kernel& kernel, const Outcome& workers, Scheduler& scheduler,
+                         Outcome& outcome) {
+  outcome.memory.load(kernel.program);
+  const std::vector<Argument> values = launch.set_up(outcome.memory);
+  allocate_control(outcome, 0);
+  run(kernel.program, launch.kernel, values, launch.grid, outcome.memory, scheduler, machine);
+  outcome.memory.write(outcome.control, workers.memory.read<WorkerControl>(workers.control));
+  outcome.memory.write(outcome.sm_table, workers.memory.read<WorkerSm>(workers.sm_table, sms));
+}
+
+}  // namespace gpushare::interpreter::test

@@ -181,6 +181,9 @@ class Device:
         to_host: CopyEngine,
         delays: CommandDelays,
     ) -> None: ...
+    def __reduce__(self) -> tuple[..., tuple[typing.Any]]: ...
+    def __repr__(self) -> str: ...
+    def _repr_html_(self) -> typing.Any: ...
     @property
     def clock_hz(self) -> float: ...
     @property
@@ -460,6 +463,7 @@ class PolicyEntry:
     """
     One line of the table of built-in policies.
     """
+    def __repr__(self) -> str: ...
     @property
     def name(self) -> str: ...
     @property
@@ -616,7 +620,7 @@ def linear_regression_runtime(
     ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     blocks: typing.SupportsInt | typing.SupportsIndex,
 ) -> int | None: ...
-def make_preemptible(ptx: str) -> Transformed: ...
+def make_preemptible(ptx: str, *, claims_in_memory: bool = False) -> Transformed: ...
 def max_residency(device: Device, kernel: KernelModel) -> int: ...
 def normalized_turnaround(
     shared_ns: typing.SupportsInt | typing.SupportsIndex, alone_ns: typing.SupportsInt | typing.SupportsIndex
@@ -639,9 +643,10 @@ def simulate(
     *,
     seed: typing.SupportsInt | typing.SupportsIndex = 0,
     record: bool = False,
+    ended: typing.Any = None,
 ) -> RunRecord:
     """
-    Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores.
+    Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so does ended() once it returns True.
     """
 
 def split_block_time(

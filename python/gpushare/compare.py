@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import product
@@ -18,17 +19,31 @@ from gpushare.policy import Policy
 from gpushare.progress import tracked
 from gpushare.result import Result
 from gpushare.run import Run
-from gpushare.simulation import LARGEST_SEED, policy_name, simulate
+from gpushare.simulation import LARGEST_SEED, end_runs_of_this_thread_when, policy_name, simulate
 from gpushare.workload import Workload
 
 
-def policies() -> list[_core.PolicyEntry]:
+class PolicyTable(list[_core.PolicyEntry]):
+    """A list of policies that Jupyter shows as a table."""
+
+    def _repr_html_(self) -> str:
+        from gpushare.display import policies_html
+
+        return policies_html(self)
+
+
+def policies() -> PolicyTable:
     """The built-in policies: name, one-line summary, paper and section.
 
     >>> [entry.name for entry in policies()][:3]
     ['fifo', 'mpmax', 'even']
     """
-    return _core.policies()
+    return PolicyTable(_core.policies())
+
+
+def oracles() -> set[str]:
+    """The built-in policies that are told what no scheduler can know; the table of policies says so."""
+    return {entry.name for entry in policies() if "oracle" in entry.summary}
 
 
 def compare(
@@ -113,7 +128,9 @@ def _gather(
     """Runs the cases on all cores (the core releases the GIL) and collects them in order."""
     runs: list[Run] = []
     errors: dict[str, str] = {}
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    interrupted = threading.Event()
+    heed = (interrupted.is_set,)
+    with ThreadPoolExecutor(os.cpu_count(), initializer=end_runs_of_this_thread_when, initargs=heed) as pool:
         futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
         waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
         try:
@@ -123,6 +140,7 @@ def _gather(
                 except PolicyError as error:
                     errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # an interrupted comparison must not run to its end
+            interrupted.set()  # an interrupted comparison must not run to its end
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
     return Result([run for run in runs if run.policy not in errors], errors)

@@ -54,8 +54,17 @@ def _known() -> str:
     return ", ".join(f"sim:{name}" for name in device_names())
 
 
-@lru_cache(maxsize=64)
 def _read(path: Path) -> Device:
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        changed = None  # reading it says what is wrong
+    return _read_once(path, changed)
+
+
+@lru_cache(maxsize=64)
+def _read_once(path: Path, _changed: int | None) -> Device:
+    """One object per version of a file, because runtimes alone are remembered per device."""
     from gpushare.device_file import read_device
 
     return read_device(path)

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare.device_file import device_to_dict
 from gpushare.plots.palette import application_colours, colours
 from gpushare.plots.residency import binned, residency
 from gpushare.plots.words import METRICS, duration, number, shortened
 from gpushare.workload import Launch
 
 if TYPE_CHECKING:
+    from gpushare._core import Device, PolicyEntry
     from gpushare.result import Result
     from gpushare.run import Run
     from gpushare.workload import Application, Workload
@@ -31,6 +33,23 @@ def workload_html(workload: Workload) -> str:
     device = f", written for {escape(workload.device)}" if workload.device else ""
     heading = f"<b>Workload {escape(workload.name)}</b>: {_counted(len(rows), 'application')}{device}"
     return _box(heading, _table(["application", "arrives", "thread blocks", "priority", "operations"], rows))
+
+
+def device_html(device: Device) -> str:
+    """The figures of a device, by the names of its file format."""
+    tables = device_to_dict(device)
+    heading = f"<b>Device {escape(tables.pop('name'))}</b> (simulated)"
+    rows = []
+    for key, value in tables.items():
+        figures = value.items() if isinstance(value, dict) else [("", value)]
+        rows += [[f"{key}.{name}".rstrip("."), f"{figure:,.10g}"] for name, figure in figures]
+    return _box(heading, _table(["key", "value"], rows, most=len(rows)))
+
+
+def policies_html(table: Iterable[PolicyEntry]) -> str:
+    """The policies: what each does and where it is from."""
+    rows = [[f"<b>{escape(each.name)}</b>", escape(each.summary), escape(each.source)] for each in table]
+    return _box("<b>Policies</b>", _table(["name", "what it does", "from"], rows, texts=3))
 
 
 def run_html(run: Run) -> str:
@@ -148,17 +167,17 @@ def _swatch(colour: str) -> str:
     return f'<span style="display:inline-block;width:.8em;height:.8em;background:{colour};margin-right:.4em"></span>'
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    """A table of ready HTML cells; long ones are cut in the middle."""
-    shown = rows if len(rows) <= MOST_ROWS else rows[: MOST_ROWS - 1]
-    lines = [_row("th", header), *(_row("td", row) for row in shown)]
+def _table(header: list[str], rows: list[list[str]], *, texts: int = 1, most: int = MOST_ROWS) -> str:
+    """A table of ready HTML cells, words in its first ``texts`` columns; the end of a long one is left out."""
+    shown = rows if len(rows) <= most else rows[: most - 1]
+    lines = [_row("th", header, texts), *(_row("td", row, texts) for row in shown)]
     if len(shown) < len(rows):
         lines.append(f"<tr><td colspan={len(header)}>and {len(rows) - len(shown)} more</td></tr>")
     return f"<table style='border-collapse:collapse'>{''.join(lines)}</table>"
 
 
-def _row(tag: str, cells: Sequence[str]) -> str:
-    sides = ["left", *["right"] * (len(cells) - 1)]
+def _row(tag: str, cells: Sequence[str], texts: int) -> str:
+    sides = [*["left"] * texts, *["right"] * (len(cells) - texts)]
     return "<tr>" + "".join(
         f'<{tag} style="{CELL.format(side=side)}">{cell}</{tag}>' for side, cell in zip(sides, cells, strict=True)
     ) + "</tr>"  # fmt: skip

@@ -30,8 +30,9 @@ def require(holds: bool, message: str) -> None:
 def number(subject: str, value: float, least: float, most: float) -> float:
     """The value as a Python number, or InvalidInput that names what it was for, unless it lies in ``least..most``."""
     plain = value.item() if isinstance(value, np.number) else value
+    is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
     require(
-        isinstance(plain, int | float) and not isinstance(plain, bool) and math.isfinite(plain),
+        is_number and (isinstance(plain, int) or math.isfinite(plain)),
         f"{subject} must be a finite number, got {value!r}",
     )
     require(least <= plain <= most, f"{subject} must lie in {least:g}..{most:g}, got {value!r}")

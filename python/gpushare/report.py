@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
+from gpushare.compare import oracles
 from gpushare.plots.axes import detached_axes
 from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
 from gpushare.plots.policies import draw_policies, policies_size
 from gpushare.plots.tradeoff import draw_tradeoff
 from gpushare.plots.words import METRICS, duration
 from gpushare.report_traces import chosen_workloads, traces
-from gpushare.report_words import contest_winner, headline, oracles, winner
+from gpushare.report_words import contest_winner, headline, winner
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,7 @@ def _contents(result: Result) -> dict[str, Any]:
         "cells": _workload_rows(result) if result.runs else [],
         "metrics": {name: METRICS[name] for name in SORTED},
         "policy_names": result.policies,
-        "oracles": [name for name in oracles() if name in result.policies],
+        "oracles": [name for name in result.policies if name in oracles()],
         "conditions": _conditions(result),
         "colours": policy_styles(result),
         "data": _embedded_json(result, shown),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from gpushare import _core
+from gpushare.compare import oracles
 from gpushare.plots.words import METRICS, number
 
 if TYPE_CHECKING:
@@ -62,11 +62,6 @@ def _candidates(means: pd.DataFrame) -> pd.DataFrame:
     """The policies that contest: oracles do not, unless nobody else is there."""
     realizable = means.drop(index=[policy for policy in oracles() if policy in means.index])
     return realizable if len(realizable) else means
-
-
-def oracles() -> list[str]:
-    """The built-in policies that are told runtimes no scheduler can know."""
-    return [entry.name for entry in _core.policies() if "oracle" in entry.summary]
 
 
 def baseline(means: pd.DataFrame) -> str:

@@ -29,8 +29,13 @@ class Result:
         errors: policy name -> what went wrong, for policies that failed; none of their runs are kept.
     """
 
-    runs: Sequence[Run] = field(repr=False)
+    runs: Sequence[Run]
     errors: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """In short: the runs would fill the screen."""
+        failed = f", failed: {', '.join(self.errors)}" if self.errors else ""
+        return f"<Result: {len(self.runs)} runs, {len(self.workloads)} workloads, {', '.join(self.policies)}{failed}>"
 
     @property
     def policies(self) -> list[str]:
@@ -48,8 +53,7 @@ class Result:
         Raises:
             InvalidInput: there is no such run; the message lists what there is.
         """
-        if not self.runs:
-            raise InvalidInput(f"no policy ran; errors: {self.errors}")
+        self._require_runs()
         policy = policy or self.policies[0]
         workload = workload or self.workloads[0]
         found = [run for run in self.runs if run.policy == policy and run.workload.name == workload]
@@ -62,10 +66,15 @@ class Result:
             raise InvalidInput(f"no repeat {repeat}; there are {len(found)}, counted from 0")
         return found[repeat]
 
+    def _require_runs(self) -> None:
+        if not self.runs:
+            raise InvalidInput(f"no policy ran; errors: {self.errors}")
+
     def runs_table(self) -> pd.DataFrame:
         """One row per run: workload, policy, seed, and the columns of :meth:`Run.metrics`."""
         import pandas as pd
 
+        self._require_runs()
         rows = [
             {"workload": run.workload.name, "policy": run.policy, "seed": run.seed, **run.metrics()}
             for run in self.runs
@@ -94,6 +103,7 @@ class Result:
         """Tidy: one row per workload, policy, seed and application, with the columns of :meth:`Run.applications`."""
         import pandas as pd
 
+        self._require_runs()
         tables = []
         for run in self.runs:
             table = run.applications()

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
 LARGEST_SEED = 2**64 - 1
+_this_thread = threading.local()
 
 
 def run(
@@ -76,13 +79,19 @@ def policy_name(policy: str | Policy) -> str:
     return policy.name
 
 
+def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:
+    """Ends runs with KeyboardInterrupt once ``ended()`` says so: Python gives Ctrl-C to the main thread alone."""
+    _this_thread.ended = ended
+
+
 def _simulate(
     workload: _core.CoreWorkload, policy: str | Policy, device: Device, seed: int, *, record: bool
 ) -> _core.RunRecord:
+    ended = getattr(_this_thread, "ended", None)
     if isinstance(policy, str):
-        return _core.simulate(device, workload, policy, seed=seed, record=record)
+        return _core.simulate(device, workload, policy, seed=seed, record=record, ended=ended)
     try:
-        return _core.simulate(device, workload, copy.deepcopy(policy), seed=seed, record=record)
+        return _core.simulate(device, workload, copy.deepcopy(policy), seed=seed, record=record, ended=ended)
     except PolicyError as error:
         raise PolicyError(f"policy {policy.name!r}: {error}") from error
     except (Exception, SystemExit) as error:
@@ -93,5 +102,5 @@ def _simulate(
 def alone_times(application: Application, device: Device, seed: int) -> tuple[int, tuple[int, ...]]:
     """Turnaround alone, and the duration of every operation alone, in nanoseconds."""
     solo = Workload(application.name, (application,)).alone(application.name)
-    record = _core.simulate(device, solo.on(device), "fifo", seed=seed)
+    record = _simulate(solo.on(device), "fifo", device, seed, record=False)
     return record.ends[0] - record.arrivals[0], tuple(record.operation_durations)

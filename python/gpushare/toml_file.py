@@ -40,10 +40,10 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
         raise InvalidInput(f"{path}: is not UTF-8 text") from error
     try:
         return schema.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
         raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
+    except ValueError as error:  # TOMLDecodeError, and Python's own for an integer of thousands of digits
+        raise InvalidInput(f"{path}: is not TOML: {error}") from error
 
 
 def checked(data: Any, schema: type[AnySchema]) -> AnySchema:

@@ -15,6 +15,8 @@ from gpushare.kernel_model import MOST_BYTES, KernelModel, number, require, requ
 
 MOST_BLOCKS = 2**40
 LATEST_ARRIVAL_NS = 1e18
+PRIORITIES = (-(2**31), 2**31 - 1)
+WEIGHTS = (1e-9, 1e9)
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 
 
@@ -80,8 +82,8 @@ class Application:
         require(len(self.operations) > 0, f"{subject} has no operations: add a launch or a copy")
         arrival_ns = number(f"{subject}: arrival_ns", self.arrival_ns, 0, LATEST_ARRIVAL_NS)
         object.__setattr__(self, "arrival_ns", arrival_ns)
-        object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, -(2**31), 2**31 - 1))
-        object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, 1e-9, 1e9))
+        object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
+        object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, *WEIGHTS))
 
     def on(self, device: Device, alone_ns: Iterable[int | None] = ()) -> _core.Application:
         """The application as the core takes it. ``alone_ns``: per operation, the runtime alone where it is known."""

@@ -11,45 +11,61 @@ from typing import Any
 from pydantic import Field
 
 from gpushare._core import InvalidInput
-from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
+from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, MOST_BYTES, NUMBER_FIELDS, WHOLE_FIELDS, KernelModel
 from gpushare.toml_file import Schema, checked, read_toml
-from gpushare.workload import Application, Copy, Launch, Operation, Workload
+from gpushare.workload import (
+    LATEST_ARRIVAL_NS,
+    MOST_BLOCKS,
+    PRIORITIES,
+    WEIGHTS,
+    Application,
+    Copy,
+    Launch,
+    Operation,
+    Workload,
+)
+
+
+def _within(limits: tuple[float, float], default: Any = ..., *, unit: float = 1) -> Any:
+    """A key that holds a number within these limits; the classes check them too, but know of no file and line."""
+    least, most = limits
+    return Field(default, ge=least / unit, le=most / unit)
 
 
 class KernelTable(Schema):
     """A [[kernel]] of the file."""
 
     name: str
-    threads: int
-    registers_per_thread: int = 0
-    shared_memory_bytes: int = 0
-    latency_us: float | None = None
-    issue_us: float = 0.0
-    mean_block_time_us: float | None = None
-    mean_block_time_cycles: float | None = None
-    issue_utilisation_ratio: float = DEFAULT_ISSUE_UTILISATION
-    off_sm_bytes: int = 0
-    llc_hit_ratio: float = 0.0
-    variation_ratio: float = 0.0
-    startup_ratio: float = 0.0
+    threads: int = _within(WHOLE_FIELDS["threads"])
+    registers_per_thread: int = _within(WHOLE_FIELDS["registers_per_thread"], 0)
+    shared_memory_bytes: int = _within(WHOLE_FIELDS["shared_memory_bytes"], 0)
+    latency_us: float | None = _within(NUMBER_FIELDS["latency_ns"], None, unit=1e3)
+    issue_us: float = _within(NUMBER_FIELDS["issue_ns"], 0.0, unit=1e3)
+    mean_block_time_us: float | None = _within(NUMBER_FIELDS["mean_block_time_ns"], None, unit=1e3)
+    mean_block_time_cycles: float | None = _within(NUMBER_FIELDS["mean_block_time_cycles"], None)
+    issue_utilisation_ratio: float = _within(NUMBER_FIELDS["issue_utilisation_ratio"], DEFAULT_ISSUE_UTILISATION)
+    off_sm_bytes: int = _within(WHOLE_FIELDS["off_sm_bytes"], 0)
+    llc_hit_ratio: float = _within(NUMBER_FIELDS["llc_hit_ratio"], 0.0)
+    variation_ratio: float = _within(NUMBER_FIELDS["variation_ratio"], 0.0)
+    startup_ratio: float = _within(NUMBER_FIELDS["startup_ratio"], 0.0)
 
 
 class OperationTable(Schema):
     """A launch or a copy; which one, _operation() checks."""
 
     launch: str | None = None
-    blocks: int | None = None
+    blocks: int | None = _within((1, MOST_BLOCKS), None)
     copy_: str | None = Field(None, alias="copy")
-    bytes: int | None = None
+    bytes: int | None = _within((1, MOST_BYTES), None)
 
 
 class ApplicationTable(Schema):
     """An [[application]] of the file."""
 
     name: str
-    arrival_us: float = 0.0
-    priority: int = 0
-    weight: float = 1.0
+    arrival_us: float = _within((0, LATEST_ARRIVAL_NS), 0.0, unit=1e3)
+    priority: int = _within(PRIORITIES, 0)
+    weight: float = _within(WEIGHTS, 1.0)
     operations: list[OperationTable]
 
 

@@ -97,7 +97,15 @@ void bind_device(py::module_& module) {
       .def_readonly("off_sm", &Device::off_sm)
       .def_readonly("to_device", &Device::to_device)
       .def_readonly("to_host", &Device::to_host)
-      .def_readonly("delays", &Device::delays);
+      .def_readonly("delays", &Device::delays)
+      .def("__repr__",
+           [](const Device& device) { return "<Device " + device.name + ", " + std::to_string(device.sms) + " SMs>"; })
+      .def("_repr_html_",
+           [](const py::object& self) { return py::module_::import("gpushare.display").attr("device_html")(self); })
+      .def("__reduce__", [](const py::object& self) {
+        const py::module_ format = py::module_::import("gpushare.device_file");
+        return py::make_tuple(format.attr("device_from_dict"), py::make_tuple(format.attr("device_to_dict")(self)));
+      });
 }
 
 }  // namespace gpushare::bindings

@@ -10,7 +10,8 @@ void bind_policies(py::module_& module) {
   py::class_<PolicyEntry>(module, "PolicyEntry", "One line of the table of built-in policies.")
       .def_property_readonly("name", [](const PolicyEntry& entry) { return std::string(entry.name); })
       .def_property_readonly("summary", [](const PolicyEntry& entry) { return std::string(entry.summary); })
-      .def_property_readonly("source", [](const PolicyEntry& entry) { return std::string(entry.source); });
+      .def_property_readonly("source", [](const PolicyEntry& entry) { return std::string(entry.source); })
+      .def("__repr__", [](const PolicyEntry& entry) { return "<PolicyEntry " + std::string(entry.name) + ">"; });
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }
 

@@ -26,6 +26,29 @@ struct RunRecord {
   std::optional<Trace> trace;
 };
 
+/// Ends a run with KeyboardInterrupt when its user presses Ctrl-C, or when the comparison it belongs to has ended.
+class Interruption : public RunObserver {
+ public:
+  /// `ended` is a callable, or None where nothing but Ctrl-C can end the run.
+  explicit Interruption(py::object ended) : ended_(std::move(ended)) {}
+
+  void saw(const Event& /*event*/) override {
+    if (++events_ % events_between_looks != 0) return;
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (ended_.is_none() || !py::bool_(ended_())) return;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw py::error_already_set();
+  }
+
+ private:
+  // Some milliseconds: the GIL costs nothing at that pace, and nobody notices the wait.
+  static constexpr std::int64_t events_between_looks = 1 << 16;
+
+  py::object ended_;
+  std::int64_t events_ = 0;
+};
+
 /// Owns what states, events and policies of one run point into.
 struct World {
   World(const Device& device, Workload workload, std::uint64_t seed)
@@ -60,12 +83,13 @@ RunRecord record_of(const UsageMeter& meter) {
 }
 
 RunRecord simulate(const Device& device, const Workload& workload, const py::object& policy, std::uint64_t seed,
-                   bool record_trace) {
+                   bool record_trace, const py::object& ended) {
   const auto world = std::make_shared<World>(device, workload, seed);
   const std::unique_ptr<Policy> decides = to_policy(policy, world);
   UsageMeter meter(world->gpu.device(), world->workload);
   TraceRecorder recorder;
-  std::vector<RunObserver*> observers{&meter};
+  Interruption interruption(ended);
+  std::vector<RunObserver*> observers{&meter, &interruption};
   if (record_trace) observers.push_back(&recorder);
   {
     const py::gil_scoped_release no_gil;
@@ -115,9 +139,11 @@ void bind_run(py::module_& module) {
       .def_readonly("blocks", &RunRecord::blocks)
       .def_readonly("trace", &RunRecord::trace, "The trace, or None where it was not recorded.");
 
-  module.def("simulate", &simulate, py::arg("device"), py::arg("workload"), py::arg("policy"), py::kw_only(),
-             py::arg("seed") = 0, py::arg("record") = false,
-             "Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores.");
+  module.def(
+      "simulate", &simulate, py::arg("device"), py::arg("workload"), py::arg("policy"), py::kw_only(),
+      py::arg("seed") = 0, py::arg("record") = false, py::arg("ended") = py::none(),
+      "Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, "
+      "and so does ended() once it returns True.");
   module.def("replay", &replay, py::arg("trace"), py::arg("device"), py::arg("workload"), py::arg("policy"),
              "The trace with the decisions that this policy takes on its events, without a device.");
 }

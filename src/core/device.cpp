@@ -13,6 +13,16 @@ void require_positive(const Device& device, const char* field, double value) {
           "device '" + device.name + "': " + field + " must be a positive number, got " + std::to_string(value));
 }
 
+/// Far beyond any GPU: within these limits the core's integers hold every sum and product of what a device says.
+constexpr double least_clock_hz = 1e3;
+constexpr int most_sms = 1 << 16;
+constexpr int largest_unit = 1 << 14;
+
+void require_at_most(const Device& device, const char* field, int value, int most) {
+  require(value <= most, "device '" + device.name + "': " + field + " must be at most " + std::to_string(most) +
+                             ", got " + std::to_string(value));
+}
+
 void require_not_negative(const Device& device, const char* field, double value) {
   require(std::isfinite(value) && value >= 0,
           "device '" + device.name + "': " + field + " must not be negative, got " + std::to_string(value));
@@ -22,7 +32,10 @@ void require_not_negative(const Device& device, const char* field, double value)
 
 void validate(const Device& device) {
   require_positive(device, "sms", device.sms);
+  require_at_most(device, "sms", device.sms, most_sms);
   require_positive(device, "clock_hz", device.clock_hz);
+  require(device.clock_hz >= least_clock_hz,
+          "device '" + device.name + "': clock_hz must be at least 1000, got " + std::to_string(device.clock_hz));
   require_positive(device, "per_sm.threads", device.per_sm.threads);
   require_positive(device, "per_sm.warps", device.per_sm.warps);
   require_positive(device, "per_sm.blocks", device.per_sm.blocks);
@@ -32,6 +45,8 @@ void validate(const Device& device) {
   require_positive(device, "granularity.registers_per_warp", device.granularity.registers_per_warp);
   require_positive(device, "granularity.warps", device.granularity.warps);
   require_positive(device, "granularity.shared_memory", static_cast<double>(device.granularity.shared_memory.count));
+  require_at_most(device, "granularity.threads_per_warp", device.granularity.threads_per_warp, largest_unit);
+  require_at_most(device, "granularity.registers_per_warp", device.granularity.registers_per_warp, largest_unit);
   require_not_negative(device, "granularity.reserved_shared_memory",
                        static_cast<double>(device.granularity.reserved_shared_memory.count));
   require_not_negative(device, "off_sm.noc", device.off_sm.noc.bytes_per_second);

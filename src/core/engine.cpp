@@ -117,29 +117,12 @@ void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserv
   Engine(gpu, policy, workload, observers).run();
 }
 
-namespace {
-
-/// A trace of another workload or device would name what is not there.
-void require_known(const Event& event, const Device& device, const Workload& workload, const State& state) {
-  if (index(event.application) < workload.applications.size() && index(event.operation) < state.operation_count() &&
-      index(event.sm) < static_cast<std::size_t>(device.sms)) {
-    return;
-  }
-  throw InvalidInput("this trace is of another workload or device: an event at " +
-                     std::to_string(event.time.time_since_epoch().count()) + " ns names application " +
-                     std::to_string(static_cast<int>(event.application)) + ", operation " +
-                     std::to_string(static_cast<int>(event.operation)) + " and SM " +
-                     std::to_string(static_cast<int>(event.sm)));
-}
-
-}  // namespace
-
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {
   State state(device, workload);
   std::vector<Decision> decisions;
   for (std::size_t position = 0; position < trace.events.size(); ++position) {
     const Event& event = trace.events[position];
-    require_known(event, device, workload, state);
+    state.require_known(event);
     state.update(event);
     policy.observe(event, state);
     if (!state.running().empty() && policy.wants(event)) decisions.push_back({position, policy.decide(state)});

@@ -46,6 +46,10 @@ void check(const Plan& plan, const State& state) {
                       " ns, which is not after now (" + std::to_string(state.now().time_since_epoch().count()) +
                       " ns)");
   }
+  if (plan.wake_at && *plan.wake_at > latest_time) {
+    throw PolicyError("the plan asks to wake at " + std::to_string(plan.wake_at->time_since_epoch().count()) +
+                      " ns, which is more than 200 years away");
+  }
 }
 
 std::string starvation_message(const State& state) {

@@ -66,17 +66,31 @@ void State::update(const Event& event) {
   }
 }
 
+void State::require_known(const Event& event) const {
+  const auto number = [](auto id) { return std::to_string(static_cast<int>(id)); };
+  if (index(event.application) < workload_->applications.size() && index(event.operation) < operation_count() &&
+      index(event.sm) < static_cast<std::size_t>(sms())) {
+    return;
+  }
+  throw InvalidInput("this trace is of another workload or device: an event at " +
+                     std::to_string(event.time.time_since_epoch().count()) + " ns names application " +
+                     number(event.application) + ", operation " + number(event.operation) + " and SM " +
+                     number(event.sm));
+}
+
 void State::arrive(const Event& event) {
-  const auto& launch = std::get<Launch>(*operations_.at(index(event.operation)));
+  const auto* launch = std::get_if<Launch>(operations_.at(index(event.operation)));
+  require(launch != nullptr, "this trace is of another workload: operation " + std::to_string(index(event.operation)) +
+                                 " arrives as a launch, but is a copy");
   const Application& owner = application(event.application);
   position_[index(event.operation)] = static_cast<int>(running_.size());
   running_.push_back({.id = event.operation,
                       .application = event.application,
-                      .launch = &launch,
+                      .launch = launch,
                       .arrival = event.time,
                       .priority = owner.priority,
                       .weight = owner.weight,
-                      .max_residency = max_residency(*device_, launch.kernel.needs),
+                      .max_residency = max_residency(*device_, launch->kernel.needs),
                       .per_sm = std::vector<SmProgress>(static_cast<std::size_t>(device_->sms))});
 }
 

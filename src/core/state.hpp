@@ -60,6 +60,9 @@ class State {
 
   void update(const Event& event);
 
+  /// Throws InvalidInput where the event names what is not there: one from a trace of another workload or device.
+  void require_known(const Event& event) const;
+
  private:
   void arrive(const Event& event);
   void end(OperationId launch);

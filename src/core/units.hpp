@@ -22,6 +22,9 @@ struct RunClock {
 };
 using Time = RunClock::time_point;
 
+/// Nothing happens after this: far from where sums of nanoseconds would overflow.
+constexpr Time latest_time{std::chrono::hours(200 * 365 * 24)};
+
 struct Bytes {
   std::int64_t count = 0;
   friend auto operator<=>(const Bytes&, const Bytes&) = default;
@@ -44,6 +47,5 @@ constexpr std::size_t index(Id id) {
 
 constexpr double nanoseconds(Duration duration) { return static_cast<double>(duration.count()); }
 constexpr double nanoseconds(Time time) { return nanoseconds(time.time_since_epoch()); }
-constexpr double seconds(Duration duration) { return nanoseconds(duration) * 1e-9; }
 
 }  // namespace gpushare

@@ -35,6 +35,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy mine.py:NeedsMore", "cannot be made: TypeError"),
         ("run pair.toml --policy gone.py:Mine", "no file 'gone.py' to take a policy from"),
         ("run pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
+        ("run pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
         ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: No such file or directory"),
         ("devices b200", "no device 'b200'"),
@@ -45,6 +46,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
 )
 def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, message):
     pathlib.Path("broken.py").write_text("def (")
+    pathlib.Path("leaves.py").write_text("raise SystemExit(0)")
     result = call(*line.split(), code=2)
     assert message in result.stderr
     assert result.stdout == ""

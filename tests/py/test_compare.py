@@ -2,6 +2,9 @@
 """compare(): every workload under every policy, in order, one failure not touching the rest."""
 
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -71,6 +74,13 @@ def test_when_every_policy_fails_there_is_a_result_that_says_so(pair):
         result.run()
 
 
+def test_what_a_result_without_runs_cannot_say_names_the_errors(pair):
+    result = gs.compare(pair, [Fails()])
+    for ask in (result.metrics, result.to_pandas, result.runs_table, result.plot.tradeoff, result.plot.policies):
+        with pytest.raises(gs.InvalidInput, match=r"no policy ran; errors: .*Fails"):
+            ask()
+
+
 def test_traces_are_kept_for_one_workload_and_made_again_for_several(pair, ercbench_pair):
     one = gs.compare(pair, ["srtf"]).run("srtf")
     several = gs.compare([pair, ercbench_pair], ["srtf"]).run("srtf", "pair")
@@ -91,3 +101,26 @@ def test_an_interrupted_comparison_does_not_run_to_its_end(pair, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         gs.compare(pair, [Interrupted()], repeats=1000)
     assert len(started) < 500
+
+
+CENTURIES = """
+import signal
+import sys
+import gpushare as gs
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+kernel = gs.KernelModel("k", threads=64, latency_ns=1000)
+endless = gs.Workload("endless", [gs.Application("a", [gs.Launch(kernel, 2**40)])])
+print("started", flush=True)
+gs.compare([endless], ["fifo"]) if sys.argv[1] == "compare" else gs.run(endless, "fifo", record=False)
+"""
+
+
+@pytest.mark.parametrize("job", ["compare", "run"])
+def test_ctrl_c_ends_a_run_that_would_take_for_ever(job):
+    command = [sys.executable, "-c", CENTURIES, job]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors

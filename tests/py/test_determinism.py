@@ -75,6 +75,14 @@ def test_replaying_another_policy_gives_other_decisions(ercbench_pair):
     assert replayed != run.trace
 
 
+def test_a_trace_of_another_workload_is_refused(kernel):
+    gpu = gs.device("gtx480")
+    copies = gs.Workload("copies", [gs.Application("a", [gs.Copy("to_device", 4096)])])
+    launches = gs.Workload("launches", [gs.Application("a", [gs.Launch(kernel, 50)])])
+    with pytest.raises(gs.InvalidInput, match="operation 0 arrives as a launch, but is a copy"):
+        _core.replay(gs.run(launches, "fifo", device=gpu).trace, gpu, copies.on(gpu), "fifo")
+
+
 def test_a_trace_survives_its_bytes(ercbench_pair):
     trace = gs.run(ercbench_pair, "srtf").trace
     again = _core.Trace.from_bytes(trace.to_bytes())

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices: names, files, the environment, and how many blocks fit."""
 
+import copy
 import json
+import os
 import pathlib
+import pickle
 
 import pytest
 
@@ -82,6 +85,8 @@ def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
         ("sms = 15", "sms = 1e3", ":4: key 'sms': Input should be a valid integer, got 1000.0"),
         ("sms = 15", "sms = 99999999999", ":4: key 'sms': Input should be less than or equal to"),
         ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz must be a positive number"),
+        ("sms = 15", "sms = 2147483647", "device 'gtx480': sms must be at most 65536"),
+        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", "clock_hz must be at least 1000"),
         ("clock_mhz = 1401.0", "clock_mhz = nan", "key 'clock_mhz': Input should be a finite number"),
         ("threads = 1536", "thread = 1536", "unknown key 'per_sm.thread'; known here: threads, warps, blocks, reg"),
         ("threads = 1536", "threads = 0", "per_sm.threads must be a positive number"),
@@ -106,6 +111,32 @@ def test_a_device_of_ones_own(tmp_path, pair):
     run = gs.run(pair, "fifo", device=path)
     assert run.device.name == "half"
     assert set(run.blocks()["sm"]) == set(range(7))
+
+
+def test_a_changed_file_is_read_again(tmp_path):
+    path = tmp_path / "mine.toml"
+    text = GTX480_FILE.read_text()
+    path.write_text(text)
+    first = gs.device(path)
+    assert gs.device(path) is first
+    path.write_text(text.replace("sms = 15", "sms = 8"))
+    os.utime(path, ns=(0, 0))
+    assert gs.device(path).sms == 8
+
+
+def test_a_device_can_be_copied_and_pickled():
+    gpu = gs.device("h100")
+    for copied in (copy.deepcopy(gpu), pickle.loads(pickle.dumps(gpu))):
+        assert device_to_dict(copied) == device_to_dict(gpu)
+
+
+def test_a_workload_that_would_outlast_the_clock():
+    figures = device_to_dict(gs.device("gtx480"))
+    figures["to_device"]["bandwidth_gb_per_s"] = 1e-15
+    slow = device_from_dict(figures)
+    copy_of_a_petabyte = gs.Workload("slow", [gs.Application("a", [gs.Copy("to_device", 2**50)])])
+    with pytest.raises(gs.InvalidInput, match="more than 200 years on device 'gtx480'"):
+        gs.run(copy_of_a_petabyte, "fifo", device=slow)
 
 
 def test_a_real_gpu_is_said_to_be_missing():

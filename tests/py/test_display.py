@@ -24,6 +24,15 @@ def workload():
     )
 
 
+@pytest.mark.parametrize("shown", [gs.device("h100"), gs.policies()], ids=["device", "policies"])
+def test_devices_and_policies_are_tables(shown):
+    page = Balanced()
+    page.feed(shown._repr_html_())
+    assert not page.stack
+    assert "table" in page.tags
+    assert "h100" in shown._repr_html_() or "srtf-adaptive" in shown._repr_html_()
+
+
 class Balanced(HTMLParser):
     """Fails where tags do not nest; collects all tags."""
 

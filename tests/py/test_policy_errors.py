@@ -62,6 +62,7 @@ IMPOSSIBLE = {
     "quotas of zero": (first(0), "leaves the GPU idle for ever at"),
     "wakes now": (lambda state: gs.Plan({}, wake_at_ns=state.now_ns), "which is not after now"),
     "wakes in the past": (lambda state: gs.Plan({}, wake_at_ns=-5), "asks to wake at -5 ns, which is not after now"),
+    "wakes too late": (lambda state: gs.Plan({}, wake_at_ns=2**63 - 1), "which is more than 200 years away"),
     "wakes at a float": (lambda state: gs.Plan({}, wake_at_ns=1e9), "wake_at_ns must be a whole number of nanosec"),
     "wakes for ever": (lambda state: gs.Plan({}, wake_at_ns=state.now_ns + 1), "leaves the GPU idle for ever at"),
 }

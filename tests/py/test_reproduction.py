@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import gpushare as gs
+from gpushare.reproduce import reproduce
 from gpushare.reproduce.reproduction import Reproduction, Section, markdown_table
 from gpushare.reproduce.srtf_claims import CLAIMS, claims_section
 
@@ -39,3 +40,54 @@ def test_claims_are_counted_over_the_pairs():
     ours = section.table["ours"].astype(float)
     assert ours["worst ANTT under fifo"] > 400
     assert 0 <= ours["pairs where srtf-adaptive enters sharing mode"] <= len(pairs)
+
+
+@pytest.fixture(scope="module")
+def srtf():
+    """Our figures by section's title: one seed of the whole evaluation."""
+    found = reproduce("srtf", seeds=1, quick=True)
+    return {section.title: section.table for section in found.sections}
+
+
+def table_starting(srtf, title):
+    return next(table for name, table in srtf.items() if name.startswith(title))
+
+
+def deviations(table, policy):
+    """Of STP, ANTT and StrictF, less what the paper's rounding to two decimals may account for."""
+    row = table.loc[policy].astype(float)
+    metrics = ("stp", "antt", "strictf")
+    return [max(0, abs(row[each] - row[f"{each} paper"]) - 0.005) / row[f"{each} paper"] for each in metrics]
+
+
+def test_bounds_follow_from_table_3(srtf):
+    table_5 = table_starting(srtf, "Table 5")
+    assert table_5.loc["sjf", ["stp", "antt", "strictf"]].astype(float).tolist() == pytest.approx(
+        [1.816, 1.129, 0.805], abs=0.005
+    )
+    assert float(table_5.at["ljf", "stp"]) == pytest.approx(1.163, abs=0.005)
+    assert float(table_starting(srtf, "Fig. 1").at["fifo", "from Table 3"]) == pytest.approx(1.59, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("table", "policy", "most"),
+    [
+        ("Table 5", "srtf", (0.08, 0.08, 0.08)),
+        ("Table 5", "srtf-adaptive", (0.08, 0.15, 0.12)),
+        ("Table 6: second arrival at 25%", "fifo", (0.05, 0.07, 0.10)),
+        ("Table 6: second arrival at 50%", "fifo", (0.05, 0.07, 0.10)),
+    ],
+)
+def test_geomeans_are_near_the_papers(srtf, table, policy, most):
+    assert all(
+        found <= limit for found, limit in zip(deviations(table_starting(srtf, table), policy), most, strict=True)
+    )
+
+
+def test_policies_rank_in_throughput_as_in_the_paper(srtf):
+    stp = table_starting(srtf, "Table 5")["stp"].astype(float)
+    order = ["sjf", "srtf-zero-sampling", "srtf", "srtf-adaptive"]
+    assert stp[order].is_monotonic_decreasing
+    assert stp["srtf-adaptive"] > stp[["fifo", "mpmax"]].max()
+    assert stp[["fifo", "mpmax"]].min() > stp["ljf"]
+    assert stp["srtf-zero-sampling"] == pytest.approx(1.64, rel=0.07)

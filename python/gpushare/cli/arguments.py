@@ -91,7 +91,7 @@ def to_policy(text: str) -> str | Policy:
 def _make(policy_class: type[Policy], text: str) -> Policy:
     try:
         return policy_class()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidInput(f"policy {text!r} cannot be made: {type(error).__name__}: {error}") from error
 
 
@@ -121,6 +121,6 @@ def _loaded(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidInput(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
     return module

@@ -22,7 +22,8 @@ from gpushare.cli.arguments import (
 )
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.verdict import oracles, print_comparison, telling_workload, winner
+from gpushare.cli.verdict import print_comparison, telling_workload, winner
+from gpushare.compare import oracles
 
 if TYPE_CHECKING:
     from gpushare.result import Result

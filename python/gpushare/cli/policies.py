@@ -9,7 +9,7 @@ import click
 import gpushare
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
-from gpushare.cli.verdict import oracles
+from gpushare.compare import oracles
 
 
 @click.command()

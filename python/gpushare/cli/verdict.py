@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpushare.cli.output import duration, marked, print_table
-from gpushare.compare import policies
+from gpushare.compare import oracles, policies
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 BASELINE = "fifo"
 SHOWN_AS = {"stp": "{:.3f}".format, "antt": "{:.3f}".format, "strictf": "{:.3f}".format, "makespan_ns": duration}
 OTHER_AIMS = {"antt": ("ANTT", "response"), "strictf": ("StrictF", "fairness")}
-
-
-def oracles() -> set[str]:
-    """Built-in policies that are told what no scheduler can know; the table of policies says so."""
-    return {entry.name for entry in policies() if "oracle" in entry.summary}
 
 
 def realizable(result: Result) -> list[str]:

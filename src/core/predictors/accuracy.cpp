@@ -17,6 +17,7 @@ class Checker {
   Checker(const Device& device, const Workload& workload) : state_(device, workload) {}
 
   void see(const Event& event) {
+    state_.require_known(event);
     if (event.kind == EventKind::LaunchEnded) finish(*state_.find(event.operation));
     state_.update(event);
     predictor_.observe(event, state_);

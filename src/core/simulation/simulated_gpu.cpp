@@ -86,6 +86,9 @@ bool SimulatedGpu::find_events(double limit) {
       if (limit != EarliestOf::never) move_to(std::max(now_, limit));
       return false;
     }
+    if (next > nanoseconds(latest_time)) {
+      throw InvalidInput("this workload takes more than 200 years on device '" + device_.name + "'");
+    }
     move_to(std::max(now_, next));
     if (timers_.time() > ends_.time()) {
       // No settling before the policy has seen the end: it may want something else in the room that is now free.

@@ -40,7 +40,7 @@ class EntryRewriter {
     for (const Statement& statement : entry_.statements) {
       if (const auto* instruction = std::get_if<Instruction>(&statement)) rewrite(*instruction);
     }
-    edits_.insert(closing.offset, worker_text::after_body(needs_, barriers_));
+    edits_.insert(closing.offset, worker_text::after_body(needs_, block_index_use(), barriers_));
   }
 
  private:
@@ -83,7 +83,7 @@ class EntryRewriter {
   void rewrite(const Instruction& instruction) {
     const std::string_view operation = instruction.operation();
     if (operation == "ret" || operation == "exit") {
-      return replace(instruction, worker_text::instead_of_return(needs_, guard(instruction, false)));
+      return replace(instruction, worker_text::instead_of_return(guard(instruction, false)));
     }
     if (needs_.single_barrier_site && is_block_barrier(instruction)) {
       ++barriers_;
@@ -163,7 +163,7 @@ bool reads_block_index(const Module& module, const Function& function) {
 
 /// Called functions that read the block index are changed for the workers' sake: a kernel that stays as it is must
 /// not call one of them.
-std::vector<KernelVerdict> find_verdicts(const Module& module) {
+std::vector<KernelVerdict> find_verdicts(const Module& module, ClaimsIn claims) {
   std::vector<KernelVerdict> verdicts;
   bool any_refused = false;
   for (const Function& function : module.functions) {
@@ -173,7 +173,9 @@ std::vector<KernelVerdict> find_verdicts(const Module& module) {
       verdict.outcome = *std::move(refusal);
       any_refused = true;
     } else {
-      verdict.outcome = find_needs(module, function);
+      WorkerNeeds needs = find_needs(module, function);
+      needs.claims_in_memory = claims == ClaimsIn::Memory;
+      verdict.outcome = needs;
     }
     verdicts.push_back(std::move(verdict));
   }
@@ -190,9 +192,9 @@ std::vector<KernelVerdict> find_verdicts(const Module& module) {
 
 }  // namespace
 
-Transformed make_preemptible(const std::string& ptx) {
+Transformed make_preemptible(const std::string& ptx, ClaimsIn claims) {
   const Module module(ptx);
-  Transformed result{.kernels = find_verdicts(module)};
+  Transformed result{.kernels = find_verdicts(module, claims)};
   TextEdits edits;
   bool needs_slot = false;
   for (const KernelVerdict& verdict : result.kernels) {

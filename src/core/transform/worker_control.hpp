@@ -49,11 +49,11 @@ struct WorkerParameters {
   std::uint64_t control = 0;   ///< address of the WorkerControl
   std::uint64_t sm_table = 0;  ///< address of one WorkerSm per SM
   std::uint32_t tasks = 0;     ///< thread blocks in the logical grid, below 2^31
-  std::uint32_t guide = 1;     ///< a claim takes at most (tasks left / guide), so that chunks shrink towards the end
+  std::uint32_t guide = 0;     ///< a claim takes at most (tasks left >> guide), so that chunks shrink towards the end
   FastDivisor grid_x;          ///< gridDim.x
   FastDivisor grid_y;          ///< gridDim.y
   std::uint32_t grid_z = 1;    ///< gridDim.z
-  std::uint32_t unused = 0;
+  std::uint32_t late = 0;      ///< so many tasks before the end, chunks are claimed after a task, not while it runs
 };
 static_assert(sizeof(WorkerParameters) == 56);
 

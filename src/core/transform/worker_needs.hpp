@@ -26,6 +26,8 @@ struct WorkerNeeds {
   /// Asynchronous copies must have landed before the next task reuses their buffers.
   bool waits_for_copies = false;
   bool waits_for_bulk_copies = false;
+  /// Keep what is claimed ahead in memory and not in registers: for kernels that have none to spare.
+  bool claims_in_memory = false;
 };
 
 /// The functions that a kernel calls, directly or not, as far as this module holds their bodies.

@@ -4,199 +4,286 @@
 namespace gpushare::ptx::worker_text {
 namespace {
 
+/// Puts values into a text: "{name}" becomes its value.
+std::string filled(std::string text, const std::string& name, const std::string& value) {
+  const std::string placeholder = "{" + name + "}";
+  for (std::size_t at = text.find(placeholder); at != std::string::npos; at = text.find(placeholder, at)) {
+    text.replace(at, placeholder.size(), value);
+    at += value.size();
+  }
+  return text;
+}
+
 /// When the leader claims the next chunk: while the last task of this one runs, so that nobody waits for it, or after
-/// that task. Towards the end of the grid a worker in a long task must not sit on tasks that others could run.
+/// that task. Near the end of the grid a worker in a long task must not sit on tasks that others could run.
 enum class Claim { First, Early, Late };
 
+constexpr const char* unless_near_the_end = R"(
+	ld.param.u32 	%gpushare_m, [gpushare_worker+52];
+	add.u32 	%gpushare_m, %gpushare_next, %gpushare_m;
+	setp.ge.u32 	%gpushare_p, %gpushare_m, %gpushare_k;{forget}
+	@%gpushare_p bra 	$gpushare_body;)";
+
+/// Registers that live across the body may cost the kernel its own; then the leader waits for the claim and keeps it in
+/// memory, where only its own branch loads it. Elsewhere it goes on while the claim is under way.
+constexpr const char* keep_in_memory =
+    R"(	st.shared.v2.u32 	[gpushare_claim+56], {%gpushare_next, %gpushare_count};
+)";
+constexpr const char* load_from_memory =
+    R"(	ld.shared.v2.u32 	{%gpushare_next, %gpushare_count}, [gpushare_claim+56];
+)";
+
+/// Near the end of the grid nothing is claimed early: a count of -1 says so to the end of the chunk.
+std::string forget(const WorkerNeeds& needs) {
+  const std::string text = "\n\t@%gpushare_p mov.u32 \t%gpushare_count, -1;";
+  return needs.claims_in_memory ? text + "\n\t@%gpushare_p st.shared.u32 \t[gpushare_claim+60], %gpushare_count;"
+                                : text;
+}
+
 /// The leader looks at its SM's quota and claims %gpushare_count tasks from %gpushare_next on; none if it has to leave.
-std::string claim(Claim when) {
-  const std::string label = when == Claim::First   ? "$gpushare_first"
-                            : when == Claim::Early ? "$gpushare_early"
-                                                   : "$gpushare_late";
-  std::string text =
-      "\tld.shared.u64 \t%gpushare_a, [gpushare_claim+16];\n"
-      "\tld.volatile.global.v2.u32 \t{%gpushare_i, %gpushare_j}, [%gpushare_a];  // quota, workers\n"
-      "\tld.volatile.global.v2.u32 \t{%gpushare_next, %gpushare_count}, [%gpushare_control];  // next task, chunk\n"
-      "\tld.param.u32 \t%gpushare_k, [gpushare_worker+16];  // tasks\n";
-  if (when == Claim::Early) {
-    text +=
-        "\tld.param.u32 \t%gpushare_m, [gpushare_worker+20];\n"
-        "\tadd.u32 \t%gpushare_m, %gpushare_next, %gpushare_m;\n"
-        "\tsetp.ge.u32 \t%gpushare_p, %gpushare_m, %gpushare_k;\n"
-        "\tmov.u32 \t%gpushare_m, %gpushare_count;\n"
-        "\tmov.u32 \t%gpushare_count, -1;  // not yet\n"
-        "\t@%gpushare_p bra \t$gpushare_body;\n"
-        "\tmov.u32 \t%gpushare_count, %gpushare_m;\n";
-  }
-  text +=
-      "\tsetp.le.u32 \t%gpushare_p, %gpushare_j, %gpushare_i;\n"
-      "\t@%gpushare_p bra \t" +
-      label +
-      "_allowed;\n"
-      "\t// gpushare: more workers than the quota allows\n"
-      "\tatom.global.add.u32 \t%gpushare_j, [%gpushare_a+4], -1;\n"
-      "\tsetp.gt.u32 \t%gpushare_p, %gpushare_j, %gpushare_i;\n"
-      "\t@%gpushare_p mov.u32 \t%gpushare_count, 0;\n"
-      "\t@%gpushare_p st.shared.u32 \t[gpushare_claim+40], 0;  // its place is given back already\n"
-      "\t@%gpushare_p bra \t" +
-      label +
-      "_claimed;\n"
-      "\tred.global.add.u32 \t[%gpushare_a+4], 1;  // others have left in the meantime\n" +
-      label +
-      "_allowed:\n"
-      "\tsetp.ge.u32 \t%gpushare_p, %gpushare_next, %gpushare_k;\n"
-      "\t@%gpushare_p mov.u32 \t%gpushare_count, 0;\n"
-      "\t@%gpushare_p bra \t" +
-      label +
-      "_claimed;\n"
-      "\tsub.u32 \t%gpushare_i, %gpushare_k, %gpushare_next;\n"
-      "\tld.param.u32 \t%gpushare_j, [gpushare_worker+20];\n"
-      "\tdiv.u32 \t%gpushare_i, %gpushare_i, %gpushare_j;  // smaller chunks towards the end\n"
-      "\tmin.u32 \t%gpushare_count, %gpushare_count, %gpushare_i;\n"
-      "\tmax.u32 \t%gpushare_count, %gpushare_count, 1;\n"
-      "\tatom.global.add.u32 \t%gpushare_next, [%gpushare_control], %gpushare_count;\n" +
-      label + "_claimed:\n";
+std::string claim(Claim when, const WorkerNeeds& needs) {
+  const std::string text = R"(
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	ld.volatile.global.v2.u32 	{%gpushare_i, %gpushare_j}, [%gpushare_a];  // quota, workers
+	ld.volatile.global.v2.u32 	{%gpushare_next, %gpushare_count}, [%gpushare_control];  // next task, chunk
+	ld.param.u32 	%gpushare_k, [gpushare_worker+16];  // tasks{unless_near_the_end}
+	setp.le.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
+	@%gpushare_p bra 	$gpushare_{when}_allowed;
+	// gpushare: more workers than the quota allows
+	atom.global.add.u32 	%gpushare_j, [%gpushare_a+4], -1;
+	setp.gt.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
+	@%gpushare_p mov.u32 	%gpushare_count, 0;
+	@%gpushare_p st.shared.u32 	[gpushare_claim+52], 0;  // its place is given back already
+	@%gpushare_p bra 	$gpushare_{when}_claimed;
+	red.global.add.u32 	[%gpushare_a+4], 1;  // others have left in the meantime
+$gpushare_{when}_allowed:
+	setp.ge.u32 	%gpushare_p, %gpushare_next, %gpushare_k;
+	@%gpushare_p mov.u32 	%gpushare_count, 0;
+	@%gpushare_p bra 	$gpushare_{when}_claimed;
+	sub.u32 	%gpushare_i, %gpushare_k, %gpushare_next;
+	ld.param.u32 	%gpushare_j, [gpushare_worker+20];
+	shr.u32 	%gpushare_i, %gpushare_i, %gpushare_j;  // smaller chunks towards the end
+	min.u32 	%gpushare_count, %gpushare_count, %gpushare_i;
+	max.u32 	%gpushare_count, %gpushare_count, 1;
+	atom.global.add.u32 	%gpushare_next, [%gpushare_control], %gpushare_count;
+$gpushare_{when}_claimed:
+{keep})";
+  const char* keep = needs.claims_in_memory ? keep_in_memory : "";
+  const char* name = when == Claim::First ? "first" : when == Claim::Early ? "early" : "late";
+  const std::string early = when == Claim::Early ? filled(unless_near_the_end, "forget", forget(needs)) : "";
+  return filled(filled(filled(text, "when", name), "unless_near_the_end", early), "keep", keep);
+}
+
+/// Splits a value by the FastDivisor at this offset of the parameter: value = quotient * divisor + remainder.
+std::string divide(const std::string& value, const std::string& quotient, const std::string& remainder, int offset) {
+  std::string text = R"(
+	ld.param.u32 	%gpushare_i, [gpushare_worker+{multiplier}];
+	mul.wide.u32 	%gpushare_a, {value}, %gpushare_i;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+{shift}];
+	shr.u64 	%gpushare_a, %gpushare_a, %gpushare_i;
+	cvt.u32.u64 	%gpushare_j, %gpushare_a;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+{divisor}];
+	mul.lo.u32 	%gpushare_i, %gpushare_j, %gpushare_i;
+	sub.u32 	{remainder}, {value}, %gpushare_i;
+	mov.u32 	{quotient}, %gpushare_j;)";
+  text = filled(filled(filled(text, "value", value), "quotient", quotient), "remainder", remainder);
+  text = filled(filled(text, "divisor", std::to_string(offset)), "multiplier", std::to_string(offset + 4));
+  return filled(text, "shift", std::to_string(offset + 8));
+}
+
+std::string first_block_index(const BlockIndexUse& use) {
+  if (!use.any()) return "";
+  std::string text = divide("%gpushare_next", "%gpushare_y", "%gpushare_x", 24);
+  if (use.y || use.z) text += divide("%gpushare_y", "%gpushare_z", "%gpushare_y", 36);
   return text;
 }
 
-/// All threads learn the chunk. Two slots in turn: a fast leader must not overwrite what a slow thread has yet to read.
-std::string publish_and_read() {
-  return "\tadd.u32 \t%gpushare_count, %gpushare_next, %gpushare_count;\n"
-         "\tld.param.u32 \t%gpushare_i, [gpushare_worker+16];\n"
-         "\tmin.u32 \t%gpushare_count, %gpushare_count, %gpushare_i;\n"
-         "\t@%gpushare_leader st.shared.v2.u32 \t[%gpushare_slot], {%gpushare_next, %gpushare_count};\n"
-         "\tbar.sync \t0;\n"
-         "\tld.shared.v2.u32 \t{%gpushare_task, %gpushare_end}, [%gpushare_slot];\n"
-         "\txor.b32 \t%gpushare_slot, %gpushare_slot, 8;\n";
+/// Which slot comes next is one more register, or, where there is none to spare, the top bit of %gpushare_left.
+std::string next_slot(const WorkerNeeds& needs) {
+  if (!needs.claims_in_memory) return "\txor.b32 \t%gpushare_slot, %gpushare_slot, 16;\n";
+  return R"(	and.b32 	%gpushare_i, %gpushare_left, -2147483648;
+	xor.b32 	%gpushare_left, %gpushare_i, -2147483648;
+	shr.u32 	%gpushare_i, %gpushare_i, 27;
+	mov.u32 	%gpushare_slot, gpushare_claim;
+	add.u32 	%gpushare_slot, %gpushare_slot, %gpushare_i;
+)";
 }
 
-/// Splits `value` by the FastDivisor at this offset of the parameter: value = quotient * divisor + remainder.
-std::string divide(const std::string& quotient, const std::string& remainder, const std::string& value, int offset) {
-  const auto at = [&](int field) { return "[gpushare_worker+" + std::to_string(offset + field) + "]"; };
-  return "\tld.param.u32 \t%gpushare_i, " + at(4) +
-         ";\n"
-         "\tmul.wide.u32 \t%gpushare_a, " +
-         value +
-         ", %gpushare_i;\n"
-         "\tld.param.u32 \t%gpushare_i, " +
-         at(8) +
-         ";\n"
-         "\tshr.u64 \t%gpushare_a, %gpushare_a, %gpushare_i;\n"
-         "\tcvt.u32.u64 \t%gpushare_j, %gpushare_a;\n"
-         "\tld.param.u32 \t%gpushare_i, " +
-         at(0) +
-         ";\n"
-         "\tmul.lo.u32 \t%gpushare_i, %gpushare_j, %gpushare_i;\n"
-         "\tsub.u32 \t" +
-         remainder + ", " + value +
-         ", %gpushare_i;\n"
-         "\tmov.u32 \t" +
-         quotient + ", %gpushare_j;\n";
+/// Refers to the number of tasks left, without the bit that next_slot() may keep beside it.
+std::string with_tasks_left(const std::string& text, const WorkerNeeds& needs) {
+  const char* mask = "\tand.b32 \t%gpushare_i, %gpushare_left, 2147483647;\n";
+  return filled(filled(text, "mask_left", needs.claims_in_memory ? mask : ""), "left",
+                needs.claims_in_memory ? "%gpushare_i" : "%gpushare_left");
 }
 
-std::string logical_block_index(const BlockIndexUse& use) {
-  if (!use.x && !use.y && !use.z) return "";
-  std::string text = "\t// gpushare: blockIdx from the task number\n";
-  text += divide("%gpushare_y", "%gpushare_x", "%gpushare_task", 24);
-  if (use.y || use.z) text += divide("%gpushare_z", "%gpushare_y", "%gpushare_y", 36);
-  return text;
+/// The leader works out the chunk and the block index of its first task; all threads read them. Two slots in turn: a
+/// fast leader must not overwrite what a slow thread has yet to read.
+std::string publish(const std::string& place, const WorkerNeeds& needs, const BlockIndexUse& use) {
+  const std::string begin = R"(	@!%gpushare_leader bra 	$gpushare_{place}_published;
+{load}	add.u32 	%gpushare_j, %gpushare_next, %gpushare_count;
+	ld.param.u32 	%gpushare_k, [gpushare_worker+16];
+	min.u32 	%gpushare_j, %gpushare_j, %gpushare_k;
+	max.u32 	%gpushare_j, %gpushare_j, %gpushare_next;
+	sub.u32 	%gpushare_j, %gpushare_j, %gpushare_next;
+	{put}.b32 	%gpushare_left, {rest}%gpushare_j;)";
+  const std::string end = R"(
+	st.shared.v4.u32 	[%gpushare_slot], {%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left};
+$gpushare_{place}_published:
+	bar.sync 	0;
+	ld.shared.v4.u32 	{%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left}, [%gpushare_slot];
+)";
+  std::string text = next_slot(needs) + filled(begin + first_block_index(use) + end, "place", place);
+  text = filled(filled(text, "put", needs.claims_in_memory ? "or" : "mov"), "rest",
+                needs.claims_in_memory ? "%gpushare_left, " : "");
+  return filled(text, "load", needs.claims_in_memory ? load_from_memory : "");
 }
 
-std::string store_block_index() {
-  return "\t// gpushare: called functions read blockIdx and gridDim from memory\n"
-         "\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index], %gpushare_x;\n"
-         "\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index+4], %gpushare_y;\n"
-         "\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index+8], %gpushare_z;\n"
-         "\tld.param.u32 \t%gpushare_i, [gpushare_worker+24];\n"
-         "\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index+12], %gpushare_i;\n"
-         "\tld.param.u32 \t%gpushare_i, [gpushare_worker+36];\n"
-         "\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index+16], %gpushare_i;\n"
-         "\tld.param.u32 \t%gpushare_i, [gpushare_worker+48];\n"
-         "\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index+20], %gpushare_i;\n"
-         "\tbar.sync \t0;\n";
-}
+constexpr const char* store_block_index = R"(	// gpushare: called functions read blockIdx and gridDim from memory
+	@!%gpushare_leader bra 	$gpushare_stored;
+	st.shared.u32 	[gpushare_block_index], %gpushare_x;
+	st.shared.u32 	[gpushare_block_index+4], %gpushare_y;
+	st.shared.u32 	[gpushare_block_index+8], %gpushare_z;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+24];
+	st.shared.u32 	[gpushare_block_index+12], %gpushare_i;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+36];
+	st.shared.u32 	[gpushare_block_index+16], %gpushare_i;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+48];
+	st.shared.u32 	[gpushare_block_index+20], %gpushare_i;
+$gpushare_stored:
+	bar.sync 	0;
+)";
 
-/// A place on the SM, or an empty claim: then the worker leaves at once.
-std::string enter() {
-  return "\t// gpushare: the leader takes a place on this SM\n"
-         "\tmov.u32 \t%gpushare_next, 0;\n"
-         "\tmov.u32 \t%gpushare_count, 0;\n"
-         "\tld.param.u64 \t%gpushare_control, [gpushare_worker];\n"
-         "\tcvta.to.global.u64 \t%gpushare_control, %gpushare_control;\n"
-         "\tmov.u32 \t%gpushare_slot, gpushare_claim;\n"
-         "\tmov.u32 \t%gpushare_i, %tid.x;\n"
-         "\tmov.u32 \t%gpushare_j, %tid.y;\n"
-         "\tor.b32 \t%gpushare_i, %gpushare_i, %gpushare_j;\n"
-         "\tmov.u32 \t%gpushare_j, %tid.z;\n"
-         "\tor.b32 \t%gpushare_i, %gpushare_i, %gpushare_j;\n"
-         "\tsetp.eq.u32 \t%gpushare_leader, %gpushare_i, 0;\n"
-         "\t@!%gpushare_leader bra \t$gpushare_entered;\n"
-         "\tld.param.u64 \t%gpushare_a, [gpushare_worker+8];\n"
-         "\tcvta.to.global.u64 \t%gpushare_a, %gpushare_a;\n"
-         "\tmov.u32 \t%gpushare_i, %smid;\n"
-         "\tmad.wide.u32 \t%gpushare_a, %gpushare_i, 24, %gpushare_a;\n"
-         "\tst.shared.u64 \t[gpushare_claim+16], %gpushare_a;  // this SM's entry\n"
-         "\tst.shared.u32 \t[gpushare_claim+40], 1;  // it holds a place\n"
-         "\tmov.u64 \t%gpushare_b, %globaltimer;\n"
-         "\tst.shared.u64 \t[gpushare_claim+24], %gpushare_b;\n"
-         "\tred.global.add.u32 \t[%gpushare_a+4], 1;\n" +
-         claim(Claim::First) + "$gpushare_entered:\n" + publish_and_read() +
-         "\tsetp.ge.u32 \t%gpushare_p, %gpushare_task, %gpushare_end;\n"
-         "\t@%gpushare_p bra \t$gpushare_leave;\n";
+/// Counted in before looking at the quota, so that two newcomers cannot both take the last place.
+constexpr const char* enter = R"(	// gpushare: the leader takes a place on this SM
+	mov.u32 	%gpushare_x, 0;
+	mov.u32 	%gpushare_y, 0;
+	mov.u32 	%gpushare_z, 0;
+	mov.u32 	%gpushare_left, 0;
+	mov.u32 	%gpushare_slot, gpushare_claim;
+	mov.u32 	%gpushare_next, 0;
+	mov.u32 	%gpushare_count, 0;
+	ld.param.u64 	%gpushare_control, [gpushare_worker];
+	cvta.to.global.u64 	%gpushare_control, %gpushare_control;
+	mov.u32 	%gpushare_i, %tid.x;
+	mov.u32 	%gpushare_j, %tid.y;
+	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
+	mov.u32 	%gpushare_j, %tid.z;
+	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
+	setp.eq.u32 	%gpushare_leader, %gpushare_i, 0;
+	@!%gpushare_leader bra 	$gpushare_entered;
+	ld.param.u64 	%gpushare_a, [gpushare_worker+8];
+	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
+	mov.u32 	%gpushare_i, %smid;
+	mad.wide.u32 	%gpushare_a, %gpushare_i, 24, %gpushare_a;
+	st.shared.u64 	[gpushare_claim+32], %gpushare_a;  // this SM's entry
+	st.shared.u32 	[gpushare_claim+52], 1;  // it holds a place
+	mov.u64 	%gpushare_b, %globaltimer;
+	st.shared.u64 	[gpushare_claim+40], %gpushare_b;
+	red.global.add.u32 	[%gpushare_a+4], 1;
+)";
+
+constexpr const char* leave_if_nothing_claimed = R"({mask_left}	setp.eq.u32 	%gpushare_p, {left}, 0;
+	@%gpushare_p bra 	$gpushare_leave;
+)";
+
+constexpr const char* begin_task = R"($gpushare_chunk:
+{mask_left}	@%gpushare_leader st.shared.u32 	[gpushare_claim+48], {left};
+$gpushare_task:
+	@!%gpushare_leader bra 	$gpushare_body;
+{mask_left}	setp.ne.u32 	%gpushare_p, {left}, 1;
+	@%gpushare_p bra 	$gpushare_body;
+	// gpushare: the leader claims the next chunk while the last task of this one runs)";
+
+/// The next task's block index is the next one in order.
+std::string advance(const BlockIndexUse& use) {
+  std::string text;
+  if (use.any())
+    text += R"(	add.u32 	%gpushare_x, %gpushare_x, 1;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+24];
+	setp.ne.u32 	%gpushare_p, %gpushare_x, %gpushare_i;
+	@%gpushare_p bra 	$gpushare_task;
+	mov.u32 	%gpushare_x, 0;
+)";
+  if (use.y || use.z)
+    text += R"(	add.u32 	%gpushare_y, %gpushare_y, 1;
+	ld.param.u32 	%gpushare_i, [gpushare_worker+36];
+	setp.ne.u32 	%gpushare_p, %gpushare_y, %gpushare_i;
+	@%gpushare_p bra 	$gpushare_task;
+	mov.u32 	%gpushare_y, 0;
+	add.u32 	%gpushare_z, %gpushare_z, 1;
+)";
+  return text + "\tbra \t$gpushare_task;\n";
 }
 
 std::string single_site(int barriers) {
   std::string targets = "$gpushare_returned";
   for (int number = 1; number <= barriers; ++number) targets += ", $gpushare_after_" + std::to_string(number);
-  return "$gpushare_site:\n"
-         "\t// gpushare: every barrier of the kernel. Threads that have returned wait here too, for the others\n"
-         "\tbar.warp.sync \t%gpushare_warp;\n"
-         "\tsetp.ne.u32 \t%gpushare_p, %gpushare_continue, 0;\n"
-         "\tbar.red.or.pred \t%gpushare_any, 0, %gpushare_p;\n"
-         "$gpushare_targets: .branchtargets " +
-         targets +
-         ";\n"
-         "\tbrx.idx \t%gpushare_continue, $gpushare_targets;\n"
-         "$gpushare_returned:\n"
-         "\t@%gpushare_any bra \t$gpushare_site;\n";
+  return filled(R"(	mov.u32 	%gpushare_continue, 0;
+$gpushare_site:
+	// gpushare: every barrier of the kernel. Threads that have returned wait here too, for the others
+	bar.warp.sync 	%gpushare_warp;
+	setp.ne.u32 	%gpushare_p, %gpushare_continue, 0;
+	bar.red.or.pred 	%gpushare_any, 0, %gpushare_p;
+$gpushare_targets: .branchtargets {targets};
+	brx.idx 	%gpushare_continue, $gpushare_targets;
+$gpushare_returned:
+	@%gpushare_any bra 	$gpushare_site;
+)",
+                "targets", targets);
 }
 
-/// Told behind the barrier, when the other warps are at work again.
-std::string account() {
-  return "\t// gpushare: what was done, for the scheduler\n"
-         "\tmov.u64 \t%gpushare_b, %globaltimer;\n"
-         "\tld.shared.u64 \t%gpushare_a, [gpushare_claim+24];\n"
-         "\tst.shared.u64 \t[gpushare_claim+24], %gpushare_b;\n"
-         "\tsub.u64 \t%gpushare_b, %gpushare_b, %gpushare_a;\n"
-         "\tld.shared.u64 \t%gpushare_a, [gpushare_claim+16];\n"
-         "\tred.global.add.u64 \t[%gpushare_a+16], %gpushare_b;\n"
-         "\tred.global.add.u32 \t[%gpushare_a+12], 1;\n"
-         "\tred.global.add.u32 \t[%gpushare_a+8], %gpushare_m;\n";
+/// Told behind the barrier, when the other warps are at work again. %gpushare_m: tasks of the chunk that has ended.
+constexpr const char* account = R"(	@!%gpushare_leader bra 	$gpushare_accounted;
+	// gpushare: what was done, for the scheduler
+	mov.u64 	%gpushare_b, %globaltimer;
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+40];
+	st.shared.u64 	[gpushare_claim+40], %gpushare_b;
+	sub.u64 	%gpushare_b, %gpushare_b, %gpushare_a;
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	red.global.add.u64 	[%gpushare_a+16], %gpushare_b;
+	mov.u32 	%gpushare_i, 1;
+	mov.b64 	%gpushare_b, {%gpushare_m, %gpushare_i};  // tasks and chunks, side by side
+	red.global.add.u64 	[%gpushare_a+8], %gpushare_b;
+$gpushare_accounted:
+{mask_left}	setp.ne.u32 	%gpushare_p, {left}, 0;
+	@%gpushare_p bra 	$gpushare_chunk;
+)";
+
+constexpr const char* end_chunk = R"($gpushare_chunk_ended:
+	@!%gpushare_leader bra 	$gpushare_next_claimed;
+	ld.shared.u32 	%gpushare_m, [gpushare_claim+48];
+{load_count}	setp.ne.u32 	%gpushare_p, {count}, -1;
+	@%gpushare_p bra 	$gpushare_next_claimed;)";
+
+/// Has the next chunk been claimed already?
+std::string look_for_claim(const WorkerNeeds& needs) {
+  const char* load = "\tld.shared.u32 \t%gpushare_i, [gpushare_claim+60];\n";
+  return filled(filled(end_chunk, "load_count", needs.claims_in_memory ? load : ""), "count",
+                needs.claims_in_memory ? "%gpushare_i" : "%gpushare_count");
 }
 
-std::string leave() {
-  return "$gpushare_leave:\n"
-         "\t// gpushare: give the place back; the last worker of the launch tells the host\n"
-         "\t@!%gpushare_leader bra \t$gpushare_end;\n"
-         "\tld.shared.u32 \t%gpushare_i, [gpushare_claim+40];\n"
-         "\tsetp.eq.u32 \t%gpushare_p, %gpushare_i, 0;\n"
-         "\t@%gpushare_p bra \t$gpushare_left;\n"
-         "\tld.shared.u64 \t%gpushare_a, [gpushare_claim+16];\n"
-         "\tred.global.add.u32 \t[%gpushare_a+4], -1;\n"
-         "$gpushare_left:\n"
-         "\tatom.global.add.u32 \t%gpushare_i, [%gpushare_control+8], 1;\n"
-         "\tadd.u32 \t%gpushare_i, %gpushare_i, 1;\n"
-         "\tmov.u32 \t%gpushare_j, %nctaid.x;\n"
-         "\tsetp.ne.u32 \t%gpushare_p, %gpushare_i, %gpushare_j;\n"
-         "\t@%gpushare_p bra \t$gpushare_end;\n"
-         "\tld.global.u64 \t%gpushare_a, [%gpushare_control+16];\n"
-         "\tsetp.eq.u64 \t%gpushare_p, %gpushare_a, 0;\n"
-         "\t@%gpushare_p bra \t$gpushare_end;\n"
-         "\tmov.u32 \t%gpushare_i, 1;\n"
-         "\tst.volatile.u32 \t[%gpushare_a], %gpushare_i;\n"
-         "$gpushare_end:\n"
-         "\tret;\n";
-}
+constexpr const char* leave = R"($gpushare_leave:
+	// gpushare: give the place back; the last worker of the launch tells the host
+	@!%gpushare_leader bra 	$gpushare_end;
+	ld.shared.u32 	%gpushare_i, [gpushare_claim+52];
+	setp.eq.u32 	%gpushare_p, %gpushare_i, 0;
+	@%gpushare_p bra 	$gpushare_left_behind;
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	red.global.add.u32 	[%gpushare_a+4], -1;
+$gpushare_left_behind:
+	atom.global.add.u32 	%gpushare_i, [%gpushare_control+8], 1;
+	add.u32 	%gpushare_i, %gpushare_i, 1;
+	mov.u32 	%gpushare_j, %nctaid.x;
+	setp.ne.u32 	%gpushare_p, %gpushare_i, %gpushare_j;
+	@%gpushare_p bra 	$gpushare_end;
+	ld.global.u64 	%gpushare_a, [%gpushare_control+16];
+	setp.eq.u64 	%gpushare_p, %gpushare_a, 0;
+	@%gpushare_p bra 	$gpushare_end;
+	mov.u32 	%gpushare_i, 1;
+	st.volatile.u32 	[%gpushare_a], %gpushare_i;
+$gpushare_end:
+	ret;
+)";
 
 }  // namespace
 
@@ -208,39 +295,31 @@ std::string block_index_slot() {
 }
 
 std::string declarations(const WorkerNeeds& needs) {
-  std::string text =
-      "\n\t// gpushare: registers of the worker, and 48 bytes in which its leader publishes claims\n"
-      "\t.reg .pred \t%gpushare_leader, %gpushare_p, %gpushare_any;\n"
-      "\t.reg .b32 \t%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_task, %gpushare_end, %gpushare_slot;\n"
-      "\t.reg .b32 \t%gpushare_next, %gpushare_count, %gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;\n"
-      "\t.reg .b64 \t%gpushare_control, %gpushare_a, %gpushare_b;\n";
+  // The claim: 0, 16: two slots of {blockIdx, tasks left}; 32: the SM's entry; 40: when the chunk began; 48: its tasks;
+  // 52: does the worker hold a place? 56: {first task, number of tasks} of the chunk claimed last.
+  std::string text = R"(
+	// gpushare: registers of the worker, and 64 bytes in which its leader publishes claims
+	.reg .pred 	%gpushare_leader, %gpushare_p, %gpushare_any;
+	.reg .b32 	%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left, %gpushare_slot, %gpushare_next, %gpushare_count;
+	.reg .b32 	%gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;
+	.reg .b64 	%gpushare_control, %gpushare_a, %gpushare_b;
+	.shared .align 16 .b8 gpushare_claim[64];
+)";
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
-  // 0, 8: two slots of {first task, end}; 16: the SM's entry; 24: start of the chunk; 32: its first task; 40: holds a
-  // place.
-  return text + "\t.shared .align 16 .b8 gpushare_claim[48];\n";
+  return text;
 }
 
 std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use) {
   std::string text;
   if (needs.single_barrier_site) text += "\tactivemask.b32 \t%gpushare_warp;\n";
-  text += enter();
-  text +=
-      "$gpushare_chunk:\n"
-      "\t@%gpushare_leader st.shared.u32 \t[gpushare_claim+32], %gpushare_task;\n"
-      "$gpushare_task:\n"
-      "\tadd.u32 \t%gpushare_i, %gpushare_task, 1;\n"
-      "\tsetp.ne.u32 \t%gpushare_p, %gpushare_i, %gpushare_end;\n"
-      "\t@%gpushare_p bra \t$gpushare_body;\n"
-      "\t@!%gpushare_leader bra \t$gpushare_body;\n"
-      "\t// gpushare: the leader claims the next chunk while the last task of this one runs\n" +
-      claim(Claim::Early) + "$gpushare_body:\n" + logical_block_index(use);
-  if (needs.functions_read_block_index) text += store_block_index();
+  text += enter + claim(Claim::First, needs) + "$gpushare_entered:\n" + publish("first", needs, use);
+  text += with_tasks_left(leave_if_nothing_claimed, needs) + with_tasks_left(begin_task, needs);
+  text += claim(Claim::Early, needs) + "$gpushare_body:\n";
+  if (needs.functions_read_block_index) text += store_block_index;
   return text + "\t// gpushare: the kernel's own body\n";
 }
 
-std::string instead_of_return(const WorkerNeeds&, const std::string& guard) {
-  return guard + "bra \t$gpushare_return;";
-}
+std::string instead_of_return(const std::string& guard) { return guard + "bra \t$gpushare_return;"; }
 
 std::string instead_of_barrier(int number, const std::string& guard, const std::string& inverse_guard) {
   const std::string after = "$gpushare_after_" + std::to_string(number);
@@ -249,31 +328,20 @@ std::string instead_of_barrier(int number, const std::string& guard, const std::
          ":";
 }
 
-std::string after_body(const WorkerNeeds& needs, int barriers) {
+std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int barriers) {
   std::string text = "\n$gpushare_return:\n\t// gpushare: the end of a task\n";
   if (needs.waits_for_copies) text += "\tcp.async.wait_all;\n";
   if (needs.waits_for_bulk_copies) text += "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group \t0;\n";
-  if (needs.single_barrier_site) text += "\tmov.u32 \t%gpushare_continue, 0;\n" + single_site(barriers);
+  if (needs.single_barrier_site) text += single_site(barriers);
   text +=
-      "\tadd.u32 \t%gpushare_task, %gpushare_task, 1;\n"
-      "\tsetp.ge.u32 \t%gpushare_p, %gpushare_task, %gpushare_end;\n"
+      "\tsub.u32 \t%gpushare_left, %gpushare_left, 1;\n"
+      "{mask_left}\tsetp.eq.u32 \t%gpushare_p, {left}, 0;\n"
       "\t@%gpushare_p bra \t$gpushare_chunk_ended;\n";
   // Behind the last task of a chunk the barrier that publishes the next one does this too.
   if (needs.barrier_between_tasks && !needs.single_barrier_site) text += "\tbar.sync \t0;\n";
-  text +=
-      "\tbra \t$gpushare_task;\n"
-      "$gpushare_chunk_ended:\n"
-      "\t@!%gpushare_leader bra \t$gpushare_publish;\n"
-      "\tld.shared.u32 \t%gpushare_m, [gpushare_claim+32];\n"
-      "\tsub.u32 \t%gpushare_m, %gpushare_task, %gpushare_m;\n"
-      "\tsetp.ne.u32 \t%gpushare_p, %gpushare_count, -1;\n"
-      "\t@%gpushare_p bra \t$gpushare_publish;\n" +
-      claim(Claim::Late) + "$gpushare_publish:\n" + publish_and_read() +
-      "\t@!%gpushare_leader bra \t$gpushare_accounted;\n" + account() +
-      "$gpushare_accounted:\n"
-      "\tsetp.lt.u32 \t%gpushare_p, %gpushare_task, %gpushare_end;\n"
-      "\t@%gpushare_p bra \t$gpushare_chunk;\n";
-  return text + leave();
+  text += advance(use) + look_for_claim(needs) + claim(Claim::Late, needs) + "$gpushare_next_claimed:\n" +
+          publish("next", needs, use);
+  return with_tasks_left(text + account, needs) + leave;
 }
 
 }  // namespace gpushare::ptx::worker_text

@@ -13,6 +13,7 @@ struct BlockIndexUse {
   bool x = false;
   bool y = false;
   bool z = false;
+  bool any() const { return x || y || z; }
 };
 
 /// The parameter behind the kernel's own.
@@ -28,13 +29,13 @@ std::string declarations(const WorkerNeeds& needs);
 std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use);
 
 /// Instead of a return: go to the end of the task.
-std::string instead_of_return(const WorkerNeeds& needs, const std::string& guard);
+std::string instead_of_return(const std::string& guard);
 
 /// Instead of the barrier with this number (from 1), where all barriers go through one site.
 std::string instead_of_barrier(int number, const std::string& guard, const std::string& inverse_guard);
 
 /// Before the closing brace: end the task, go on with the next, and leave at last. `barriers`: how many barriers of
 /// the body go through the single site.
-std::string after_body(const WorkerNeeds& needs, int barriers);
+std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int barriers);
 
 }  // namespace gpushare::ptx::worker_text

@@ -111,6 +111,7 @@ TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
   EXPECT_EQ(offsetof(WorkerParameters, grid_x), 24u);
   EXPECT_EQ(offsetof(WorkerParameters, grid_y), 36u);
   EXPECT_EQ(offsetof(WorkerParameters, grid_z), 48u);
+  EXPECT_EQ(offsetof(WorkerParameters, late), 52u);
 }
 
 TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 #include "transform/sample_launches.hpp"
 
@@ -12,7 +13,9 @@ namespace {
 
 using namespace test;
 
-class EveryKernel : public testing::TestWithParam<std::size_t> {
+using KernelAndClaims = std::tuple<std::size_t, ptx::ClaimsIn>;
+
+class EveryKernel : public testing::TestWithParam<KernelAndClaims> {
  protected:
   /// Runs the kernel both ways and compares everything.
   void expect_equal(const WorkerPlan& plan, std::uint64_t seed) {
@@ -28,16 +31,22 @@ class EveryKernel : public testing::TestWithParam<std::size_t> {
     launches = by_workers.launches;
   }
 
-  const SampleLaunch launch = sample_launches()[GetParam()];
+  const SampleLaunch launch = sample_launches()[std::get<0>(GetParam())];
   const Kernel original{ptx_file(launch.file)};
-  const Kernel worker{ptx::make_preemptible(ptx_file(launch.file)).ptx};
+  const Kernel worker{ptx::make_preemptible(ptx_file(launch.file), std::get<1>(GetParam())).ptx};
   std::size_t looks = 0;
   std::size_t launches = 0;
 };
 
-std::string name_of(const testing::TestParamInfo<std::size_t>& info) { return sample_launches()[info.param].kernel; }
+std::string name_of(const testing::TestParamInfo<KernelAndClaims>& info) {
+  const auto& [kernel, claims] = info.param;
+  return sample_launches()[kernel].kernel + (claims == ptx::ClaimsIn::Memory ? "_claims_in_memory" : "");
+}
 
-INSTANTIATE_TEST_SUITE_P(Suite, EveryKernel, testing::Range<std::size_t>(0, sample_launches().size()), name_of);
+INSTANTIATE_TEST_SUITE_P(Suite, EveryKernel,
+                         testing::Combine(testing::Range<std::size_t>(0, sample_launches().size()),
+                                          testing::Values(ptx::ClaimsIn::Registers, ptx::ClaimsIn::Memory)),
+                         name_of);
 
 TEST_P(EveryKernel, AnyNumberOfWorkersAndAnyChunk) {
   for (std::uint32_t chunk = 1; chunk <= 8; ++chunk) {
@@ -51,14 +60,14 @@ TEST_P(EveryKernel, AnyNumberOfWorkersAndAnyChunk) {
 
 TEST_P(EveryKernel, EvictedAtEveryLookAndResumed) {
   for (const std::uint32_t chunk : {1u, 3u}) {
-    expect_equal({.workers = 4, .chunk = chunk, .guide = 4}, chunk);
+    expect_equal({.workers = 4, .chunk = chunk, .guide = 2, .late = 3}, chunk);
     const std::size_t all_looks = looks;
     for (std::size_t evicted_at = 0; evicted_at < all_looks; ++evicted_at) {
       SCOPED_TRACE("chunk " + std::to_string(chunk) + ", evicted at look " + std::to_string(evicted_at));
       const auto evict = [&](std::size_t look, const auto& set) {
         for (std::uint32_t sm = 0; look == evicted_at && sm < sms; ++sm) set(sm, 0);
       };
-      expect_equal({.workers = 4, .chunk = chunk, .guide = 4, .at_look = evict}, chunk);
+      expect_equal({.workers = 4, .chunk = chunk, .guide = 2, .late = 3, .at_look = evict}, chunk);
     }
   }
 }
@@ -72,7 +81,8 @@ TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
     const auto resize = [&](std::size_t, const auto& set) {
       if (pick(3) == 0) set(pick(sms), pick(blocks_per_sm + 1));
     };
-    const WorkerPlan plan{.workers = 1 + pick(9), .chunk = 1 + pick(8), .guide = 1 + pick(12), .at_look = resize};
+    const WorkerPlan plan{
+        .workers = 1 + pick(9), .chunk = 1 + pick(8), .guide = pick(5), .late = pick(12), .at_look = resize};
     expect_equal(plan, seed);
     resumptions += launches - 1;
   }

@@ -24,7 +24,8 @@ struct SampleLaunch {
 struct WorkerPlan {
   std::uint32_t workers = 4;
   std::uint32_t chunk = 1;
-  std::uint32_t guide = 1;
+  std::uint32_t guide = 0;
+  std::uint32_t late = 0;
   /// Called at each look at a quota, before it, with the number of looks so far; writes quotas or does nothing.
   std::function<void(std::size_t look, const std::function<void(std::uint32_t sm, std::uint32_t quota)>& set)> at_look;
 };
@@ -61,14 +62,15 @@ inline void allocate_control(Outcome& outcome, std::uint32_t chunk) {
   outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms), "SMs");
 }
 
-inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, std::uint32_t guide) {
+inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, const WorkerPlan& plan) {
   return arguments(WorkerParameters{.control = outcome.control,
                                     .sm_table = outcome.sm_table,
                                     .tasks = tasks(grid),
-                                    .guide = guide,
+                                    .guide = plan.guide,
                                     .grid_x = FastDivisor::of(grid.blocks.x),
                                     .grid_y = FastDivisor::of(grid.blocks.y),
-                                    .grid_z = grid.blocks.z})
+                                    .grid_z = grid.blocks.z,
+                                    .late = plan.late})
       .front();
 }
 
@@ -88,7 +90,7 @@ inline void run_workers(const SampleLaunch& launch, const Kernel& kernel, const 
       ++outcome.looks;
     });
   }
-  values.push_back(worker_parameters(outcome, launch.grid, plan.guide));
+  values.push_back(worker_parameters(outcome, launch.grid, plan));
   Grid workers = launch.grid;
   workers.blocks = {plan.workers};
   do {

@@ -14,7 +14,7 @@ from gpushare.cli.output import print_json, remark
 
 @click.command()
 @click.argument("paper")
-@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Seeds to average over.")
+@click.option("--seeds", type=click.IntRange(min=1), default=6, show_default=True, help="Seeds to average over.")
 @click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
 @file_option("--html", "Write the tables as a page.")
 @file_option("--markdown", "Write the tables as a page in Markdown, with an introduction.")

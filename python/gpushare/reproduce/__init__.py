@@ -12,7 +12,7 @@ PAPERS = {"srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block S
 """Name on the command line -> paper."""
 
 
-def reproduce(paper: str, *, seeds: int = 3, quick: bool = False, progress: bool | None = None) -> Reproduction:
+def reproduce(paper: str, *, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
     """Runs a paper's experiments.
 
     Args:

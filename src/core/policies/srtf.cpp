@@ -4,7 +4,8 @@
 // refined as slices go by, and the GPU switches back when they change the order.
 //
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
-// blocks, where sampling and hand-off both wait for one to end; and it is unfair to the longer of two equals.
+// blocks, where sampling and hand-off both wait for one to end; it is unfair to the longer of two equals; and with many
+// small launches SMs idle while one at a time is sampled, since only it and the shortest have quotas then.
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
 

@@ -14,11 +14,10 @@ from gpushare.cli.compare import report, write_files
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import remark
 from gpushare.cli.verdict import telling_workload, winner
+from gpushare.reproduce.srtf import STAGGER_CYCLES
 from gpushare.result import Result
 
 WORKLOAD = "ercbench"
-STAGGER_CYCLES = 50
-"""The second application of a pair arrives so much later: SRTF's two-program workloads (Pai et al. 2014, section 6)."""
 
 
 @click.command()

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library opened at run time, so that gpushare links nothing of CUDA and works where there is none.
+#pragma once
+
+#include <string>
+
+#include "core/errors.hpp"
+
+namespace gpushare::cuda {
+
+/// CUDA, or a part of it, is missing or too old, or said no. The message names the call and what to do.
+struct CudaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Stays open until the process ends: threads of CUDA's own may be running in it.
+class SharedLibrary {
+ public:
+  /// Throws CudaError saying why it cannot be opened.
+  explicit SharedLibrary(const std::string& path);
+
+  /// The function of this name, or nullptr where the library has none.
+  template <typename Function>
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(symbol(name));
+  }
+
+  /// As find(), but throws CudaError where the library has none.
+  template <typename Function>
+  Function* get(const char* name) const {
+    if (Function* found = find<Function>(name)) return found;
+    throw CudaError(path_ + " has no function " + name + ": it is too old");
+  }
+
+ private:
+  void* symbol(const char* name) const;
+
+  std::string path_;
+  void* handle_;
+};
+
+}  // namespace gpushare::cuda

@@ -8,10 +8,24 @@
 True
 """
 
-from gpushare._core import Device, Event, EventKind, InvalidInput, PolicyError, RunningLaunch, SimpleSlicing, State
+from gpushare._core import (
+    CudaError,
+    Device,
+    Event,
+    EventKind,
+    InvalidInput,
+    PolicyError,
+    RunningLaunch,
+    SimpleSlicing,
+    State,
+)
 from gpushare.compare import compare, policies
+from gpushare.compile_error import CompileError
+from gpushare.compiled_kernel import CompiledKernel
 from gpushare.device import device, device_names
+from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
+from gpushare.launch_arguments import Zeros
 from gpushare.policy import Plan, Policy
 from gpushare.result import Result
 from gpushare.run import Run
@@ -23,11 +37,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Application",
+    "CompileError",
+    "CompiledKernel",
     "Copy",
+    "CudaError",
     "Device",
     "Event",
     "EventKind",
     "InvalidInput",
+    "Kernel",
     "KernelModel",
     "Launch",
     "Plan",
@@ -39,6 +57,7 @@ __all__ = [
     "SimpleSlicing",
     "State",
     "Workload",
+    "Zeros",
     "bundled_workload",
     "compare",
     "device",

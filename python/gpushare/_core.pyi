@@ -387,6 +387,8 @@ class Event:
     @property
     def block(self) -> int: ...
     @property
+    def blocks(self) -> int: ...
+    @property
     def kind(self) -> EventKind: ...
     @property
     def launch(self) -> int: ...
@@ -482,7 +484,7 @@ class Trace:
     def __eq__(self, arg0: Trace) -> bool: ...
     def blocks(self) -> dict:
         """
-        Columns application, operation, start_ns, end_ns, sm, block; one row per ended block.
+        Columns application, operation, start_ns, end_ns, sm, block, blocks; one row per ended block, or per group of blocks that ended together.
         """
     def copies(self) -> dict:
         """
@@ -499,6 +501,10 @@ class Trace:
     def launch_ends(self) -> dict:
         """
         Columns application, operation, time_ns; one row per launch.
+        """
+    def residency_changes(self) -> dict:
+        """
+        Columns operation, sm, time_ns, change: by how much the resident blocks grew; one row per start or end.
         """
     def to_bytes(self) -> bytes:
         """

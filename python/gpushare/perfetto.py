@@ -15,7 +15,7 @@ from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from gpushare.run import Run
 
@@ -31,6 +31,8 @@ def write_perfetto(run: Run, path: Path) -> Path:
 
     Tracks: per application its operations, from arrival to end; per SM the blocks, one track per slot, in groups of
     SMs with a counter of resident blocks; the copy engines; the launches that wait; the policy's plans as instants.
+    Blocks that a real GPU reported together are one slice, which says how many they are and lasts as long as they did
+    on average; the counters follow the reports.
     """
     path = Path(path)
     path.write_bytes(TraceOfRun(run).serialize())
@@ -43,6 +45,7 @@ class TraceOfRun:
     def __init__(self, run: Run):
         self._run = run
         self._blocks = run.blocks()
+        self._changes = residency_changes(run)
         self._operations = [each for application in run.workload.applications for each in application.operations]
         self._uuids = count(1)
         self._tracks: list[TracePacket] = []
@@ -142,7 +145,7 @@ class TraceOfRun:
                 self._slice(track, row.application, row.start_ns, row.end_ns, {"bytes": row.bytes})
 
     def _add_waiting(self, gpu: int) -> None:
-        times, depths = waiting_launches(self._run.launches(), self._blocks)
+        times, depths = waiting_launches(self._run.launches(), self._changes)
         self._counter(self._track("waiting launches", gpu, 0, unit="launches"), times, depths)
 
     def _add_blocks(self, gpu: int) -> None:
@@ -150,7 +153,8 @@ class TraceOfRun:
         for rank, group in enumerate(sm_groups(self._run.device.sms), 3):
             blocks = self._blocks[self._blocks["sm"].isin(group)]
             name = f"SM {group[0]}" if len(group) == 1 else f"SMs {group[0]}-{group[-1]}"
-            times, resident = steps(blocks["start_ns"].to_numpy(), blocks["end_ns"].to_numpy())
+            changes = self._changes[self._changes["sm"].isin(group)]
+            times, resident = steps(changes["time_ns"], changes["change"])
             self._counter(self._track(f"{name} resident blocks", gpu, 2 * rank, unit="blocks"), times, resident)
             parent = self._track(name, gpu, 2 * rank + 1)
             for sm in group:
@@ -163,8 +167,9 @@ class TraceOfRun:
         for row, slot in zip(blocks.itertuples(), slots(blocks["start_ns"], blocks["end_ns"]), strict=True):
             if slot == len(tracks):
                 tracks.append(self._track(f"SM {sm} slot {slot}", parent, 64 * sm + slot))
-            name = f"{row.application}: {row.kernel}"
-            event = self._slice(tracks[slot], name, row.start_ns, row.end_ns, {"block": row.block})
+            name = f"{row.application}: {row.kernel}" + (f" ({row.blocks} blocks)" if row.blocks > 1 else "")
+            notes: Annotations = {"block": row.block, "blocks": row.blocks}
+            event = self._slice(tracks[slot], name, row.start_ns, row.end_ns, notes)
             if row.Index in first_blocks:
                 event.terminating_flow_ids.append(row.launch + 1)
 
@@ -225,24 +230,32 @@ def slots(starts_ns: Sequence[int], ends_ns: Sequence[int]) -> list[int]:
     return taken
 
 
-def steps(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many of the intervals are open, as a step function: times and values."""
-    times, positions = np.unique(np.concatenate([starts, ends]), return_inverse=True)
-    deltas = np.bincount(positions[: len(starts)], minlength=len(times)) - np.bincount(
-        positions[len(starts) :], minlength=len(times)
-    )
-    values = np.cumsum(deltas)
-    changed = np.diff(values, prepend=0) != 0
-    return times[changed], values[changed]
+def residency_changes(run: Run) -> pd.DataFrame:
+    """By how much the resident blocks grow or shrink, and when: launch, sm, time_ns, change."""
+    import pandas as pd
+
+    return pd.DataFrame(run.trace.residency_changes()).rename(columns={"operation": "launch"})
 
 
-def waiting_launches(launches: pd.DataFrame, blocks: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def steps(times_ns: ArrayLike, changes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sum of the changes so far, as a step function: times and values.
+
+    >>> steps([0, 5, 5, 9], [+2, -1, +1, -2])
+    (array([0, 9]), array([2, 0]))
+    """
+    times, positions = np.unique(np.asarray(times_ns, dtype=np.int64), return_inverse=True)
+    deltas = np.zeros(len(times), dtype=np.int64)
+    np.add.at(deltas, positions, np.asarray(changes, dtype=np.int64))
+    return times[deltas != 0], np.cumsum(deltas)[deltas != 0]
+
+
+def waiting_launches(launches: pd.DataFrame, changes: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many launches have arrived, have not ended, and have no block on the GPU: times (ns) and values."""
     starts, ends = [], []
-    running = dict(iter(blocks.groupby("launch")))
+    running = dict(iter(changes.groupby("launch")))
     for row in launches.itertuples():
         since = row.arrival_ns
-        times, resident = steps(running[row.launch]["start_ns"].to_numpy(), running[row.launch]["end_ns"].to_numpy())
+        times, resident = steps(running[row.launch]["time_ns"], running[row.launch]["change"])
         for has_blocks, change in groupby(zip(times, resident, strict=True), key=lambda step: step[1] > 0):
             time_ns = next(change)[0]
             if has_blocks:
@@ -252,9 +265,7 @@ def waiting_launches(launches: pd.DataFrame, blocks: pd.DataFrame) -> tuple[NDAr
                 since = time_ns
         starts.append(since)
         ends.append(row.end_ns)
-    if not starts:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    return steps(np.array(starts), np.array(ends))
+    return steps(starts + ends, [1] * len(starts) + [-1] * len(ends))
 
 
 def quota_words(quota: int | Sequence[int]) -> str:

@@ -25,7 +25,8 @@ from gpushare.toml_file import Schema, checked
 from gpushare.workload import Workload
 from gpushare.workload_file import WorkloadTable, workload_from_dict, workload_to_dict
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 held traces in which every event was of one block."""
 CONTENT = "result.json"
 EARLIEST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -124,7 +125,7 @@ def load_result(path: Path) -> Result:
     """The inverse of :func:`save_result`. Runs of built-in policies without a trace make it again when asked.
 
     Raises:
-        InvalidInput: the file cannot be read, is no saved result, is damaged, or comes from a newer version.
+        InvalidInput: the file cannot be read, is no saved result, is damaged, or has another format.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -143,10 +144,11 @@ def load_result(path: Path) -> Result:
 
 def _table(path: Path, content: Any) -> ResultTable:
     version = content.get("format") if isinstance(content, dict) else None
-    if isinstance(version, int) and version > FORMAT:
-        by = content.get("gpushare", "a newer gpushare")
+    if isinstance(version, int) and version != FORMAT:
+        by = content.get("gpushare", "(version unknown)")
+        advice = "update gpushare" if version > FORMAT else "run it again and save the new result"
         raise InvalidInput(
-            f"{path}: written by gpushare {by} in format {version}; this version reads up to {FORMAT}: update gpushare"
+            f"{path}: written by gpushare {by} in format {version}; this version reads format {FORMAT}: {advice}"
         )
     try:
         return checked(content, ResultTable)

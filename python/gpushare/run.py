@@ -99,10 +99,16 @@ class Run:
         return table
 
     def blocks(self) -> pd.DataFrame:
-        """One row per thread block, in order of ending: application, launch, kernel, sm, block, start_ns, end_ns."""
+        """One row per thread block, or per group of them, in order of ending.
+
+        Columns: application, launch, kernel, sm, block, blocks, start_ns, end_ns. ``blocks`` is 1, unless a real GPU
+        reported several blocks of one launch on one SM that ended together. Such a row stands for that many: ``block``
+        counts those of the launch that ended before, ``end_ns`` is when the GPU was looked at, and their mean duration
+        is ``end_ns - start_ns``. Weigh rows by ``blocks`` when you count or average.
+        """
         table = self._named(self.trace.blocks()).rename(columns={"operation": "launch"})
         table.insert(2, "kernel", table["launch"].map(lambda launch: self._operations[launch].kernel.name))
-        return table[["application", "launch", "kernel", "sm", "block", "start_ns", "end_ns"]]
+        return table[["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]]
 
     def copies(self) -> pd.DataFrame:
         """One row per copy, in order of ending: application, operation, direction, bytes, start_ns, end_ns."""

@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
 from gpushare._core import InvalidInput
 
@@ -21,6 +23,25 @@ class Schema(BaseModel):
     """A table of a file: unknown keys are errors, and numbers are not read from strings."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def tag_of(schema: type[Schema]) -> str:
+    """What marks this schema in a union of several: the places of errors hold it, and it is no key of the file."""
+    return f"<{schema.__name__}>"
+
+
+def accepted_by(check: Callable[[Any], Any]) -> AfterValidator:
+    """A key whose value is left as it is, but must not make ``check`` raise InvalidInput."""
+
+    def validated(value: Any) -> Any:
+        try:
+            if value is not None:  # as good as absent
+                check(value)
+        except InvalidInput as error:
+            raise PydanticCustomError("refused", "{why}", {"why": str(error)}) from error
+        return value
+
+    return AfterValidator(validated)
 
 
 AnySchema = TypeVar("AnySchema", bound=Schema)
@@ -56,30 +77,52 @@ def checked(data: Any, schema: type[AnySchema]) -> AnySchema:
 
 def complaint(path: Path, text: str, error: Any, schema: type[Schema]) -> str:
     """One line for one error: file, line, key, and what is wrong."""
-    key: Key = error["loc"]
-    line = line_of(text, key)
+    line = line_of(text, _without_tags(error["loc"]))
     return f"{path}:{line}: {_wrong(error, schema)}" if line else f"{path}: {_wrong(error, schema)}"
+
+
+@contextmanager
+def at_key(*key: str | int) -> Iterator[None]:
+    """Says of an InvalidInput from within that it is about what the file has at this key, for :func:`said_at`."""
+    try:
+        yield
+    except InvalidInput as error:
+        error.key = (*key, *getattr(error, "key", ()))
+        raise
+
+
+def said_at(path: Path, error: InvalidInput) -> str:
+    """The error with the file and, if :func:`at_key` told the key, the line."""
+    line = line_of(path.read_text(encoding="utf-8"), getattr(error, "key", ()))
+    return f"{path}:{line}: {error}" if line else f"{path}: {error}"
 
 
 def _wrong(error: Any, schema: type[Schema]) -> str:
     key: Key = error["loc"]
-    name = ".".join(str(part) for part in key)
+    name = ".".join(str(part) for part in _without_tags(key))
     if error["type"] == "extra_forbidden":
         return f"unknown key '{name}'; known here: {', '.join(known_keys(schema, key[:-1]))}"
     if error["type"] == "missing":
         return f"key '{name}' is missing"
+    if error["type"] == "refused":
+        return f"key '{name}': {error['msg']}"
     return f"key '{name}': {error['msg']}, got {error['input']!r}"
+
+
+def _without_tags(key: Key) -> Key:
+    return tuple(part for part in key if not str(part).startswith("<"))
 
 
 def known_keys(schema: type[Schema], table: Key) -> list[str]:
     """The keys that the schema has in this table."""
+    choices: list[type[Schema]] = []
     for part in table:
-        if isinstance(part, int):
-            continue
         fields = {field.alias or name: field for name, field in schema.model_fields.items()}
-        if part not in fields:
-            continue
-        schema = next((each for each in _models_in(fields[part].annotation)), schema)
+        if part in fields:
+            choices = _models_in(fields[part].annotation)
+            schema = next(iter(choices), schema)
+        else:
+            schema = next((each for each in choices if tag_of(each) == part), schema)
     return [field.alias or name for name, field in schema.model_fields.items()]
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -11,50 +11,18 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.kernel_model import MOST_BYTES, KernelModel, number, require, require_name, whole
+from gpushare.kernel_model import number, require, require_name, whole
+from gpushare.operation import Copy, Launch, Operation
 
-MOST_BLOCKS = 2**40
+__all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
+
 LATEST_ARRIVAL_NS = 1e18
 PRIORITIES = (-(2**31), 2**31 - 1)
 WEIGHTS = (1e-9, 1e9)
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 
-
-@dataclass(frozen=True)
-class Launch:
-    """One grid of a kernel.
-
-    Args:
-        kernel: what runs.
-        blocks: thread blocks in the grid, at least 1.
-    """
-
-    kernel: KernelModel
-    blocks: int
-
-    def __post_init__(self) -> None:
-        require(isinstance(self.kernel, KernelModel), f"launch: kernel must be a KernelModel, got {self.kernel!r}")
-        object.__setattr__(
-            self, "blocks", whole(f"launch of {self.kernel.name!r}: blocks", self.blocks, 1, MOST_BLOCKS)
-        )
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A copy of ``bytes`` bytes, ``direction`` being ``"to_device"`` or ``"to_host"``."""
-
-    direction: str
-    bytes: int
-
-    def __post_init__(self) -> None:
-        require(
-            self.direction in ("to_device", "to_host"),
-            f"copy: direction must be 'to_device' or 'to_host', got {self.direction!r}",
-        )
-        object.__setattr__(self, "bytes", whole("copy: bytes", self.bytes, 1, MOST_BYTES))
-
-
-Operation = Launch | Copy
+ToCore = Callable[[Operation, int | None], _core.Launch | _core.Copy]
+"""Makes an operation as the core takes it, given its runtime alone in nanoseconds where that is known."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +31,7 @@ class Application:
 
     Args:
         name: unique within a workload.
-        operations: launches and copies, at least one.
+        operations: launches and copies, at least one. ``10 * [launch]`` issues one ten times.
         arrival_ns: when the first operation may start, in nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
         weight: share of the GPU (weighted policies use it), positive.
@@ -85,14 +53,24 @@ class Application:
         object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
         object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, *WEIGHTS))
 
-    def on(self, device: Device, alone_ns: Iterable[int | None] = ()) -> _core.Application:
+    @property
+    def is_real(self) -> bool:
+        """Whether a launch of it is of CUDA code."""
+        return any(isinstance(operation, Launch) and operation.is_real for operation in self.operations)
+
+    def core(self, to_core: ToCore, alone_ns: Iterable[int | None] = ()) -> _core.Application:
         """The application as the core takes it. ``alone_ns``: per operation, the runtime alone where it is known."""
         known = list(alone_ns) or [None] * len(self.operations)
-        pairs = zip(self.operations, known, strict=True)
-        operations = [_operation_on(device, operation, ns) for operation, ns in pairs]
+        operations = [to_core(operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
         return _core.Application(
             self.name, operations, arrival_ns=round(self.arrival_ns), priority=self.priority, weight=self.weight
         )
+
+    def launches(self) -> Iterator[tuple[str, Launch]]:
+        """The launches, each with words that say which one it is."""
+        for place, operation in enumerate(self.operations, 1):
+            if isinstance(operation, Launch):
+                yield f"application {self.name!r}, operation {place}", operation
 
 
 def _all_of(kind: Any, values: Any, subject: str) -> tuple[Any, ...]:
@@ -105,13 +83,6 @@ def _all_of(kind: Any, values: Any, subject: str) -> tuple[Any, ...]:
     return found
 
 
-def _operation_on(device: Device, operation: Operation, alone_ns: int | None) -> _core.Launch | _core.Copy:
-    if isinstance(operation, Launch):
-        return _core.Launch(operation.kernel.on(device), operation.blocks, alone_ns=alone_ns)
-    direction = _core.Copy.Direction.TO_DEVICE if operation.direction == "to_device" else _core.Copy.Direction.TO_HOST
-    return _core.Copy(direction, operation.bytes)
-
-
 @dataclass(frozen=True)
 class Workload:
     """Applications that share a GPU.
@@ -121,6 +92,7 @@ class Workload:
         applications: at least one, names unique.
         device: the device it was written for, used where the caller names none.
 
+    >>> from gpushare import KernelModel
     >>> kernel = KernelModel("k", threads=128, latency_ns=10_000, issue_ns=2_000)
     >>> pair = Workload("pair", [Application("a", [Launch(kernel, 500)]), Application("b", [Launch(kernel, 50)])])
     >>> [application.name for application in pair.applications]
@@ -140,17 +112,46 @@ class Workload:
         for name in names:
             require(names.count(name) == 1, f"workload {self.name!r}: the name {name!r} is used by two applications")
 
+    @property
+    def is_real(self) -> bool:
+        """Whether it has a launch of CUDA code, which only a real GPU can run."""
+        return any(application.is_real for application in self.applications)
+
     def on(self, device: Device, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
-        """The workload as the core takes it, validated for this device.
+        """The workload as the core takes it to simulate it, validated for this device.
 
         Raises:
             InvalidInput: something cannot run there; the message names application, field and value.
         """
-        known = alone_ns or {}
-        applications = [application.on(device, known.get(application.name, ())) for application in self.applications]
-        core = _core.CoreWorkload(self.name, applications)
+        self._require_models(device)
+        core = self.core(lambda operation, ns: operation.on(device, ns), alone_ns)
         core.validate(device)
         return core
+
+    def core(self, to_core: ToCore, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
+        """The workload as the core takes it, each operation made by ``to_core``."""
+        known = alone_ns or {}
+        applications = [application.core(to_core, known.get(application.name, ())) for application in self.applications]
+        return _core.CoreWorkload(self.name, applications)
+
+    def _require_models(self, device: Device) -> None:
+        for application in self.applications:
+            for place, launch in application.launches():
+                require(
+                    not launch.is_real,
+                    f"{place}: {launch.kernel.name!r} is CUDA code and has no model on the simulated {device.name!r}: "
+                    "run it on a GPU with device='cuda:0', or launch a KernelModel of it (a profile of its blocks)",
+                )
+
+    def require_real(self) -> None:
+        """Raise InvalidInput, naming the launch, if one is of a model: a GPU runs only CUDA code."""
+        for application in self.applications:
+            for place, launch in application.launches():
+                require(
+                    launch.is_real,
+                    f"{place}: {launch.kernel.name!r} is a KernelModel, which only a simulated device can run: "
+                    "choose one, such as device='h100', or launch a gs.Kernel instead",
+                )
 
     def alone(self, application: str) -> Workload:
         """The same work with only this application in it, arriving at time 0."""
@@ -222,7 +223,7 @@ def workload_names() -> list[str]:
     """The workloads that come with the package.
 
     >>> workload_names()
-    ['ercbench']
+    ['ercbench', 'suite', 'suite_pair']
     """
     return sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
 

@@ -4,50 +4,11 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "bindings/python_policy.hpp"
-#include "core/engine.hpp"
-#include "core/metrics.hpp"
-#include "core/policies/registry.hpp"
+#include "bindings/run_record.hpp"
 #include "core/simulation/simulated_gpu.hpp"
 
 namespace gpushare::bindings {
 namespace {
-
-/// What one run leaves behind. Times in nanoseconds.
-struct RunRecord {
-  std::vector<std::int64_t> arrivals;
-  std::vector<std::int64_t> ends;
-  std::vector<std::int64_t> operation_durations;
-  std::vector<std::int64_t> sm_busy;
-  std::int64_t to_device_busy = 0;
-  std::int64_t to_host_busy = 0;
-  std::int64_t makespan = 0;
-  std::int64_t blocks = 0;
-  std::optional<Trace> trace;
-};
-
-/// Ends a run with KeyboardInterrupt when its user presses Ctrl-C, or when the comparison it belongs to has ended.
-class Interruption : public RunObserver {
- public:
-  /// `ended` is a callable, or None where nothing but Ctrl-C can end the run.
-  explicit Interruption(py::object ended) : ended_(std::move(ended)) {}
-
-  void saw(const Event& /*event*/) override {
-    if (++events_ % events_between_looks != 0) return;
-    const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (ended_.is_none() || !py::bool_(ended_())) return;
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    throw py::error_already_set();
-  }
-
- private:
-  // Some milliseconds: the GIL costs nothing at that pace, and nobody notices the wait.
-  static constexpr std::int64_t events_between_looks = 1 << 16;
-
-  py::object ended_;
-  std::int64_t events_ = 0;
-};
 
 /// Owns what states, events and policies of one run point into.
 struct World {
@@ -56,31 +17,6 @@ struct World {
   Workload workload;
   SimulatedGpu gpu;
 };
-
-std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world) {
-  if (py::isinstance<py::str>(policy)) return make_policy(policy.cast<std::string>());
-  return wrap_python_policy(policy, std::move(world));
-}
-
-std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
-  std::vector<std::int64_t> values;
-  for (const Duration duration : durations) values.push_back(count(duration));
-  return values;
-}
-
-RunRecord record_of(const UsageMeter& meter) {
-  RunRecord record{.operation_durations = counts(meter.operation_durations()),
-                   .sm_busy = counts(meter.sm_busy()),
-                   .to_device_busy = count(meter.to_device_busy()),
-                   .to_host_busy = count(meter.to_host_busy()),
-                   .makespan = count(meter.makespan()),
-                   .blocks = meter.blocks()};
-  for (const ApplicationTimes& times : meter.applications()) {
-    record.arrivals.push_back(count(times.arrival));
-    record.ends.push_back(count(times.end));
-  }
-  return record;
-}
 
 RunRecord simulate(const Device& device, const Workload& workload, const py::object& policy, std::uint64_t seed,
                    bool record_trace, const py::object& ended) {

@@ -27,7 +27,8 @@ void bind_event(py::module_& module) {
       .def_property_readonly("started_ns", [](const Event& event) { return count(event.started); })
       .def_property_readonly("launch", [](const Event& event) { return static_cast<int>(event.operation); })
       .def_property_readonly("sm", [](const Event& event) { return static_cast<int>(event.sm); })
-      .def_readonly("block", &Event::block);
+      .def_readonly("block", &Event::block)
+      .def_readonly("blocks", &Event::blocks);
 }
 
 template <typename Field>

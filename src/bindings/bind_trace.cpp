@@ -43,6 +43,22 @@ py::dict blocks(const Trace& trace) {
   py::dict columns = ended(trace, EventKind::BlockEnded);
   columns["sm"] = column(events, [](const Event& event) { return index(event.sm); });
   columns["block"] = column(events, [](const Event& event) { return event.block; });
+  columns["blocks"] = column(events, [](const Event& event) { return event.blocks; });
+  return columns;
+}
+
+/// Starts and ends as they were reported. Start times of groups that have ended are means, which do not add up.
+py::dict residency_changes(const Trace& trace) {
+  std::vector<const Event*> events;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded) events.push_back(&event);
+  }
+  py::dict columns;
+  columns["operation"] = column(events, [](const Event& event) { return index(event.operation); });
+  columns["sm"] = column(events, [](const Event& event) { return index(event.sm); });
+  columns["time_ns"] = column(events, [](const Event& event) { return count(event.time); });
+  columns["change"] = column(
+      events, [](const Event& event) { return event.kind == EventKind::BlockStarted ? event.blocks : -event.blocks; });
   return columns;
 }
 
@@ -76,7 +92,11 @@ py::list decisions(const Trace& trace) {
 
 void bind_trace(py::module_& module) {
   py::class_<Trace>(module, "Trace", "A run written down: every event and every plan.")
-      .def("blocks", &blocks, "Columns application, operation, start_ns, end_ns, sm, block; one row per ended block.")
+      .def("blocks", &blocks,
+           "Columns application, operation, start_ns, end_ns, sm, block, blocks; one row per ended block, or per group "
+           "of blocks that ended together.")
+      .def("residency_changes", &residency_changes,
+           "Columns operation, sm, time_ns, change: by how much the resident blocks grew; one row per start or end.")
       .def(
           "copies", [](const Trace& self) { return ended(self, EventKind::CopyEnded); },
           "Columns application, operation, start_ns, end_ns; one row per ended copy.")

@@ -9,6 +9,7 @@ namespace gpushare::bindings {
 namespace py = pybind11;
 
 void bind_errors(py::module_& module);
+void bind_cuda_errors(py::module_& module);
 void bind_device(py::module_& module);
 void bind_workload(py::module_& module);
 void bind_state(py::module_& module);
@@ -18,6 +19,9 @@ void bind_policies(py::module_& module);
 void bind_metrics(py::module_& module);
 void bind_trace(py::module_& module);
 void bind_transform(py::module_& module);
+void bind_compiler(py::module_& module);
 void bind_run(py::module_& module);
+void bind_cuda(py::module_& module);
+void bind_cuda_run(py::module_& module);
 
 }  // namespace gpushare::bindings

@@ -5,6 +5,7 @@ PYBIND11_MODULE(_core, module) {
   using namespace gpushare::bindings;
   module.doc() = "The C++ core of gpushare. Users import gpushare, which documents and re-exports what is here.";
   bind_errors(module);
+  bind_cuda_errors(module);
   bind_device(module);
   bind_workload(module);
   bind_state(module);
@@ -15,4 +16,7 @@ PYBIND11_MODULE(_core, module) {
   bind_accuracy(module);
   bind_run(module);
   bind_transform(module);
+  bind_compiler(module);
+  bind_cuda(module);
+  bind_cuda_run(module);
 }

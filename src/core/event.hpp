@@ -18,13 +18,16 @@ enum class EventKind : std::uint8_t {
   DeadlineReached,   ///< the plan's wake_at
 };
 
+/// A block event stands for one block, as in the simulator, or for a group: a real GPU tells how many blocks of a
+/// launch started or ended on an SM since the last look, not which ones. A group has the time of the look.
 struct Event {
   Time time{};
-  Time started;            ///< of the block or copy that ended
-  std::int64_t block = 0;  ///< index in its grid, for block events
+  Time started;            ///< of the block or copy that ended; of a group, `time` - the mean duration of its blocks
+  std::int64_t block = 0;  ///< index in its grid; of a group, how many of the launch started (ended) before it
   ApplicationId application{};
   OperationId operation{};
   SmId sm{};
+  std::int32_t blocks = 1;  ///< how many blocks started or ended together; a real GPU reports groups
   EventKind kind{};
 
   friend bool operator==(const Event&, const Event&) = default;

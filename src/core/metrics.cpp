@@ -89,12 +89,16 @@ void UsageMeter::saw(const Event& event) {
 }
 
 void UsageMeter::block_started(const Event& event) {
-  if (resident_[index(event.sm)]++ == 0) busy_since_[index(event.sm)] = event.time;
+  int& resident = resident_[index(event.sm)];
+  if (resident == 0) busy_since_[index(event.sm)] = event.time;
+  resident += event.blocks;
 }
 
 void UsageMeter::block_ended(const Event& event) {
-  ++blocks_;
-  if (--resident_[index(event.sm)] == 0) sm_busy_[index(event.sm)] += event.time - busy_since_[index(event.sm)];
+  int& resident = resident_[index(event.sm)];
+  resident -= event.blocks;
+  if (resident == 0) sm_busy_[index(event.sm)] += event.time - busy_since_[index(event.sm)];
+  blocks_ += event.blocks;
 }
 
 void UsageMeter::copy_ended(const Event& event) {

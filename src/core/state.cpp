@@ -47,16 +47,18 @@ void State::update(const Event& event) {
     case EventKind::BlockStarted: {
       RunningLaunch& launch = at(event.operation);
       SmProgress& progress = launch.per_sm[index(event.sm)];
-      if (progress.resident++ == 0) progress.active_since = event.time;
-      ++launch.started;
+      if (progress.resident == 0) progress.active_since = event.time;
+      progress.resident += event.blocks;
+      launch.started += event.blocks;
       return;
     }
     case EventKind::BlockEnded: {
       RunningLaunch& launch = at(event.operation);
       SmProgress& progress = launch.per_sm[index(event.sm)];
-      if (--progress.resident == 0) progress.active_before += event.time - progress.active_since;
-      ++progress.done;
-      ++launch.done;
+      progress.resident -= event.blocks;
+      if (progress.resident == 0) progress.active_before += event.time - progress.active_since;
+      progress.done += event.blocks;
+      launch.done += event.blocks;
       return;
     }
     case EventKind::LaunchEnded:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace.hpp"
 
-#include <type_traits>
+#include <limits>
 
 #include "core/errors.hpp"
 
 namespace gpushare {
 namespace {
 
-// Version 1: magic, then events, then decisions; every list is preceded by its length.
-constexpr std::string_view magic = "gpushare-trace-1";
+// Version 2: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks.
+constexpr std::string_view magic = "gpushare-trace-2";
 
 class Writer {
  public:
@@ -64,6 +64,7 @@ void write(Writer& writer, const Event& event) {
   writer.integer(static_cast<std::int64_t>(event.application));
   writer.integer(static_cast<std::int64_t>(event.operation));
   writer.integer(static_cast<std::int64_t>(event.sm));
+  writer.integer(event.blocks);
   writer.integer(static_cast<std::int64_t>(event.kind));
 }
 
@@ -75,6 +76,10 @@ Event read_event(Reader& reader) {
   event.application = static_cast<ApplicationId>(reader.integer());
   event.operation = static_cast<OperationId>(reader.integer());
   event.sm = static_cast<SmId>(reader.integer());
+  const std::int64_t blocks = reader.integer();
+  require(blocks >= 1 && blocks <= std::numeric_limits<std::int32_t>::max(),
+          "this trace is damaged: an event is of no block, or of too many");
+  event.blocks = static_cast<std::int32_t>(blocks);
   const std::int64_t kind = reader.integer();
   require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::DeadlineReached),
           "this trace is damaged: it holds an unknown event");
@@ -120,6 +125,13 @@ Decision read_decision(Reader& reader) {
   return decision;
 }
 
+void require_readable(std::string_view bytes) {
+  const std::string_view name = magic.substr(0, magic.size() - 1);  // all but the version
+  require(bytes.starts_with(name) && bytes.size() >= magic.size(), "these bytes are not a gpushare trace");
+  require(bytes.starts_with(magic), "this gpushare trace is of version " + std::string(1, bytes[name.size()]) +
+                                        ", but version " + magic.back() + " is due: record the run again");
+}
+
 }  // namespace
 
 std::string to_bytes(const Trace& trace) {
@@ -133,7 +145,7 @@ std::string to_bytes(const Trace& trace) {
 }
 
 Trace trace_from_bytes(const std::string& bytes) {
-  require(bytes.starts_with(magic), "these bytes are not a gpushare trace of version 1");
+  require_readable(bytes);
   Reader reader(std::string_view(bytes).substr(magic.size()));
   Trace trace;
   for (std::size_t left = reader.size(); left > 0; --left) trace.events.push_back(read_event(reader));

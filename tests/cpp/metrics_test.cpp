@@ -95,6 +95,21 @@ TEST(UsageMeter, AnIdleSmIsNotBusy) {
   EXPECT_THAT(meter.sm_busy(), ElementsAre(Duration(150), Duration(0)));
 }
 
+TEST(UsageMeter, AGroupCountsAllItsBlocks) {
+  UsageMeter meter(small_device(), workload_of({launch_of(8, 100)}));
+  const auto see = [&meter](EventKind kind, std::int32_t blocks, std::int64_t at) {
+    meter.saw({.time = Time(Duration(at)), .blocks = blocks, .kind = kind});
+  };
+  see(EventKind::BlockStarted, 4, 10);
+  see(EventKind::BlockEnded, 3, 110);
+  see(EventKind::BlockStarted, 3, 110);
+  see(EventKind::BlockEnded, 4, 200);
+  see(EventKind::BlockStarted, 1, 300);
+  see(EventKind::BlockEnded, 1, 350);
+  EXPECT_THAT(meter.sm_busy(), ElementsAre(Duration(190 + 50)));
+  EXPECT_EQ(meter.blocks(), 8);
+}
+
 TEST(UsageMeter, CopyEnginesAreMeasuredPerDirection) {
   const Workload workload{.applications = {application_of("a", {copy_to_device(300), copy_to_host(70)}),
                                            application_of("b", {copy_to_device(200)})}};

@@ -73,6 +73,29 @@ TEST(State, ActiveTimeIsTheTimeWithAnyBlockResident) {
   EXPECT_EQ(run.running(0).per_sm[1].active(Time(Duration(103))), Duration(0));
 }
 
+TEST(State, AGroupCountsAllItsBlocks) {
+  HandWrittenRun run = two_launches();
+  run.arrive(0, 0);
+  run.start_group(0, 1, 4, 10);
+  run.end_group(0, 1, 3, 10, 60);
+  const RunningLaunch& launch = run.running(0);
+  EXPECT_EQ(launch.started, 4);
+  EXPECT_EQ(launch.done, 3);
+  EXPECT_EQ(launch.per_sm[1].resident, 1);
+  EXPECT_EQ(launch.per_sm[1].done, 3);
+  EXPECT_EQ(launch.per_sm[1].active(Time(Duration(70))), Duration(60));
+}
+
+TEST(State, AnSmIsActiveFromTheStartOfAGroupToTheEndOfItsLastBlock) {
+  HandWrittenRun run = two_launches();
+  run.arrive(0, 0);
+  run.start_group(0, 0, 3, 10);
+  run.end_group(0, 0, 1, 10, 30);
+  run.start_group(0, 0, 2, 35);
+  run.end_group(0, 0, 4, 20, 80);
+  EXPECT_EQ(run.running(0).per_sm[0].active(Time(Duration(100))), Duration(70));
+}
+
 TEST(State, ALaunchThatEndedIsGoneAndTheOthersStay) {
   HandWrittenRun run = two_launches();
   run.arrive(0, 0);

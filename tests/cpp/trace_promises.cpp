@@ -25,8 +25,8 @@ class Occupancy {
   }
 
   void see(const Event& event) {
-    if (event.kind == EventKind::BlockStarted) add(event, 1);
-    if (event.kind == EventKind::BlockEnded) add(event, -1);
+    if (event.kind == EventKind::BlockStarted) add(event, event.blocks);
+    if (event.kind == EventKind::BlockEnded) add(event, -event.blocks);
   }
 
   int resident(OperationId launch, SmId sm) const { return resident_[index(launch)][index(sm)]; }
@@ -45,16 +45,16 @@ class Occupancy {
     int blocks = 0;
   };
 
-  static void add(Used& used, const BlockFootprint& block, int sign) {
-    used.blocks += sign;
-    used.sum.threads += sign * block.threads;
-    used.sum.warps += sign * block.warps;
-    used.sum.registers += sign * block.registers;
-    used.sum.shared_memory_bytes += sign * block.shared_memory_bytes;
+  static void add(Used& used, const BlockFootprint& block, int count) {
+    used.blocks += count;
+    used.sum.threads += count * block.threads;
+    used.sum.warps += count * block.warps;
+    used.sum.registers += count * block.registers;
+    used.sum.shared_memory_bytes += count * block.shared_memory_bytes;
   }
-  void add(const Event& event, int sign) {
-    add(used_.at(index(event.sm)), blocks_.at(index(event.operation)), sign);
-    resident_[index(event.operation)][index(event.sm)] += sign;
+  void add(const Event& event, int count) {
+    add(used_.at(index(event.sm)), blocks_.at(index(event.operation)), count);
+    resident_[index(event.operation)][index(event.sm)] += count;
   }
   bool fits(const Used& used) const {
     const SmCapacity& sm = device_.per_sm;
@@ -200,7 +200,8 @@ void expect_work_conserved_in_order_of_arrival(const Trace& trace, const Device&
     }
     if (event.kind == EventKind::BlockStarted) {
       ASSERT_EQ(event.operation, unstarted.front().first) << "a later launch overtakes";
-      if (--unstarted.front().second == 0) unstarted.erase(unstarted.begin());
+      unstarted.front().second -= event.blocks;
+      if (unstarted.front().second == 0) unstarted.erase(unstarted.begin());
     }
     const bool time_goes_on = position + 1 < trace.events.size() && trace.events[position + 1].time > event.time;
     for (int sm = 0; time_goes_on && !unstarted.empty() && sm < device.sms; ++sm) {

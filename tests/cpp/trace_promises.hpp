@@ -12,7 +12,8 @@ namespace gpushare::test {
 /// Time never goes back.
 void expect_time_moves_forward(const Trace& trace);
 
-/// Every block of every launch starts once and ends once, on the same SM, and says when it started.
+/// Every block of every launch starts once and ends once, on the same SM, and says when it started. For traces of
+/// single blocks: a group does not say which blocks it is of.
 void expect_every_block_once(const Trace& trace, const Workload& workload);
 
 /// Every application comes and goes, and its operations follow one another.

@@ -36,7 +36,8 @@ TEST(Trace, BytesGiveBackTheTrace) {
 
 TEST(Trace, ExtremeValuesSurvive) {
   Trace trace;
-  trace.events.push_back({.time = Time::max(), .started = Time::min(), .block = -1, .sm = SmId{-1}});
+  trace.events.push_back(
+      {.time = Time::max(), .started = Time::min(), .block = -1, .sm = SmId{-1}, .blocks = 2147483647});
   trace.decisions.push_back({0, {.shares = {{OperationId{2147483647}, Quota::everywhere(-2147483647)}}}});
   EXPECT_EQ(trace_from_bytes(to_bytes(trace)), trace);
 }
@@ -45,7 +46,7 @@ TEST(Trace, AnEmptyOneIsPossible) { EXPECT_EQ(trace_from_bytes(to_bytes({})), Tr
 
 TEST(Trace, BytesAreLittleEndianWhateverTheMachine) {
   const std::string bytes = to_bytes({.events = {Event{.time = Time(Duration(0x0102))}}});
-  EXPECT_EQ(bytes.substr(0, 16), "gpushare-trace-1");
+  EXPECT_EQ(bytes.substr(0, 16), "gpushare-trace-2");
   EXPECT_EQ(bytes.substr(16, 8), std::string("\1\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(bytes.substr(24, 8), std::string("\2\1\0\0\0\0\0\0", 8));
 }
@@ -59,7 +60,7 @@ TEST(Trace, EveryTruncationIsRefused) {
 
 TEST(Trace, ALengthThatTheBytesCannotHoldIsRefusedBeforeAnythingIsRead) {
   const std::string length("\0\0\0\0\0\1\0\0", 8);
-  const std::string message = message_of<InvalidInput>([&] { trace_from_bytes("gpushare-trace-1" + length); });
+  const std::string message = message_of<InvalidInput>([&] { trace_from_bytes("gpushare-trace-2" + length); });
   EXPECT_NE(message.find("a length is wrong"), std::string::npos) << message;
 }
 
@@ -67,8 +68,24 @@ TEST(Trace, BytesBehindTheEndAreRefused) { EXPECT_THROW(trace_from_bytes(to_byte
 
 TEST(Trace, AnotherVersionIsRefused) {
   std::string bytes = to_bytes(sample_trace());
-  bytes[15] = '2';
-  EXPECT_THROW(trace_from_bytes(bytes), InvalidInput);
+  for (const char version : {'1', '3'}) {
+    bytes[15] = version;
+    const std::string message = message_of<InvalidInput>([&] { trace_from_bytes(bytes); });
+    EXPECT_EQ(message, std::string("this gpushare trace is of version ") + version +
+                           ", but version 2 is due: record the run again");
+  }
+}
+
+TEST(Trace, OtherBytesAreNoTrace) {
+  for (const std::string bytes : {"", "gpushare-trace-", "gpushare-result-2"}) {
+    EXPECT_EQ(message_of<InvalidInput>([&] { trace_from_bytes(bytes); }), "these bytes are not a gpushare trace");
+  }
+}
+
+TEST(Trace, AGroupOfNoBlocksIsRefused) {
+  for (const std::int32_t blocks : {0, -1}) {
+    EXPECT_THROW(trace_from_bytes(to_bytes({.events = {Event{.blocks = blocks}}})), InvalidInput) << blocks;
+  }
 }
 
 TEST(Trace, AnUnknownEventIsRefused) {

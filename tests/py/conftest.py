@@ -2,13 +2,17 @@
 """Small workloads, and what keeps tests apart from the machine they run on."""
 
 import ctypes
+import itertools
 import os
+import struct
+from dataclasses import replace
 
 import pytest
 
 os.environ["MPLBACKEND"] = "Agg"
 
 import gpushare as gs
+from gpushare import _core
 
 
 def gpu_count():
@@ -56,6 +60,53 @@ def ercbench_pair():
     """JPEG-d arrives 50 cycles after SAD: short behind long, with varying block times."""
     pairs = {pair.name: pair for pair in gs.bundled_workload("ercbench").pairs(stagger_ns=36)}
     return pairs["SAD+JPEG-d"]
+
+
+TRACE_VERSION = b"gpushare-trace-2"
+EVENT = struct.Struct("<8q")
+"""time, started, block, application, operation, SM, blocks, kind"""
+BLOCK_STARTED, BLOCK_ENDED = 2, 3
+
+
+def groups_of(moment, seen):
+    """Block events of one moment, put together by launch and SM; the starts come before the ends."""
+
+    def together(event):
+        return event[7], event[4], event[5]
+
+    for (kind, launch, sm), members in itertools.groupby(sorted(moment, key=together), key=together):
+        members = list(members)
+        time_ns, application = members[0][0], members[0][3]
+        mean = sum(each[0] - each[1] for each in members) // len(members)
+        before = seen.get((kind, launch), 0)
+        seen[kind, launch] = before + len(members)
+        yield time_ns, time_ns - mean, before, application, launch, sm, len(members), kind
+
+
+def trace_in_groups(trace):
+    """The events of a trace as a real GPU reports them. The plans are left out: they name events by position."""
+    data = trace.to_bytes()
+    assert data.startswith(TRACE_VERSION)
+    (count,) = struct.unpack_from("<q", data, 16)
+    events = [EVENT.unpack_from(data, 24 + EVENT.size * number) for number in range(count)]
+    seen, grouped = {}, []
+    moments = itertools.groupby(events, key=lambda event: (event[0], event[7] in (BLOCK_STARTED, BLOCK_ENDED)))
+    for (_, of_blocks), moment in moments:
+        grouped += groups_of(moment, seen) if of_blocks else moment
+    packed = b"".join(EVENT.pack(*event) for event in grouped)
+    return _core.Trace.from_bytes(TRACE_VERSION + struct.pack("<q", len(grouped)) + packed + struct.pack("<q", 0))
+
+
+@pytest.fixture(scope="session")
+def in_groups():
+    """Turns a run into one whose trace tells of blocks in groups."""
+
+    def with_groups(run):
+        names = ("arrivals", "ends", "operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "makespan")
+        figures = {name: getattr(run.record, name) for name in (*names, "blocks")}
+        return replace(run, record=_core.RunRecord(**figures, trace=trace_in_groups(run.trace)))
+
+    return with_groups
 
 
 PAIR_FILE = """\

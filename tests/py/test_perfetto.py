@@ -11,7 +11,7 @@ pytest.importorskip("perfetto")
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-from gpushare.perfetto import quota_words, slots, sm_groups, waiting_launches
+from gpushare.perfetto import quota_words, residency_changes, slots, sm_groups, steps, waiting_launches
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +26,13 @@ def run():
 
 @pytest.fixture(scope="module")
 def trace(run, tmp_path_factory):
-    path = run.to_perfetto(tmp_path_factory.mktemp("perfetto") / "run.pftrace")
-    parsed = Trace()
-    parsed.ParseFromString(path.read_bytes())
-    return parsed
+    return parsed(run.to_perfetto(tmp_path_factory.mktemp("perfetto") / "run.pftrace"))
+
+
+def parsed(path):
+    trace = Trace()
+    trace.ParseFromString(path.read_bytes())
+    return trace
 
 
 def tracks(trace):
@@ -79,6 +82,31 @@ def test_every_block_is_a_slice_on_its_sm(run, trace):
     table = run.blocks()
     expected = zip(table["sm"], table["start_ns"], table["end_ns"], table["application"], strict=True)
     assert drawn == sorted((sm, start, end, f"{application}: triad") for sm, start, end, application in expected)
+
+
+def test_a_group_of_blocks_is_one_slice_with_its_count(run, in_groups, tmp_path):
+    grouped = in_groups(run)
+    trace = parsed(grouped.to_perfetto(tmp_path / "groups"))
+    names = tracks(trace)
+    drawn = [each for uuid, here in slices(trace).items() if " slot " in names[uuid][0] for each in here]
+    table = grouped.blocks()
+    assert table["blocks"].max() > 1
+    assert len(drawn) == len(table) < run.record.blocks
+    noted = [{note.name: note.int_value for note in event.debug_annotations} for *_, event in drawn]
+    assert sum(note["blocks"] for note in noted) == run.record.blocks
+    for (_, _, name, _), note in zip(drawn, noted, strict=True):
+        assert name.endswith(f": triad ({note['blocks']} blocks)" if note["blocks"] > 1 else ": triad")
+
+
+def test_counters_follow_groups(run, trace, in_groups, tmp_path):
+    grouped = parsed(in_groups(run).to_perfetto(tmp_path / "groups"))
+    for name in ("SM 4 resident blocks", "waiting launches"):
+        assert counters(grouped, name) == counters(trace, name)
+
+
+def test_steps_of_nothing_are_none():
+    times, values = steps([], [])
+    assert len(times) == len(values) == 0
 
 
 def test_every_event_is_on_a_known_track(trace):
@@ -166,7 +194,7 @@ def test_slots_are_reused_from_the_lowest():
 
 
 def test_waiting_counts_launches_without_blocks(run):
-    times, values = waiting_launches(run.launches(), run.blocks())
+    times, values = waiting_launches(run.launches(), residency_changes(run))
     for time_ns, value in zip(times, values, strict=True):
         table, launches = run.blocks(), run.launches()
         resident = set(table[(table["start_ns"] <= time_ns) & (table["end_ns"] > time_ns)]["launch"])

@@ -60,6 +60,14 @@ def test_residency_equals_the_blocks_counted_one_by_one(pair, policy):
             assert blocks[index].tolist() == counted_blocks(run, times[index], sm)
 
 
+def test_residency_from_groups_is_the_same(pair, in_groups):
+    run = pair.run("mpmax")
+    single, grouped = residency(run), residency(in_groups(run))
+    assert np.array_equal(grouped.sm, single.sm)
+    assert np.array_equal(grouped.time_ns, single.time_ns)
+    assert np.array_equal(grouped.blocks, single.blocks)
+
+
 def test_residency_tells_kernels_of_one_application_apart(tenants):
     run = gs.run(tenants, "mpmax", device="h100")
     steps = residency(run)
@@ -142,6 +150,18 @@ def test_staircase_predicts_by_equation_1(pair):
     assert np.allclose(drawn["ends"].get_xdata() * scale, stairs.ends_ns - stairs.origin_ns)
     assert drawn["prediction"].get_xdata()[0] * scale == pytest.approx(stairs.predicted_ns)
     assert drawn["fit"].get_xdata()[-1] * scale == pytest.approx(stairs.fitted_ns, abs=2)
+
+
+def test_staircase_of_groups_counts_blocks(in_groups):
+    kernel = gs.KernelModel("equal", threads=256, latency_ns=10_000, issue_ns=2_000)
+    run = gs.run(gs.Workload("one", [gs.Application("a", [gs.Launch(kernel, 900)])]), "fifo", device="gtx480")
+    grouped = in_groups(run)
+    assert len(grouped.blocks()) < len(run.blocks())
+    one, other = staircase(run), staircase(grouped)
+    assert other.ends_ns.tolist() == one.ends_ns.tolist()
+    assert (other.predicted_ns, other.fitted_ns) == (one.predicted_ns, one.fitted_ns)
+    ends = next(line for line in grouped.plot.staircase().lines if line.get_gid() == "ends")
+    assert len(ends.get_xdata()) == len(one.ends_ns)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ def test_every_event_of_the_trace_is_observed_in_order(seen, pair):
     assert [event.time_ns for event in ended] == list(blocks["end_ns"])
     assert [event.started_ns for event in ended] == list(blocks["start_ns"])
     assert [(event.sm, event.block) for event in ended] == list(zip(blocks["sm"], blocks["block"], strict=True))
+    assert [event.blocks for event in ended] == list(blocks["blocks"])
 
 
 def test_the_state_adds_up(seen):

@@ -88,7 +88,8 @@ def rewrite(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(format=99, gpushare="9.9"), "gpushare 9.9 in format 99; .* up to 1: update"),
+        (lambda content: content.update(format=99, gpushare="9.9"), "gpushare 9.9 in format 99; .* format 2: update"),
+        (lambda content: content.update(format=1, gpushare="0.1"), "0.1 in format 1; .* format 2: run it again"),
         (lambda content: content.update(colour="red"), "unknown key 'colour'; known here: format, gpushare, devices"),
         (lambda content: content.pop("runs"), "key 'runs' is missing"),
         (lambda content: content["runs"][0].update(seed="7"), "key 'runs.0.seed'"),

@@ -23,6 +23,38 @@ def test_every_block_ran_exactly_once(one):
     assert one.record.blocks == len(blocks) == len(one.to_pandas())
 
 
+def test_single_blocks_are_rows_of_one(one):
+    assert set(one.blocks()["blocks"]) == {1}
+    assert list(one.blocks()) == ["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]
+
+
+def test_blocks_that_ended_together_are_one_row(one, in_groups):
+    single, grouped = one.blocks(), in_groups(one).blocks()
+    assert grouped["blocks"].max() > 1
+    assert grouped.groupby("launch")["blocks"].sum().to_dict() == {1: 900, 3: 45}
+    of_a_group = ["application", "launch", "kernel", "sm", "end_ns"]
+    counted = single.groupby(of_a_group, sort=False)["block"].size()
+    assert grouped.set_index(of_a_group)["blocks"].to_dict() == counted.to_dict()
+    for _, launch in grouped.groupby("launch"):
+        assert list(launch["block"]) == [0, *launch["blocks"].cumsum()[:-1]]
+
+
+def test_a_group_starts_its_mean_duration_before_its_end(one, in_groups):
+    def block_time(table):
+        return ((table["end_ns"] - table["start_ns"]) * table["blocks"]).sum()
+
+    grouped = in_groups(one).blocks()
+    # Means are rounded to the nanosecond.
+    assert block_time(grouped) == pytest.approx(block_time(one.blocks()), abs=one.record.blocks)
+
+
+def test_residency_changes_end_at_nothing(one, in_groups):
+    for run in (one, in_groups(one)):
+        changes = run.trace.residency_changes()
+        assert changes["change"].sum() == 0
+        assert np.abs(changes["change"]).sum() == 2 * run.record.blocks
+
+
 def test_no_sm_holds_more_blocks_than_fit(one, kernel):
     blocks = one.blocks()
     most = kernel.max_residency(one.device)

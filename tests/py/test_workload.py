@@ -98,6 +98,22 @@ def test_any_workload_survives_the_dictionary(
     assert gs.Workload.from_dict(workload.to_dict()) == workload
 
 
+def test_repeated_operations_survive_the_dictionary(kernel):
+    launch, copy = gs.Launch(kernel, 7), gs.Copy("to_host", 5)
+    application = gs.Application("a", 3 * [launch] + [copy] + 2 * [launch, gs.Launch(kernel, 8)])
+    data = gs.Workload("w", [application]).to_dict()
+    assert [each.get("repeat", 1) for each in data["application"][0]["operations"]] == [3, 1, 1, 1, 1, 1]
+    assert gs.Workload.from_dict(data).applications == (application,)
+
+
+def test_a_model_takes_blocks_alone(kernel):
+    for wrong in ({"grid": 4}, {"block": 4}, {"args": [1]}, {"shared_bytes": 8}):
+        with pytest.raises(gs.InvalidInput, match=f"a KernelModel takes blocks alone, not {next(iter(wrong))}"):
+            gs.Launch(kernel, 4, **wrong)
+    with pytest.raises(gs.InvalidInput, match="launch of 'kernel': blocks must be a finite number, got None"):
+        gs.Launch(kernel)
+
+
 def test_two_kernels_of_one_name_cannot_be_written(kernel):
     from dataclasses import replace
 
@@ -108,5 +124,7 @@ def test_two_kernels_of_one_name_cannot_be_written(kernel):
 
 
 def test_an_unknown_bundled_workload_lists_the_known_ones():
-    with pytest.raises(gs.InvalidInput, match="no workload 'erc'; known: ercbench, or the path of a TOML file"):
+    with pytest.raises(
+        gs.InvalidInput, match="no workload 'erc'; known: ercbench, suite, suite_pair, or the path of a TOML file"
+    ):
         gs.bundled_workload("erc")

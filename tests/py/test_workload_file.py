@@ -110,28 +110,42 @@ def test_a_wrong_key_is_named_with_file_and_line(read, tmp_path, old, new, line,
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "line", "message"),
     [
+        ('launch = "sort"', 'launch = "srot"', 27, "application 'b', operation 1: no kernel 'srot' in this file; it h"),
+        ('name = "sort"', 'name = "stencil"', 11, "kernel 'stencil' is described twice"),
+        ('name = "b"', 'name = "a"', None, "the name 'a' is used by two applications"),
         (
-            'launch = "sort"',
-            'launch = "srot"',
-            "application 'b', operation 1: no kernel 'srot' in this file; it has: st",
+            "blocks = 50",
+            "bytes = 50",
+            27,
+            "application 'b', operation 1: write {launch = NAME, blocks = N} for a model",
         ),
-        ('name = "sort"', 'name = "stencil"', "kernel 'stencil' is described twice"),
-        ('name = "b"', 'name = "a"', "the name 'a' is used by two applications"),
-        ("blocks = 50", "bytes = 50", "application 'b', operation 1: write {launch = NAME, blocks = N} or {copy"),
-        ("to_device", "to_gpu", "direction must be 'to_device' or 'to_host', got 'to_gpu'"),
-        ("latency_us = 12.5\n", "", "kernel 'stencil': give exactly one of latency_ns"),
-        ('[{ launch = "sort", blocks = 50 }]', "[]", "application 'b' has no operations"),
-        ("[[kernel]]", "[[kernel", "is not TOML"),
-        ("threads = 256", f"threads = {'9' * 5000}", "is not TOML"),
+        ("to_device", "to_gpu", 17, "direction must be 'to_device' or 'to_host', got 'to_gpu'"),
+        ("latency_us = 12.5\n", "", 4, "kernel 'stencil': give exactly one of latency_ns"),
+        ('[{ launch = "sort", blocks = 50 }]', "[]", 22, "application 'b' has no operations"),
+        ("blocks = 50", "grid = 50, block = 64", 27, "kernel 'sort' is a model: write blocks = N alone"),
+        ("[[kernel]]", "[[kernel", None, "is not TOML"),
+        ("threads = 256", f"threads = {'9' * 5000}", None, "is not TOML"),
     ],
 )
-def test_a_wrong_value_is_named_with_its_file(read, tmp_path, old, new, message):
+def test_a_wrong_value_is_named_with_its_file(read, tmp_path, old, new, line, message):
     with pytest.raises(gs.InvalidInput) as caught:
         read(old, new)
-    assert str(caught.value).startswith(f"{tmp_path / 'pair.toml'}: ")
+    place = tmp_path / "pair.toml" if line is None else f"{tmp_path / 'pair.toml'}:{line}"
+    assert str(caught.value).startswith(f"{place}: ")
     assert message in str(caught.value)
+
+
+def test_repeat_issues_an_operation_so_many_times(read):
+    copies_and_launch = read("bytes = 4096", "bytes = 4096, repeat = 3").applications[0].operations
+    assert [type(each).__name__ for each in copies_and_launch] == ["Copy", "Copy", "Copy", "Launch"]
+    assert copies_and_launch[0] == copies_and_launch[2] == gs.Copy("to_device", 4096)
+    for wrong in ("0", "100001", "1.5", "true"):
+        with pytest.raises(
+            gs.InvalidInput, match=r"pair.toml:27: key 'application.1.operations.0.repeat': Input should"
+        ):
+            read("blocks = 50", f"blocks = 50, repeat = {wrong}")
 
 
 def test_files_that_cannot_be_read(tmp_path):

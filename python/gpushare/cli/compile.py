@@ -1,69 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare compile``: can these kernels be preempted, and what do they look like then?"""
+"""``gpushare compile``: what a kernel becomes, whether it can be preempted, and what that costs in registers."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 import gpushare
 from gpushare import _core
-from gpushare._core import InvalidInput
+from gpushare._core import Device, InvalidInput
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table, remark
+from gpushare.compiled_kernel import CompiledKernel
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel, whole
+from gpushare.resource_usage import ResourceUsage
+
+MOST_THREADS = 1024
 
 
 @click.command("compile")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("-k", "--kernel", help="Only this kernel; prints its module's transformed PTX unless --out is given.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the transformed PTX here.")
+@click.option("-k", "--kernel", metavar="NAME", help="Its name or a C++ expression: 'ns::saxpy<float>'.")
+@click.option("--arch", default="sm_90", show_default=True, help="What to compile for.")
+@click.option("--option", "options", multiple=True, metavar="OPTION", help="For NVRTC, such as -std=c++20; repeatable.")
+@click.option("--block", type=int, metavar="THREADS", help="Also say how many blocks of this size fit an SM.")
+@click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory of such a block.")
+@click.option("--device", default="h100", show_default=True, help="Whose SMs --block is about.")
+@click.option("--ptx", "show_ptx", is_flag=True, help="Print the transformed PTX.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the worker: .cubin, or .ptx for its PTX.")
 @json_option()
-def compile_command(file: Path, kernel: str | None, out: Path | None, as_json: bool) -> None:
-    """Make the kernels of a PTX file preemptible at thread-block boundary.
+def compile_command(file: Path, kernel: str | None, **choices: Any) -> None:
+    """Compile a kernel, and make it preemptible at thread-block boundary.
 
-    Says of each kernel whether that is possible, or why not. A kernel that is refused still runs, as a whole. Compile
-    CUDA source to PTX first, with nvcc -ptx or NVRTC.
+    Shows what the kernel and its worker need, or why there is no worker: a kernel that is refused still runs, as a
+    whole. Needs no GPU. Without -k, PTX is not assembled: every kernel in it gets its verdict.
 
     \b
     Examples:
+      gpushare compile saxpy.cu -k 'saxpy<float>'
+      gpushare compile saxpy.cu -k saxpy --block 256 --option -use_fast_math
       gpushare compile saxpy.ptx
-      gpushare compile saxpy.ptx -k saxpy
-      gpushare compile saxpy.ptx -o saxpy.worker.ptx
+      gpushare compile saxpy.ptx -k saxpy --ptx
     """
+    if kernel is None:
+        _show_verdicts(file, choices["out"], choices["as_json"], choices["show_ptx"])
+    else:
+        _show_kernel(file, kernel, **choices)
+
+
+def _show_kernel(
+    file: Path,
+    name: str,
+    *,
+    arch: str,
+    options: tuple[str, ...],
+    block: int | None,
+    shared: int,
+    device: str,
+    show_ptx: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    on = gpushare.device(device)
+    compiled = Kernel(file, name, options=options).compile(arch)
+    usages = {"original": compiled.original_usage, "worker": compiled.worker_usage}
+    rows = {key: _usage_row(usage, on, block, shared) for key, usage in usages.items() if usage is not None}
+    if out is not None:
+        _write(compiled, out)
+    if as_json:
+        print_json(_document(compiled, file, rows) | ({"ptx": compiled.worker_ptx} if show_ptx else {}))
+    elif show_ptx:
+        remark(f"{compiled.signature}: {_outcome(compiled)}")
+        click.echo(compiled.worker_ptx or "", nl=False)
+    else:
+        columns = ["", *(key.replace("_", " ") for key in rows["original"])]
+        cells = [[key, *(str(value) for value in row.values())] for key, row in rows.items()]
+        print_table(f"{compiled.signature} for {arch}", columns, cells)
+        click.echo(_outcome(compiled))
+
+
+def _usage_row(usage: ResourceUsage, device: Device, block: int | None, shared: int) -> dict[str, int]:
+    row = asdict(usage)
+    if block is None:
+        return row
+    whole("--block", block, 1, MOST_THREADS)
+    model = KernelModel(
+        "kernel",
+        threads=block,
+        registers_per_thread=usage.registers,
+        shared_memory_bytes=usage.shared_bytes + shared,
+        latency_ns=1,
+    )
+    return {**row, "blocks_per_sm": model.max_residency(device)}
+
+
+def _outcome(compiled: CompiledKernel) -> str:
+    if compiled.worker_usage is None:
+        return f"runs as a whole: {compiled.refusal}"
+    words = ["preemptible"]
+    if compiled.claims_in_memory:
+        words.append("claims kept in shared memory, since registers are scarce")
+    if compiled.register_limit is not None:
+        words.append(f"registers limited to {compiled.register_limit}")
+    elif compiled.worker_usage.allocated_registers > max(32, compiled.original_usage.allocated_registers):
+        words.append("the worker needs more registers than the kernel and may lose residency")
+    return "; ".join(words)
+
+
+def _document(compiled: CompiledKernel, file: Path, rows: dict[str, dict[str, int]]) -> dict[str, object]:
+    return {
+        "gpushare": gpushare.__version__,
+        "file": str(file),
+        "kernel": compiled.name,
+        "symbol": compiled.symbol,
+        "signature": compiled.signature,
+        "arch": compiled.arch,
+        "parameters": [asdict(parameter) for parameter in compiled.parameters],
+        "preemptible": compiled.worker is not None,
+        "refusal": compiled.refusal,
+        "claims_in_memory": compiled.claims_in_memory,
+        "register_limit": compiled.register_limit,
+        "cached": compiled.cached,
+        **{key: rows.get(key) for key in ("original", "worker")},
+    }
+
+
+def _write(compiled: CompiledKernel, out: Path) -> None:
+    if compiled.worker is None or compiled.worker_ptx is None:
+        raise InvalidInput(f"{out}: there is no worker to write: {compiled.refusal}")
+    if out.suffix == ".ptx":
+        out.write_text(compiled.worker_ptx, encoding="utf-8")
+    elif out.suffix == ".cubin":
+        out.write_bytes(compiled.worker)
+    else:
+        raise InvalidInput(f"{out}: the name must end in .cubin or .ptx")
+
+
+def _show_verdicts(file: Path, out: Path | None, as_json: bool, show_ptx: bool) -> None:
     transformed = gpushare.make_preemptible(_read(file))
-    kernels = _chosen(transformed.kernels, kernel, file)
     if out is not None:
         out.write_text(transformed.ptx, encoding="utf-8")
     if as_json:
-        document = {"gpushare": gpushare.__version__, "file": str(file), "kernels": [_row(each) for each in kernels]}
-        print_json(document | {"ptx": transformed.ptx})
-    elif kernel is not None and out is None:
-        remark("; ".join(_words(each) for each in kernels))
+        kernels = [_verdict_row(each) for each in transformed.kernels]
+        print_json({"gpushare": gpushare.__version__, "file": str(file), "kernels": kernels, "ptx": transformed.ptx})
+    elif show_ptx:
+        remark("; ".join(f"{each.name}: {_verdict(each)}" for each in transformed.kernels))
         click.echo(transformed.ptx, nl=False)
     else:
-        cells = [[each.name, _words(each)] for each in kernels]
+        cells = [[each.name, _verdict(each)] for each in transformed.kernels]
         print_table(f"kernels of {file}", ["kernel", "verdict"], cells, texts=2)
 
 
 def _read(file: Path) -> str:
     if file.suffix in (".cu", ".cuh"):
-        raise InvalidInput(f"{file}: this version takes PTX, not CUDA source; make it with: nvcc -ptx {file.name}")
+        raise InvalidInput(f"{file}: name the kernel with -k NAME; templates need their arguments: -k 'saxpy<float>'")
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file}: cannot be read as text: {error}") from error
 
 
-def _chosen(kernels: list[_core.KernelVerdict], name: str | None, file: Path) -> list[_core.KernelVerdict]:
-    chosen = [each for each in kernels if name in (None, each.name)]
-    if name is not None and not chosen:
-        raise InvalidInput(f"{file}: no kernel {name!r}; it has: {', '.join(each.name for each in kernels) or 'none'}")
-    return chosen
-
-
-def _words(kernel: _core.KernelVerdict) -> str:
+def _verdict(kernel: _core.KernelVerdict) -> str:
     if kernel.refusal is not None:
         where = f" (line {kernel.refusal.line})" if kernel.refusal.line else ""
         return f"runs as it is: {kernel.refusal.reason}{where}"
@@ -72,7 +174,7 @@ def _words(kernel: _core.KernelVerdict) -> str:
     return "preemptible" + ("; one barrier between tasks" if kernel.barrier_between_tasks else "")
 
 
-def _row(kernel: _core.KernelVerdict) -> dict[str, object]:
+def _verdict_row(kernel: _core.KernelVerdict) -> dict[str, object]:
     return {
         "name": kernel.name,
         "preemptible": kernel.preemptible,

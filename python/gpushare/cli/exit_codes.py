@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from gpushare._core import InvalidInput, PolicyError
+from gpushare._core import CudaError, InvalidInput, PolicyError
 
 POLICY_FAILED = 1
 BAD_INPUT = 2
@@ -26,7 +26,7 @@ class CommandsWithExitCodes(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
-        except InvalidInput as error:
+        except (InvalidInput, CudaError) as error:
             leave(str(error), BAD_INPUT)
         except OSError as error:
             leave(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)

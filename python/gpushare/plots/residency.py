@@ -64,19 +64,17 @@ class Residency:
 
 def residency(run: Run) -> Residency:
     """The resident blocks of a run."""
-    columns = run.trace.blocks()
+    columns = run.trace.residency_changes()
     series, series_of_operation = _series(run)
-    count = len(columns["sm"])
-    which = np.tile(series_of_operation[columns["operation"]], 2)
-    sm = np.tile(columns["sm"], 2)
-    time = np.concatenate([columns["start_ns"], columns["end_ns"]])
+    sm, time = columns["sm"], columns["time_ns"]
+    count = len(sm)
     order = np.lexsort((time, sm))
-    deltas = np.zeros((2 * count, len(series)), dtype=np.int32)
-    deltas[np.arange(2 * count), which] = np.repeat([1, -1], count)
+    deltas = np.zeros((count, len(series)), dtype=np.int32)
+    deltas[np.arange(count), series_of_operation[columns["operation"]]] = columns["change"]
     # Every block ends, so the sum is 0 again where the next SM begins.
     blocks = np.cumsum(deltas[order], axis=0, dtype=np.int32)
     sm, time = sm[order], time[order]
-    last = np.ones(2 * count, dtype=bool)
+    last = np.ones(count, dtype=bool)
     last[:-1] = (np.diff(time) != 0) | (np.diff(sm) != 0)
     sm, time, blocks = sm[last], time[last], blocks[last]
     changed = np.any(np.diff(blocks, axis=0, prepend=0) != 0, axis=1)

@@ -25,7 +25,10 @@ FIT, PREDICTION = "#009E73", "#D55E00"
 
 @dataclass(frozen=True)
 class Staircase:
-    """The blocks of one launch on one SM, by end time, in nanoseconds; and what two models make of them."""
+    """The blocks of one launch on one SM, by end time, in nanoseconds; and what two models make of them.
+
+    Blocks that were reported as a group are taken as equal: each has the group's mean duration and its end.
+    """
 
     application: str
     kernel: str
@@ -77,7 +80,7 @@ def staircase(run: Run, sm: int = 0, application: str | None = None) -> Staircas
     table = table[table["launch"] == first["launch"]].sort_values("end_ns", kind="stable")
     operations = [operation for each in run.workload.applications for operation in each.operations]
     residency = max(1, operations[first["launch"]].kernel.max_residency(run.device))
-    starts, ends = table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
+    starts, ends = (np.repeat(table[column].to_numpy(), table["blocks"]) for column in ("start_ns", "end_ns"))
     return Staircase(first["application"], first["kernel"], residency, starts, ends)
 
 

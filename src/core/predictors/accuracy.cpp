@@ -51,7 +51,7 @@ class Checker {
       seen.check.slice_unaware = predictor_.runtime(launch, event.sm, state_.now());
     }
     if (predictor_.changed()) seen.check.simple_slicing = predictor_.runtime(launch, event.sm, state_.now());
-    seen.line.add_end(event.time - seen.first_start);
+    seen.line.add_end(event.time - seen.first_start, event.blocks);
   }
 
   /// The last events of a launch are in: now its true runtimes are known.

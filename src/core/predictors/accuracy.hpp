@@ -11,7 +11,8 @@
 
 namespace gpushare {
 
-/// The predictions of one launch's runtime on one SM. An SM that ran none of its blocks has no entry.
+/// The predictions of one launch's runtime on one SM. An SM that ran none of its blocks has no entry. Where blocks were
+/// reported in groups, the first group stands for the first block, with the mean duration of its blocks.
 struct PredictionCheck {
   OperationId launch{};
   SmId sm{};

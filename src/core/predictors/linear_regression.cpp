@@ -7,13 +7,15 @@
 namespace gpushare {
 
 std::optional<Duration> LinearRegression::runtime(std::int64_t blocks) const {
-  if (ends_.size() < 2) return std::nullopt;
-  const auto samples = static_cast<Eigen::Index>(ends_.size());
-  Eigen::MatrixX2d blocks_ended(samples, 2);
-  Eigen::VectorXd ends(samples);
-  for (Eigen::Index sample = 0; sample < samples; ++sample) {
-    blocks_ended.row(sample) << 1, static_cast<double>(sample + 1);
-    ends(sample) = nanoseconds(ends_[static_cast<std::size_t>(sample)]);
+  if (samples_ < 2) return std::nullopt;
+  Eigen::MatrixX2d blocks_ended(samples_, 2);
+  blocks_ended.col(0).setOnes();
+  blocks_ended.col(1).setLinSpaced(1, static_cast<double>(samples_));
+  Eigen::VectorXd ends(samples_);
+  Eigen::Index first = 0;
+  for (const End& end : ends_) {
+    ends.segment(first, end.blocks).setConstant(nanoseconds(end.since_first_start));
+    first += end.blocks;
   }
   const Eigen::Vector2d line = blocks_ended.colPivHouseholderQr().solve(ends);
   return Duration(std::llround(line(0) + line(1) * static_cast<double>(blocks)));

@@ -12,16 +12,27 @@ namespace gpushare {
 
 class LinearRegression {
  public:
-  /// The time from the launch's first block on this SM to the end of its next block.
-  void add_end(Duration since_first_start) { ends_.push_back(since_first_start); }
+  /// The time from the launch's first block on this SM to the end of its next one, or of its next few: a group counts
+  /// as so many blocks that ended at once.
+  void add_end(Duration since_first_start, std::int64_t blocks = 1) {
+    ends_.push_back({.since_first_start = since_first_start, .blocks = blocks});
+    samples_ += blocks;
+  }
 
-  std::size_t samples() const { return ends_.size(); }
+  /// Blocks that have ended.
+  std::int64_t samples() const { return samples_; }
 
   /// When the last of `blocks` blocks will have ended; nullopt with fewer than two samples.
   std::optional<Duration> runtime(std::int64_t blocks) const;
 
  private:
-  std::vector<Duration> ends_;
+  struct End {
+    Duration since_first_start{};
+    std::int64_t blocks = 0;
+  };
+
+  std::vector<End> ends_;
+  std::int64_t samples_ = 0;
 };
 
 }  // namespace gpushare

@@ -3,7 +3,8 @@
 //
 // A launch's execution is cut into slices wherever block time may change: when any launch arrives or ends (the
 // text; Algorithm 1 leaves out the arrival for the others), or when the caller says so. On each SM the first block
-// that ends in a slice gives t; an SM without a sample of its own takes the launch's latest sample from another.
+// that ends in a slice gives t (of a group that ended together, the mean duration does); an SM without a sample of its
+// own takes the launch's latest sample from another.
 #pragma once
 
 #include <optional>

@@ -13,8 +13,13 @@ struct BasicBlock {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::vector<std::size_t> successors;  ///< blocks; ControlFlow::exit() is the function's end
-  /// The instruction that decides between the successors, or nullptr where there is no choice.
-  const Instruction* decides = nullptr;
+  /// Where all ways out of the block first meet again (the immediate post-dominator), or ControlFlow::never.
+  std::size_t meets_at = 0;
+  /// How many such meetings there are from the block to the exit, which is the last one.
+  std::size_t meetings = 0;
+
+  /// Does its last instruction choose between ways?
+  bool decides() const { return successors.size() > 1; }
 };
 
 class ControlFlow {
@@ -22,22 +27,21 @@ class ControlFlow {
   /// Throws InvalidInput where a branch has no target.
   ControlFlow(const Module& module, const Function& function);
 
+  /// What meets_at is for blocks from which the function cannot end.
+  static constexpr std::size_t never = static_cast<std::size_t>(-1);
+
   const std::vector<BasicBlock>& blocks() const { return blocks_; }
   std::size_t exit() const { return blocks_.size(); }
-
-  /// The blocks that run only on some of the ways out of this block: all that can be reached from its successors
-  /// before the point where every way comes together again (the immediate post-dominator).
-  std::vector<std::size_t> region_after(std::size_t block) const;
+  /// The block that this statement is in.
+  std::size_t block_of(std::size_t statement) const { return block_of_[statement]; }
 
  private:
   void find_blocks(const Function& function);
   void connect(const Module& module, const Function& function);
-  void find_post_dominators();
-  std::vector<std::size_t> blocks_before_their_successors() const;
+  void find_meetings();
 
   std::vector<BasicBlock> blocks_;
-  /// By block: where all ways out of it first meet again. A block that never ends has none.
-  std::vector<std::size_t> immediate_post_dominator_;
+  std::vector<std::size_t> block_of_;
 };
 
 }  // namespace gpushare::ptx

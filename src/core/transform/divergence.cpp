@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/transform/divergent_blocks.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -33,45 +36,77 @@ bool yields_thread_dependent_value(const Instruction& instruction) {
   return std::ranges::find(operations, instruction.operation()) != operations.end();
 }
 
+/// Each statement is affected at most once, and each word of it is looked at once: the time is that of reading.
 class Taint {
  public:
   Taint(const Module& module, const Function& function, const ControlFlow& flow)
-      : module_(module), function_(function), flow_(flow), divergent_(function.statements.size(), false) {}
+      : module_(module),
+        function_(function),
+        flow_(flow),
+        blocks_(flow),
+        affected_(function.statements.size(), false),
+        divergent_(function.statements.size(), false) {
+    for (const Parameter& parameter : function.parameters) parameters_.insert(parameter.name);
+  }
 
   std::vector<bool> divergent_statements() {
-    do {
-      changed_ = false;
-      for (std::size_t block = 0; block < flow_.blocks().size(); ++block) visit(block);
-    } while (changed_);
+    for (std::size_t index = 0; index < function_.statements.size(); ++index) {
+      const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
+      if (instruction != nullptr) enter(*instruction, index);
+    }
+    while (!open_.empty()) {
+      const std::size_t index = open_.back();
+      open_.pop_back();
+      spread(index);
+    }
     return std::move(divergent_);
   }
 
  private:
-  void visit(std::size_t id) {
-    const BasicBlock& block = flow_.blocks()[id];
-    for (std::size_t index = block.begin; index < block.end; ++index) {
-      const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
-      if (instruction != nullptr) visit(*instruction, divergent_[index]);
+  /// Notes what the instruction reads, and whether it is affected whatever the others do.
+  void enter(const Instruction& instruction, std::size_t index) {
+    if (!instruction.predicate.empty()) readers_[instruction.predicate].push_back(index);
+    bool reads_thread = false;
+    // The first operand is the result, but for brx, which has none.
+    for (std::size_t operand = instruction.operation() == "brx" ? 0 : 1; operand < instruction.operands.size();
+         ++operand) {
+      for_each_word(instruction.operands[operand], [&](std::string_view name) {
+        readers_[name].push_back(index);
+        reads_thread |= is_thread_dependent_register(name);
+      });
     }
-    if (block.decides == nullptr || !is_tainted_branch(*block.decides)) return;
-    for (const std::size_t inside : flow_.region_after(id)) mark_divergent(flow_.blocks()[inside]);
+    if (reads_thread || yields_thread_dependent_value(instruction) || is_tainted_load(instruction)) affect(index);
   }
 
-  void mark_divergent(const BasicBlock& block) {
+  /// This statement depends on something that may differ between threads.
+  void affect(std::size_t index) {
+    if (affected_[index]) return;
+    affected_[index] = true;
+    open_.push_back(index);
+  }
+
+  void spread(std::size_t index) {
+    const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
+    if (instruction == nullptr) return;
+    const std::size_t block = flow_.block_of(index);
+    const bool is_last = index + 1 == flow_.blocks()[block].end;
+    if (is_last && flow_.blocks()[block].decides()) {
+      for (const std::size_t added : blocks_.add_choice(block)) diverge(flow_.blocks()[added]);
+    }
+    if (writes_nothing(*instruction) || instruction->operands.empty()) return;
+    for_each_word(instruction->operands.front(), [&](std::string_view name) {
+      if (!tainted_.insert(name).second) return;
+      if (const auto found = readers_.find(name); found != readers_.end()) {
+        for (const std::size_t reader : found->second) affect(reader);
+      }
+    });
+  }
+
+  void diverge(const BasicBlock& block) {
     for (std::size_t index = block.begin; index < block.end; ++index) {
-      changed_ |= !divergent_[index];
       divergent_[index] = true;
+      affect(index);
     }
-  }
-
-  void visit(const Instruction& instruction, bool divergent) {
-    if (writes_nothing(instruction) || instruction.operands.empty()) return;
-    const bool tainted = divergent || tainted_.contains(instruction.predicate) ||
-                         yields_thread_dependent_value(instruction) || is_tainted_load(instruction) ||
-                         reads_tainted(instruction);
-    if (!tainted) return;
-    for_each_word(instruction.operands.front(),
-                  [&](std::string_view name) { changed_ |= tainted_.insert(name).second; });
   }
 
   /// Parameters of the kernel are the same for all threads; whatever else is loaded may differ.
@@ -79,25 +114,8 @@ class Taint {
     if (instruction.operation() != "ld" && instruction.operation() != "ldu") return false;
     if (!instruction.has("param") || instruction.operands.size() < 2) return true;
     bool of_kernel = false;
-    for_each_word(instruction.operands[1], [&](std::string_view name) {
-      of_kernel |= std::ranges::find(function_.parameters, name, &Parameter::name) != function_.parameters.end();
-    });
+    for_each_word(instruction.operands[1], [&](std::string_view name) { of_kernel |= parameters_.contains(name); });
     return !of_kernel;
-  }
-
-  bool reads_tainted(const Instruction& instruction) const {
-    bool tainted = false;
-    for (std::size_t operand = 1; operand < instruction.operands.size(); ++operand) {
-      for_each_word(instruction.operands[operand], [&](std::string_view name) {
-        tainted |= tainted_.contains(name) || is_thread_dependent_register(name);
-      });
-    }
-    return tainted;
-  }
-
-  bool is_tainted_branch(const Instruction& branch) const {
-    if (tainted_.contains(branch.predicate)) return true;
-    return branch.operation() == "brx" && tainted_.contains(module_.token(branch.operands.front().begin).text);
   }
 
   template <typename Use>
@@ -110,9 +128,13 @@ class Taint {
   const Module& module_;
   const Function& function_;
   const ControlFlow& flow_;
+  DivergentBlocks blocks_;
+  std::unordered_set<std::string_view> parameters_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> readers_;  ///< of each word, as statements
+  std::unordered_set<std::string_view> tainted_;
+  std::vector<std::size_t> open_;  ///< affected statements that have yet to affect others
+  std::vector<bool> affected_;
   std::vector<bool> divergent_;
-  std::set<std::string_view> tainted_;
-  bool changed_ = false;
 };
 
 }  // namespace

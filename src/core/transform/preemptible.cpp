@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/errors.hpp"
+#include "core/transform/block_index_reads.hpp"
+#include "core/transform/called_functions.hpp"
 #include "core/transform/divergence.hpp"
 #include "core/transform/text_edits.hpp"
 #include "core/transform/worker_text.hpp"
@@ -34,6 +38,7 @@ class EntryRewriter {
   /// Edits at the same place keep their order, so what surrounds the body comes before what changes it.
   void rewrite() {
     add_parameter();
+    if (!entry_.has_body) return;  // a declaration
     const Token& closing = module_.token(entry_.body.end - 1);
     edits_.insert(module_.token(entry_.body.begin).end(), worker_text::declarations(needs_));
     edits_.insert(body_offset(), worker_text::before_body(needs_, block_index_use()));
@@ -114,10 +119,8 @@ class EntryRewriter {
   /// A 16-bit read of a special register takes its lower half; of an ordinary one it has to be a conversion.
   void narrow(const Instruction& instruction) {
     if (instruction.opcode != "mov.u16" && instruction.opcode != "mov.b16") return;
-    const Token& opcode =
-        *std::ranges::find(module_.tokens.begin() + static_cast<std::ptrdiff_t>(instruction.tokens.begin),
-                           module_.tokens.end(), instruction.opcode, &Token::text);
-    edits_.replace(opcode.offset, opcode.text.size(), "cvt.u16.u32");
+    const auto offset = static_cast<std::size_t>(instruction.opcode.data() - module_.text.data());
+    edits_.replace(offset, instruction.opcode.size(), "cvt.u16.u32");
   }
 
   void replace(const Instruction& instruction, std::string text) {
@@ -142,7 +145,8 @@ void rewrite_callee(const Module& module, const Function& function, TextEdits& e
   for (const Statement& statement : function.statements) {
     const auto* instruction = std::get_if<Instruction>(&statement);
     if (instruction == nullptr || !reads_block_index(module, *instruction)) continue;
-    const Token& source = module.token(instruction->operands.at(1).begin);
+    GPUSHARE_EXPECT(instruction->operands.size() == 2, "refused otherwise");
+    const Token& source = module.token(instruction->operands[1].begin);
     const auto* component = std::ranges::find(components, source.text, &Component::name);
     GPUSHARE_EXPECT(component != components.end(), "refused otherwise");
     const std::string prefix = instruction->predicate.empty()
@@ -154,11 +158,16 @@ void rewrite_callee(const Module& module, const Function& function, TextEdits& e
   }
 }
 
-bool reads_block_index(const Module& module, const Function& function) {
-  return std::ranges::any_of(function.statements, [&](const Statement& statement) {
-    const auto* instruction = std::get_if<Instruction>(&statement);
-    return instruction != nullptr && reads_block_index(module, *instruction);
-  });
+/// Behind the header, on a line of its own.
+void insert_block_index_slot(const Module& module, TextEdits& edits) {
+  const std::size_t header_end = module.token(module.header_end - 1).end();
+  const std::size_t line_end = module.text.find('\n', header_end);
+  const bool rest_is_empty = module.text.find_first_not_of(" \t\r", header_end) == line_end;
+  if (line_end != std::string::npos && rest_is_empty) {
+    edits.insert(line_end + 1, worker_text::block_index_slot());
+  } else {
+    edits.insert(header_end, "\n" + worker_text::block_index_slot());
+  }
 }
 
 /// Called functions that read the block index are changed for the workers' sake: a kernel that stays as it is must
@@ -168,14 +177,11 @@ std::vector<KernelVerdict> find_verdicts(const Module& module, ClaimsIn claims) 
   bool any_refused = false;
   for (const Function& function : module.functions) {
     if (!function.is_entry || !function.has_body) continue;
-    KernelVerdict verdict{std::string(function.name), WorkerNeeds{}};
-    if (auto refusal = find_refusal(module, function)) {
-      verdict.outcome = *std::move(refusal);
-      any_refused = true;
+    KernelVerdict verdict{std::string(function.name), judge(module, function)};
+    if (auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome)) {
+      needs->claims_in_memory = claims == ClaimsIn::Memory;
     } else {
-      WorkerNeeds needs = find_needs(module, function);
-      needs.claims_in_memory = claims == ClaimsIn::Memory;
-      verdict.outcome = needs;
+      any_refused = true;
     }
     verdicts.push_back(std::move(verdict));
   }
@@ -195,23 +201,22 @@ std::vector<KernelVerdict> find_verdicts(const Module& module, ClaimsIn claims) 
 Transformed make_preemptible(const std::string& ptx, ClaimsIn claims) {
   const Module module(ptx);
   Transformed result{.kernels = find_verdicts(module, claims)};
-  TextEdits edits;
-  bool needs_slot = false;
+  std::unordered_map<std::string_view, const WorkerNeeds*> workers;
   for (const KernelVerdict& verdict : result.kernels) {
-    const auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome);
-    if (needs == nullptr) continue;
-    EntryRewriter(module, module.entry(verdict.name), *needs, edits).rewrite();
-    needs_slot |= needs->functions_read_block_index;
+    if (const auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome)) workers[verdict.name] = needs;
   }
-  if (needs_slot) {
-    const Token& size = *std::ranges::find(module.tokens, ".address_size", &Token::text);
-    edits.insert(std::min(module.text.find('\n', size.offset) + 1, module.text.size()),
-                 worker_text::block_index_slot());
-    for (const Function& function : module.functions) {
-      if (!function.is_entry && function.has_body && reads_block_index(module, function))
-        rewrite_callee(module, function, edits);
-    }
+  TextEdits edits;
+  std::unordered_set<const Function*> readers;
+  for (const Function& function : module.functions) {
+    const auto worker = function.is_entry ? workers.find(function.name) : workers.end();
+    if (worker == workers.end()) continue;
+    const WorkerNeeds& needs = *worker->second;
+    EntryRewriter(module, function, needs, edits).rewrite();
+    if (!needs.functions_read_block_index) continue;
+    for (const Function* callee : callees(module, *module.definition(function.name))) readers.insert(callee);
   }
+  if (!readers.empty()) insert_block_index_slot(module, edits);
+  for (const Function* reader : readers) rewrite_callee(module, *reader, edits);
   result.ptx = edits.apply(module.text);
   return result;
 }

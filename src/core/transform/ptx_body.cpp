@@ -4,18 +4,13 @@
 namespace gpushare::ptx {
 namespace {
 
-void skip_to_semicolon(Cursor& cursor) {
-  while (!cursor.take().is(";")) {
-  }
-}
-
 Declaration parse_declaration(Cursor& cursor, std::string_view label, std::size_t begin) {
   Declaration declaration{.directive = cursor.peek().text, .label = label, .tokens = {begin, begin}};
   const Token directive = cursor.take();
   if (directive.is(".loc")) {
     cursor.skip_line(directive);
   } else {
-    skip_to_semicolon(cursor);
+    cursor.skip_to_semicolon();
   }
   declaration.tokens.end = cursor.position();
   return declaration;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ namespace gpushare::ptx {
 /// Walks over tokens and complains by line. Never moves past the end.
 class Cursor {
  public:
+  /// Of bytes in a parameter: far more than PTX allows.
+  static constexpr std::size_t largest_count = std::size_t{1} << 32;
+
   Cursor(std::string_view text, const std::vector<Token>& tokens) : text_(text), tokens_(tokens) {}
 
   bool at_end() const { return position_ >= tokens_.size(); }
@@ -43,18 +47,37 @@ class Cursor {
     return take();
   }
 
+  /// 16, 0x10, 020 and 0b10000 are the same, and each may end with U.
   std::size_t take_count() {
-    const Token token = take();
+    const Token token = peek();
+    std::string_view digits = token.text;
+    if (digits.ends_with('U')) digits.remove_suffix(1);
+    int base = 10;
+    if (digits.starts_with("0x") || digits.starts_with("0X")) base = 16;
+    if (digits.starts_with("0b") || digits.starts_with("0B")) base = 2;
+    if (base != 10) digits.remove_prefix(2);
+    if (base == 10 && digits.starts_with('0')) base = 8;
     std::size_t value = 0;
-    const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-    if (error != std::errc() || value > (std::size_t{1} << 32)) fail("'" + std::string(token.text) + "' is no size");
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    const bool complete = error == std::errc() && end == digits.data() + digits.size();
+    if (!complete || value > largest_count) fail("'" + std::string(token.text) + "' is no size");
+    take();
     return value;
   }
 
-  /// Skips the tokens on the line of this one: some directives end with their line.
-  void skip_line(const Token& first) {
-    const std::size_t end = std::min(text_.find('\n', first.offset), text_.size());
-    while (!at_end() && peek().offset < end) ++position_;
+  /// Skips the rest of the line of a directive that ends with its line, which therefore must not hold statements.
+  void skip_line(const Token& directive) {
+    const std::size_t end = std::min(text_.find('\n', directive.offset), text_.size());
+    for (; !at_end() && peek().offset < end; ++position_) {
+      if (peek().is(";") || peek().is("{") || peek().is("}")) {
+        fail("expected the end of the line behind " + std::string(directive.text));
+      }
+    }
+  }
+
+  void skip_to_semicolon() {
+    while (!take().is(";")) {
+    }
   }
 
   [[noreturn]] void fail(const std::string& what) const {

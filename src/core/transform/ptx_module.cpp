@@ -23,10 +23,10 @@ std::size_t bytes_of(std::string_view type) {
   return 1;
 }
 
-/// .param .align 8 .b8 name[16]   or   .param .u64 .ptr .global .align 4 name
+/// .param .align 8 .b8 name[16]   or   .param .u64 .ptr .global .align 4 name   or, of old functions, .reg .u32 name
 Parameter parse_parameter(Cursor& cursor) {
   Parameter parameter;
-  cursor.expect(".param");
+  if (!cursor.accept(".reg")) cursor.expect(".param");
   while (cursor.peek().text.starts_with('.')) {
     const Token directive = cursor.take();
     if (directive.is(".align")) {
@@ -39,6 +39,7 @@ Parameter parse_parameter(Cursor& cursor) {
   parameter.bytes = bytes_of(parameter.type);
   while (cursor.accept("[")) {
     if (!cursor.peek().is("]")) parameter.bytes *= cursor.take_count();
+    if (parameter.bytes > Cursor::largest_count) cursor.fail("'" + std::string(parameter.name) + "' is too large");
     cursor.expect("]");
   }
   if (parameter.alignment == 0) parameter.alignment = bytes_of(parameter.type);
@@ -48,26 +49,41 @@ Parameter parse_parameter(Cursor& cursor) {
 std::vector<Parameter> parse_parameters(Cursor& cursor) {
   std::vector<Parameter> parameters;
   cursor.expect("(");
-  while (!cursor.accept(")")) {
-    parameters.push_back(parse_parameter(cursor));
-    if (!cursor.peek().is(")")) cursor.expect(",");
-  }
+  if (cursor.accept(")")) return parameters;
+  do parameters.push_back(parse_parameter(cursor));
+  while (cursor.accept(","));
+  cursor.expect(")");
   return parameters;
 }
 
-/// Directives between parameters and body: .maxntid 256, 1, 1 and the like.
+/// Directives between parameters and body: .maxntid 256, 1, 1 and the like. Only .pragma has a semicolon of its own.
 std::vector<TokenRange> parse_directives(Cursor& cursor) {
   std::vector<TokenRange> directives;
+  const auto at_next = [&] {
+    return cursor.peek().is("{") || cursor.peek().is(";") || cursor.peek().text.starts_with('.');
+  };
   while (!cursor.peek().is("{") && !cursor.peek().is(";")) {
-    if (cursor.peek().text.starts_with('.')) directives.push_back({cursor.position(), cursor.position()});
-    cursor.take();
-    if (!directives.empty()) directives.back().end = cursor.position();
+    if (!at_next()) cursor.fail("expected a directive or a body, found '" + std::string(cursor.peek().text) + "'");
+    const std::size_t begin = cursor.position();
+    if (cursor.take().is(".pragma")) {
+      cursor.skip_to_semicolon();
+    } else {
+      while (!at_next()) cursor.take();
+    }
+    directives.push_back({begin, cursor.position()});
   }
   return directives;
 }
 
+/// Behind an optional .visible or the like.
+bool begins_function(const Cursor& cursor) {
+  const Token first = is_linkage(cursor.peek()) ? cursor.peek(1) : cursor.peek();
+  return first.is(".entry") || first.is(".func");
+}
+
 Function parse_function(Cursor& cursor) {
   Function function;
+  if (is_linkage(cursor.peek())) cursor.take();
   function.is_entry = cursor.take().is(".entry");
   while (cursor.peek().text.starts_with('.')) cursor.take();  // .attribute and the like
   if (cursor.peek().is("(")) parse_parameters(cursor);        // what a .func returns
@@ -87,32 +103,33 @@ Function parse_function(Cursor& cursor) {
   return function;
 }
 
+bool is_header(const Token& token) { return token.is(".version") || token.is(".target") || token.is(".address_size"); }
+
+/// .version 9.0   .target sm_90, debug   .address_size 64
+void skip_header(Cursor& cursor) {
+  const Token directive = cursor.take();
+  do {
+    if (cursor.peek().text.starts_with('.')) cursor.fail("expected a value behind " + std::string(directive.text));
+    cursor.take();
+  } while (cursor.accept(","));
+}
+
 /// Variables, .file, .section, .pragma and the like: up to the semicolon, the end of the line, or the closing brace.
 void skip_directive(Cursor& cursor) {
-  const Token directive = cursor.take();
-  const bool ends_with_line = directive.is(".version") || directive.is(".target") || directive.is(".address_size") ||
-                              directive.is(".file") || directive.is(".loc");
-  if (ends_with_line) return cursor.skip_line(directive);
+  const Token directive = cursor.peek();
+  if (!directive.text.starts_with('.')) {
+    cursor.fail("expected a directive, found '" + std::string(directive.text) + "'");
+  }
+  cursor.take();
+  if (directive.is(".file") || directive.is(".loc")) return cursor.skip_line(directive);
   const bool is_section = directive.is(".section");
-  for (int depth = 0; !cursor.at_end();) {
+  for (int depth = 0;;) {
+    if (cursor.peek().is("}") && depth == 0) cursor.fail("brackets do not match");
     const Token token = cursor.take();
     if (token.is("{")) ++depth;
     if (token.is("}") && --depth == 0 && is_section) return;
     if (token.is(";") && depth == 0) return;
   }
-}
-
-std::vector<Function> parse_functions(Cursor& cursor) {
-  std::vector<Function> functions;
-  while (!cursor.at_end()) {
-    if (is_linkage(cursor.peek()) && (cursor.peek(1).is(".entry") || cursor.peek(1).is(".func"))) cursor.take();
-    if (cursor.peek().is(".entry") || cursor.peek().is(".func")) {
-      functions.push_back(parse_function(cursor));
-    } else {
-      skip_directive(cursor);
-    }
-  }
-  return functions;
 }
 
 /// The token behind a header directive: .version 9.0, .target sm_90.
@@ -135,10 +152,40 @@ bool Instruction::has(std::string_view suffix) const {
 }
 
 Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1)) {
+    line_ends_.push_back(end);
+  }
   version = header(tokens, ".version");
   target = header(tokens, ".target");
+  if (!tokens.front().is(".version")) throw InvalidInput("this is not PTX: it does not begin with .version");
   Cursor cursor(text, tokens);
-  functions = parse_functions(cursor);
+  while (!cursor.at_end()) {
+    if (is_header(cursor.peek())) {
+      skip_header(cursor);
+      if (functions.empty()) header_end = cursor.position();
+    } else if (begins_function(cursor)) {
+      functions.push_back(parse_function(cursor));
+    } else {
+      skip_directive(cursor);
+    }
+  }
+  for (std::size_t index = 0; index < functions.size(); ++index) {
+    const Function& function = functions[index];
+    has_functions_ |= function.has_body && !function.is_entry;
+    if (!function.has_body || definitions_.emplace(function.name, index).second) continue;
+    throw InvalidInput("PTX line " + std::to_string(line(function.name_token)) + ": '" + std::string(function.name) +
+                       "' is defined a second time");
+  }
+}
+
+const Function* Module::definition(std::string_view name) const {
+  const auto found = definitions_.find(name);
+  return found == definitions_.end() ? nullptr : &functions[found->second];
+}
+
+std::size_t Module::line(std::size_t index) const {
+  const auto before = std::ranges::lower_bound(line_ends_, tokens[index].offset);
+  return 1 + static_cast<std::size_t>(before - line_ends_.begin());
 }
 
 std::string_view Module::source(TokenRange range) const {
@@ -156,9 +203,7 @@ std::vector<std::string> Module::entry_names() const {
 }
 
 const Function& Module::entry(std::string_view name) const {
-  for (const Function& function : functions) {
-    if (function.is_entry && function.has_body && function.name == name) return function;
-  }
+  if (const Function* found = definition(name); found != nullptr && found->is_entry) return *found;
   std::string known;
   for (const std::string& each : entry_names()) known += (known.empty() ? "" : ", ") + each;
   throw InvalidInput("no kernel '" + std::string(name) +

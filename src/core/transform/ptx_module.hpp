@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -74,8 +75,9 @@ struct Function {
 struct Module {
   std::string text;
   std::vector<Token> tokens;
-  std::string_view version;  ///< "9.0"
-  std::string_view target;   ///< "sm_90"
+  std::string_view version;    ///< "9.0"
+  std::string_view target;     ///< "sm_90"
+  std::size_t header_end = 0;  ///< the token behind .version, .target and .address_size
   std::vector<Function> functions;
 
   explicit Module(std::string ptx);
@@ -83,11 +85,22 @@ struct Module {
   Module& operator=(const Module&) = delete;
 
   const Token& token(std::size_t index) const { return tokens[index]; }
+  /// The line, counted from 1, on which this token begins.
+  std::size_t line(std::size_t index) const;
   /// The text from the first to the last token of the range, as written.
   std::string_view source(TokenRange range) const;
   /// The entry of this name; throws InvalidInput listing the entries there are.
   const Function& entry(std::string_view name) const;
   std::vector<std::string> entry_names() const;
+  /// The entry or function of this name that has a body, nullptr without one.
+  const Function* definition(std::string_view name) const;
+  /// Is there any body but those of entries?
+  bool has_functions() const { return has_functions_; }
+
+ private:
+  std::unordered_map<std::string_view, std::size_t> definitions_;
+  bool has_functions_ = false;
+  std::vector<std::size_t> line_ends_;
 };
 
 }  // namespace gpushare::ptx

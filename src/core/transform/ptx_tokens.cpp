@@ -2,6 +2,7 @@
 #include "core/transform/ptx_tokens.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "core/errors.hpp"
 
@@ -17,6 +18,14 @@ bool starts_word(char c) { return is_letter(c) || c == '_' || c == '$' || c == '
 /// Dots belong to words: an opcode with its suffixes, or a register's component, is one token. So does "::", which
 /// newer suffixes contain (.shared::cta); a single colon ends a label.
 bool continues_word(char c) { return starts_word(c) || is_digit(c); }
+
+/// For a message, which has to be readable text itself: half of a character or a control code is not.
+std::string shown(char c) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (c > ' ' && c < '\x7f') return std::string("'") + c + "'";
+  const auto byte = static_cast<unsigned char>(c);
+  return std::string("the byte 0x") + digits[byte / 16] + digits[byte % 16];
+}
 
 class Scanner {
  public:
@@ -64,7 +73,7 @@ class Scanner {
     if (is_digit(first)) return number();
     if (starts_word(first)) return word();
     if (punctuation.find(first) == std::string_view::npos) {
-      fail(position_, std::string("'") + first + "' is not PTX");
+      fail(position_, shown(first) + " is not PTX");
     }
     ++position_;
     return TokenKind::Punctuation;

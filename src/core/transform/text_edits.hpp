@@ -19,7 +19,10 @@ class TextEdits {
 
   std::string apply(std::string_view text) {
     std::ranges::stable_sort(edits_, {}, &Edit::offset);
+    std::size_t added = 0;
+    for (const Edit& edit : edits_) added += edit.text.size();
     std::string result;
+    result.reserve(text.size() + added);
     std::size_t copied = 0;
     for (const Edit& edit : edits_) {
       result += text.substr(copied, edit.offset - copied);

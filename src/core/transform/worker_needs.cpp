@@ -3,81 +3,69 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "core/transform/block_index_reads.hpp"
+#include "core/transform/called_functions.hpp"
 #include "core/transform/divergence.hpp"
+#include "core/transform/instructions.hpp"
 
 namespace gpushare::ptx {
 namespace {
 
-using Matches = std::function<bool(const Module&, const Instruction&)>;
-
-template <typename Use>
-void for_each_instruction(const Function& function, Use use) {
-  for (const Statement& statement : function.statements) {
-    if (const auto* instruction = std::get_if<Instruction>(&statement)) use(*instruction);
-  }
-}
-
-bool names(const Module& module, const Instruction& instruction, std::string_view prefix) {
-  for (std::size_t token = instruction.tokens.begin; token < instruction.tokens.end; ++token) {
-    if (module.token(token).text.starts_with(prefix)) return true;
-  }
-  return false;
-}
-
-Matches naming(std::string_view prefix) {
-  return [prefix](const Module& module, const Instruction& instruction) { return names(module, instruction, prefix); };
-}
-
-Matches operation(std::string_view opcode) {
-  return [opcode](const Module&, const Instruction& instruction) { return instruction.opcode.starts_with(opcode); };
-}
-
 /// What no worker can do, wherever it stands in the kernel or in what it calls.
 struct Obstacle {
-  Matches matches;
+  enum class In { AnyWord, Opcode } in;
+  std::string_view prefix;
   const char* reason;
 };
 
-const std::array obstacles{
-    Obstacle{naming("%cluster"), "it uses thread block clusters"},
-    Obstacle{naming("%nclusterid"), "it uses thread block clusters"},
-    Obstacle{naming("%is_explicit_cluster"), "it uses thread block clusters"},
-    Obstacle{operation("barrier.cluster"), "it uses thread block clusters"},
-    Obstacle{operation("mapa"), "it uses thread block clusters"},
-    Obstacle{naming("%envreg"), "it synchronizes the whole grid (cooperative launch)"},
-    Obstacle{operation("setmaxnreg"), "it moves registers between warps (setmaxnreg)"},
-    Obstacle{operation("griddepcontrol"), "it is launched dependent on another grid (griddepcontrol)"},
-    Obstacle{naming("cudaLaunchDevice"), "it launches kernels itself (dynamic parallelism)"},
-    Obstacle{naming("cudaGetParameterBuffer"), "it launches kernels itself (dynamic parallelism)"},
-    Obstacle{naming("__cudaCDP2"), "it launches kernels itself (dynamic parallelism)"},
+constexpr std::array obstacles{
+    Obstacle{Obstacle::In::AnyWord, "%cluster", "it uses thread block clusters"},
+    Obstacle{Obstacle::In::AnyWord, "%nclusterid", "it uses thread block clusters"},
+    Obstacle{Obstacle::In::AnyWord, "%is_explicit_cluster", "it uses thread block clusters"},
+    Obstacle{Obstacle::In::Opcode, "barrier.cluster", "it uses thread block clusters"},
+    Obstacle{Obstacle::In::Opcode, "mapa", "it uses thread block clusters"},
+    Obstacle{Obstacle::In::AnyWord, "%envreg", "it synchronizes the whole grid (cooperative launch)"},
+    Obstacle{Obstacle::In::Opcode, "setmaxnreg", "it moves registers between warps (setmaxnreg)"},
+    Obstacle{Obstacle::In::Opcode, "griddepcontrol", "it is launched dependent on another grid (griddepcontrol)"},
+    Obstacle{Obstacle::In::AnyWord, "cudaLaunchDevice", "it launches kernels itself (dynamic parallelism)"},
+    Obstacle{Obstacle::In::AnyWord, "cudaGetParameterBuffer", "it launches kernels itself (dynamic parallelism)"},
+    Obstacle{Obstacle::In::AnyWord, "__cudaCDP2", "it launches kernels itself (dynamic parallelism)"},
 };
 
+const Obstacle* find_obstacle(const Module& module, const Instruction& instruction) {
+  for (std::size_t token = instruction.tokens.begin; token < instruction.tokens.end; ++token) {
+    const std::string_view word = module.token(token).text;
+    for (const Obstacle& obstacle : obstacles) {
+      if (word.front() != obstacle.prefix.front() || !word.starts_with(obstacle.prefix)) continue;
+      if (obstacle.in == Obstacle::In::AnyWord || word.data() == instruction.opcode.data()) return &obstacle;
+    }
+  }
+  return nullptr;
+}
+
 Refusal refusal_at(const Module& module, const Instruction& instruction, std::string reason) {
-  return {std::move(reason), line_of(module.text, module.token(instruction.tokens.begin).offset)};
+  return {std::move(reason), module.line(instruction.tokens.begin)};
 }
 
 std::optional<Refusal> find_obstacle(const Module& module, const Function& function) {
   for (const TokenRange& directive : function.directives) {
     const std::string_view name = module.token(directive.begin).text;
     if (name == ".reqnctapercluster" || name == ".explicitcluster" || name == ".maxclusterrank") {
-      return Refusal{"it uses thread block clusters", line_of(module.text, module.token(directive.begin).offset)};
+      return Refusal{"it uses thread block clusters", module.line(directive.begin)};
     }
   }
   std::optional<Refusal> found;
   for_each_instruction(function, [&](const Instruction& instruction) {
-    for (const Obstacle& obstacle : obstacles) {
-      if (!found && obstacle.matches(module, instruction)) found = refusal_at(module, instruction, obstacle.reason);
+    if (found) return;
+    if (const Obstacle* obstacle = find_obstacle(module, instruction)) {
+      found = refusal_at(module, instruction, obstacle->reason);
     }
   });
   return found;
-}
-
-bool any_instruction(const Function& function, const std::function<bool(const Instruction&)>& matches) {
-  bool any = false;
-  for_each_instruction(function, [&](const Instruction& instruction) { any |= matches(instruction); });
-  return any;
 }
 
 /// An mbarrier object must not be initialized again while it is valid, as the next task would.
@@ -99,22 +87,22 @@ bool is_plain_barrier(const Module& module, const Instruction& instruction) {
          module.token(instruction.operands[0].begin).is("0");
 }
 
-bool has_divergent_barrier(const Module& module, const Function& function) {
-  const ControlFlow flow(module, function);
-  const std::vector<bool> divergent = divergent_statements(module, function, flow);
-  for (std::size_t index = 0; index < function.statements.size(); ++index) {
-    const auto* instruction = std::get_if<Instruction>(&function.statements[index]);
+using Functions = std::vector<const Function*>;
+
+bool has_divergent_barrier(const Module& module, const Function& entry, const Functions& called) {
+  const ControlFlow flow(module, entry);
+  const std::vector<bool> divergent = divergent_statements(module, entry, flow);
+  CalledBarriers barriers(module, called);
+  for (std::size_t index = 0; index < entry.statements.size(); ++index) {
+    const auto* instruction = std::get_if<Instruction>(&entry.statements[index]);
     if (instruction == nullptr || !divergent[index]) continue;
     if (is_block_barrier(*instruction)) return true;
-    if (instruction->operation() != "call") continue;
-    for (const Function* callee : callees(module, function)) {
-      if (names(module, *instruction, callee->name) && any_instruction(*callee, is_block_barrier)) return true;
-    }
+    if (instruction->operation() == "call" && barriers.may_be_reached(*instruction)) return true;
   }
   return false;
 }
 
-std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Function& entry) {
+std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Function& entry, const Functions& called) {
   std::optional<Refusal> found;
   const auto examine = [&](const Function& function, bool plain_is_good) {
     for_each_instruction(function, [&](const Instruction& instruction) {
@@ -127,20 +115,18 @@ std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Funct
     });
   };
   examine(entry, true);
-  for (const Function* callee : callees(module, entry)) examine(*callee, false);
+  for (const Function* callee : called) examine(*callee, false);
   return found;
 }
 
 std::optional<Refusal> find_unsuitable_block_index(const Module& module, const Function& function, bool is_callee) {
   std::optional<Refusal> found;
   for_each_instruction(function, [&](const Instruction& instruction) {
-    if (found || !reads_block_index(module, instruction)) return;
-    const bool vector = names(module, instruction, "%ctaid") && instruction.has("v4");
-    const bool plain =
-        instruction.opcode == "mov.u32" || instruction.opcode == "mov.b32" || instruction.opcode == "mov.s32";
-    if (vector) found = refusal_at(module, instruction, "it reads the block index as a vector");
-    if (is_callee && !plain)
-      found = refusal_at(module, instruction, "a called function reads the block index in an unusual way");
+    if (found || !reads_block_index(module, instruction) || is_replaceable(module, instruction, is_callee)) return;
+    found = refusal_at(module, instruction,
+                       is_callee               ? "a called function reads the block index in an unusual way"
+                       : instruction.has("v4") ? "it reads the block index as a vector"
+                                               : "it reads the block index in an unusual way");
   });
   return found;
 }
@@ -155,47 +141,24 @@ std::optional<Refusal> find_exit_in(const Module& module, const Function& callee
   return found;
 }
 
-}  // namespace
-
-bool reads_block_index(const Module& module, const Instruction& instruction) {
-  return names(module, instruction, "%ctaid") || names(module, instruction, "%nctaid");
-}
-
-std::vector<const Function*> callees(const Module& module, const Function& function) {
-  std::vector<const Function*> found;
-  std::vector<const Function*> open{&function};
-  while (!open.empty()) {
-    const Function* caller = open.back();
-    open.pop_back();
-    for (const Function& candidate : module.functions) {
-      if (!candidate.has_body || candidate.is_entry || std::ranges::find(found, &candidate) != found.end()) continue;
-      // A name in any instruction counts, so that functions whose address is taken are found too.
-      const bool used = any_instruction(*caller, [&](const auto& each) { return names(module, each, candidate.name); });
-      if (!used) continue;
-      found.push_back(&candidate);
-      open.push_back(&candidate);
-    }
+std::optional<Refusal> find_refusal(const Module& module, const Function& entry, const Functions& called) {
+  if (std::ranges::find(entry.parameters, "gpushare_worker", &Parameter::name) != entry.parameters.end()) {
+    return Refusal{"it is a worker already", module.line(entry.name_token)};
   }
-  return found;
-}
-
-std::optional<Refusal> find_refusal(const Module& module, const Function& entry) {
   if (auto obstacle = find_obstacle(module, entry)) return obstacle;
   if (auto unsuitable = find_unsuitable_block_index(module, entry, false)) return unsuitable;
   if (auto reused = find_reused_mbarrier(module, entry)) return reused;
-  for (const Function* callee : callees(module, entry)) {
+  for (const Function* callee : called) {
     if (auto obstacle = find_obstacle(module, *callee)) return obstacle;
     if (auto unsuitable = find_unsuitable_block_index(module, *callee, true)) return unsuitable;
     if (auto reused = find_reused_mbarrier(module, *callee)) return reused;
     if (auto exits = find_exit_in(module, *callee)) return exits;
   }
-  if (has_divergent_barrier(module, entry)) return find_unsuitable_barrier(module, entry);
   return std::nullopt;
 }
 
-WorkerNeeds find_needs(const Module& module, const Function& entry) {
-  WorkerNeeds needs{.single_barrier_site = has_divergent_barrier(module, entry)};
-  std::vector<const Function*> functions = callees(module, entry);
+WorkerNeeds find_needs(const Module& module, const Function& entry, Functions functions) {
+  WorkerNeeds needs;
   for (const Function* callee : functions) {
     needs.functions_read_block_index |=
         any_instruction(*callee, [&](const auto& each) { return reads_block_index(module, each); });
@@ -212,6 +175,20 @@ WorkerNeeds find_needs(const Module& module, const Function& entry) {
   }
   needs.barrier_between_tasks |=
       needs.functions_read_block_index || needs.waits_for_copies || needs.waits_for_bulk_copies;
+  return needs;
+}
+
+}  // namespace
+
+std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry) {
+  const Functions called = callees(module, entry);
+  if (auto refusal = find_refusal(module, entry, called)) return *std::move(refusal);
+  const bool divergent_barrier = has_divergent_barrier(module, entry, called);
+  if (divergent_barrier) {
+    if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
+  }
+  WorkerNeeds needs = find_needs(module, entry, called);
+  needs.single_barrier_site = divergent_barrier;
   return needs;
 }
 

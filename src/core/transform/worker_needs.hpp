@@ -2,9 +2,8 @@
 // What has to be done to make a worker of a kernel, or why that cannot be done.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
+#include <variant>
 
 #include "core/transform/ptx_module.hpp"
 
@@ -30,16 +29,7 @@ struct WorkerNeeds {
   bool claims_in_memory = false;
 };
 
-/// The functions that a kernel calls, directly or not, as far as this module holds their bodies.
-std::vector<const Function*> callees(const Module& module, const Function& function);
-
-/// The first reason against making a worker of this kernel, if there is one.
-std::optional<Refusal> find_refusal(const Module& module, const Function& entry);
-
-/// Only valid where find_refusal() found none.
-WorkerNeeds find_needs(const Module& module, const Function& entry);
-
-/// Does this instruction read %ctaid or %nctaid?
-bool reads_block_index(const Module& module, const Instruction& instruction);
+/// What a worker of this kernel needs, or the first reason against making one.
+std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry);
 
 }  // namespace gpushare::ptx

@@ -24,7 +24,15 @@ TEST(LinearRegression, FitsByLeastSquares) {
   EXPECT_EQ(with_ends({100, 100, 200, 200}).runtime(8), Duration(370));
 }
 
-TEST(LinearRegression, CountsItsSamples) { EXPECT_EQ(with_ends({1, 2, 3}).samples(), 3U); }
+TEST(LinearRegression, CountsItsSamples) { EXPECT_EQ(with_ends({1, 2, 3}).samples(), 3); }
+
+TEST(LinearRegression, AGroupIsSoManyBlocksThatEndedAtOnce) {
+  LinearRegression grouped = with_ends({100});
+  grouped.add_end(Duration(100), 3);
+  grouped.add_end(Duration(250), 2);
+  EXPECT_EQ(grouped.samples(), 6);
+  EXPECT_EQ(grouped.runtime(20), with_ends({100, 100, 100, 100, 250, 250}).runtime(20));
+}
 
 }  // namespace
 }  // namespace gpushare

@@ -42,6 +42,16 @@ TEST(SimpleSlicing, TheFirstBlockOfASliceGivesT) {
   EXPECT_EQ(run.block_time(0, 0), Duration(100));
 }
 
+// Of the 16 blocks of SM 0, eight are done: 8 x 70 / 4 remain.
+TEST(SimpleSlicing, AGroupGivesItsMeanDurationAndCountsAllItsBlocks) {
+  WatchedRun run;
+  run.arrive(0, 0);
+  run.start_group(0, 0, 8, 0);
+  run.end_group(0, 0, 8, 30, 100);
+  EXPECT_EQ(run.block_time(0, 0), Duration(70));
+  EXPECT_EQ(run.remaining(0, 0), Duration(140));
+}
+
 TEST(SimpleSlicing, LaterBlocksOfTheSliceDoNotCount) {
   WatchedRun run;
   run.arrive(0, 0);

@@ -125,5 +125,53 @@ TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
   }
 }
 
+TEST(Preemptible, RefusesReadsOfTheBlockIndexThatItCannotReplace) {
+  EXPECT_THAT(refusal_of(module_with("mov.v4.u32 {%r1, %r2, %r3, %r4}, %nctaid;\nret;\n")), HasSubstr("as a vector"));
+  EXPECT_THAT(refusal_of(module_with("mov.u32 %r1, %ctaid.r;\nret;\n")), HasSubstr("in an unusual way"));
+  EXPECT_THAT(refusal_of(module_with("mov.b64 %rd1, {%nctaid.x, %nctaid.y};\nret;\n")), HasSubstr("in an unusual way"));
+  EXPECT_EQ(refusal_of(module_with("mov.b64 %rd1, {%ctaid.x, %nctaid.y};\nret;\n")), "");
+  for (const char* read : {"mov.u32 %ctaid.x;", "mov.u32 %ctaid.x, %ctaid.x;", "mov.u32 %r1, [%ctaid.x];"}) {
+    const std::string callee = std::string(".func f() { .reg .b32 %r<2>; ") + read + " ret; }\n";
+    EXPECT_THAT(refusal_of(module_with("call f, ();\nret;\n", callee)), HasSubstr("a called function reads")) << read;
+    EXPECT_EQ(refusal_of(module_with("ret;\n", callee)), "") << read;  // nobody calls it
+  }
+}
+
+TEST(Preemptible, AFunctionThatNoWorkerCallsStaysAsItIs) {
+  const std::string idle = ".func idle() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.w; ret; }\n";
+  const std::string called = ".func f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n";
+  EXPECT_THAT(make_preemptible(module_with("call f, ();\nret;\n", idle + called)).ptx, HasSubstr(idle));
+}
+
+TEST(Preemptible, MemoryForTheBlockIndexStandsBehindTheHeaderHoweverThatIsWritten) {
+  const std::string rest =
+      ".func f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n.entry k() { call f, (); ret; }";
+  for (const char* header : {".version 8.0\n.target sm_90\n", ".version 8.0 .target sm_90 .address_size 64 ",
+                             ".version 8.0\n.target sm_90\n.address_size 64 /* two\nlines */ ",
+                             ".version 8.0\r\n.target sm_90\r\n.address_size 64\r\n"}) {
+    const std::string ptx = make_preemptible(header + rest).ptx;
+    EXPECT_LT(ptx.find(".target"), ptx.find("\n.shared .align 8 .b8 gpushare_block_index[24];\n")) << header;
+    EXPECT_LT(ptx.find("gpushare_block_index[24]"), ptx.find(".func")) << header;
+    EXPECT_EQ(Module(ptx).entry_names().size(), 1u) << header;
+  }
+}
+
+TEST(Preemptible, ADeclarationGetsTheParameterToo) {
+  EXPECT_THAT(make_preemptible(ptx_header + ".visible .entry k();\n.visible .entry k()\n{\nret;\n}").ptx,
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n);"));
+}
+
+TEST(Preemptible, AWorkerIsNotMadeAWorkerAgain) {
+  EXPECT_THAT(refusal_of(make_preemptible(module_with("ret;\n")).ptx), HasSubstr("it is a worker already"));
+}
+
+TEST(Preemptible, BranchesThatGoNowhereAreNotPtx) {
+  for (const char* branch : {"bra;", "bra $L;", "brx.idx %r1;", "brx.idx %r1, $L;",
+                             "$T: .branchtargets ;\nbrx.idx %r1, $T;", "$T: .branchtargets $L;\nbrx.idx %r1, $T;",
+                             "$T: .branchtargets $T;\nbrx.idx %r1, $T;", "$T:\nbrx.idx %r1, $T;"}) {
+    EXPECT_THROW(make_preemptible(module_with(branch + std::string("\nret;\n"))), InvalidInput) << branch;
+  }
+}
+
 }  // namespace
 }  // namespace gpushare::ptx

@@ -103,6 +103,18 @@ TEST(PtxModule, ComplainsByLine) {
   EXPECT_THAT(complaint(ptx_header + ".entry k() { mov.u32 %r1, (2; }"), HasSubstr("line 4: brackets do not match"));
   EXPECT_THAT(complaint(ptx_header + ".entry k() { mov.u32 %r1, 2"), HasSubstr("the text ends"));
   EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[x]) { ret; }"), HasSubstr("'x' is no size"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[0x]) { ret; }"), HasSubstr("'0x' is no size"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[4294967296][2]) { ret; }"), HasSubstr("'a' is too large"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a,) { ret; }"), HasSubstr("expected '.param', found ')'"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k() { ret; }\n.entry k() { ret; }"),
+              HasSubstr("line 5: 'k' is defined a second time"));
+  EXPECT_THAT(complaint(ptx_header + "} .entry k() { ret; }"), HasSubstr("expected a directive, found '}'"));
+  EXPECT_THAT(complaint(ptx_header + ".global .u32 x } .entry k() { ret; }"), HasSubstr("brackets do not match"));
+  EXPECT_THAT(complaint(ptx_header + ".global .u32 x .entry k() { ret; }"), HasSubstr("the text ends"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k() 4 { ret; }"), HasSubstr("expected a directive or a body, found '4'"));
+  EXPECT_THAT(complaint(ptx_header + ".entry k() { .loc 1 2 3 ret; }"), HasSubstr("the end of the line behind .loc"));
+  EXPECT_THAT(complaint(".version .target sm_90\n"), HasSubstr("expected a value behind .version"));
+  EXPECT_THAT(complaint(".target sm_90\n.version 8.0\n"), HasSubstr("does not begin with .version"));
 }
 
 TEST(PtxModule, EveryTruncationIsReadOrRefused) {
@@ -114,6 +126,33 @@ TEST(PtxModule, EveryTruncationIsReadOrRefused) {
       continue;
     }
   }
+}
+
+TEST(PtxModule, SizesInAllNotations) {
+  const Module module(ptx_header +
+                      ".entry k(.param .align 0x8 .b8 a[0x10], .param .b8 b[010], .param .b8 c[2U]) { ret; }");
+  const auto& parameters = module.entry("k").parameters;
+  EXPECT_EQ(parameters[0].alignment, 8u);
+  EXPECT_EQ(parameters[0].bytes, 16u);
+  EXPECT_EQ(parameters[1].bytes, 8u);
+  EXPECT_EQ(parameters[2].bytes, 2u);
+}
+
+TEST(PtxModule, AHeaderMayShareItsLine) {
+  const Module module(".version 8.0 .target sm_90, debug .address_size 64 .entry k() { ret; }");
+  EXPECT_EQ(module.target, "sm_90");
+  EXPECT_THAT(module.entry_names(), ElementsAre("k"));
+}
+
+TEST(PtxModule, APragmaOfAnEntryIsNotItsEnd) {
+  const Module module(module_with("ret;\n", "", "\n.maxntid 4\n.pragma \"nounroll\";\n"));
+  EXPECT_THAT(module.entry_names(), ElementsAre("k"));
+  EXPECT_EQ(module.source(module.entry("k").directives.at(1)), ".pragma \"nounroll\";");
+}
+
+TEST(PtxModule, OldFunctionsTakeRegisters) {
+  const Module module(ptx_header + ".func (.reg .u32 r) f (.reg .u32 a) { mov.u32 r, a; ret; }");
+  EXPECT_EQ(module.functions.at(0).parameters.at(0).name, "a");
 }
 
 }  // namespace

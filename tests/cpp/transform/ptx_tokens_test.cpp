@@ -65,5 +65,10 @@ TEST(PtxTokens, ComplaintsNameTheLine) {
   expect_complaint("a `", "line 1: '`' is not PTX");
 }
 
+TEST(PtxTokens, AComplaintIsReadableTextItself) {
+  expect_complaint("\xc3\xa9", "line 1: the byte 0xc3 is not PTX");
+  expect_complaint(std::string_view("\0", 1), "line 1: the byte 0x00 is not PTX");
+}
+
 }  // namespace
 }  // namespace gpushare::ptx

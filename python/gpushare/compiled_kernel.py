@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel as machine code for one architecture: as it is, and as a worker that can be preempted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from gpushare import _core
+from gpushare.argument_packing import pack
+from gpushare.parameters import Parameter
+from gpushare.resource_usage import ResourceUsage
+
+FILES = ("original", "worker", "ptx", "worker_ptx")
+"""Fields that are files of their own in the cache."""
+TEXTS = ("ptx", "worker_ptx")
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """What :meth:`Kernel.compile` returns.
+
+    Attributes:
+        name: as the user wrote it.
+        symbol: of the entry in the PTX and in the cubins.
+        arch: ``"sm_90"``.
+        original: cubin of the kernel as it is.
+        worker: cubin of the preemptible worker; None if the kernel has to run as a whole.
+        refusal: why there is no worker; None if there is one.
+        parameters: what it takes.
+        original_usage: registers, shared memory and spills.
+        worker_usage: the same of the worker; None if there is none.
+        claims_in_memory: does the worker keep its claims in shared memory, since registers are scarce?
+        register_limit: what the worker's registers had to be limited to, so that no residency is lost; None if they
+            fit, or if the limit would have made it spill.
+        log: warnings of the compiler.
+        cached: did it come from the cache on disk?
+        ptx: what both cubins were made from.
+        worker_ptx: the worker's; None if there is none.
+    """
+
+    name: str
+    symbol: str
+    arch: str
+    original: bytes = field(repr=False)
+    worker: bytes | None = field(repr=False)
+    refusal: str | None
+    parameters: tuple[Parameter, ...]
+    original_usage: ResourceUsage
+    worker_usage: ResourceUsage | None
+    claims_in_memory: bool
+    register_limit: int | None
+    log: str = field(repr=False)
+    cached: bool
+    ptx: str = field(repr=False)
+    worker_ptx: str | None = field(repr=False)
+
+    @property
+    def signature(self) -> str:
+        """The kernel as C++ has it; the plain symbol where it is extern "C"."""
+        return _core.demangled(self.symbol) or self.symbol
+
+    def pack(self, args: Sequence[Any]) -> list[bytes]:
+        """The arguments of a launch as bytes, one value per parameter.
+
+        A pointer takes whatever is in device memory (``__cuda_array_interface__``: arrays of a session, PyTorch, CuPy,
+        Numba) or None; a struct takes a NumPy scalar or bytes; numbers are converted and checked for range.
+
+        Raises:
+            InvalidInput: an argument does not fit its parameter; the message names it.
+        """
+        return pack(self.name, self.parameters, args)
+
+    def to_entry(self) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """A JSON document and files, for the cache."""
+        document = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in FILES}
+        document["parameters"] = [asdict(parameter) for parameter in self.parameters]
+        document["original_usage"] = asdict(self.original_usage)
+        document["worker_usage"] = self.worker_usage and asdict(self.worker_usage)
+        del document["cached"]
+        contents = {name: getattr(self, name) for name in FILES}
+        return document, {name: _bytes(content) for name, content in contents.items() if content is not None}
+
+    @classmethod
+    def from_entry(cls, document: Mapping[str, Any], files: Mapping[str, bytes]) -> CompiledKernel:
+        """What :meth:`to_entry` has put in the cache."""
+        contents = {name: _text_or_bytes(name, files.get(name)) for name in FILES}
+        usage = document["worker_usage"]
+        typed = {
+            "parameters": tuple(Parameter(**parameter) for parameter in document["parameters"]),
+            "original_usage": ResourceUsage(**document["original_usage"]),
+            "worker_usage": ResourceUsage(**usage) if usage else None,
+        }
+        return cls(**{**document, **contents, **typed, "cached": True})
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+def _text_or_bytes(name: str, content: bytes | None) -> str | bytes | None:
+    return content.decode() if content is not None and name in TEXTS else content

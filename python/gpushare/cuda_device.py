@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPUs of this machine: ``cuda:0``, ``cuda:1``, ..."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.kernel import Kernel
+
+CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>\d+))?")
+
+
+class CudaDevice:
+    """One GPU with the kernels that are loaded on it. There is one object per GPU and process."""
+
+    def __init__(self, ordinal: int) -> None:
+        self.name = f"cuda:{ordinal}"
+        self.core = _core.CudaDevice(ordinal)
+        self._loaded: dict[Kernel, _core.KernelCode] = {}
+
+    @property
+    def description(self) -> Device:
+        """What the scheduler knows of it."""
+        return self.core.description
+
+    def load(self, kernel: Kernel) -> _core.KernelCode:
+        """The kernel's code on this GPU, compiled and loaded at its first use."""
+        if kernel not in self._loaded:
+            compiled = kernel.compile(self.core.architecture)
+            self._loaded[kernel] = self.core.load(compiled.symbol, compiled.original, compiled.worker)
+        return self._loaded[kernel]
+
+
+_open: dict[int, CudaDevice] = {}
+
+
+def is_cuda(name: object) -> bool:
+    """Whether this names a real GPU; ``"auto"`` does where the environment variable GPUSHARE_DEVICE says so.
+
+    >>> is_cuda("cuda:0"), is_cuda("sim:h100")
+    (True, False)
+    """
+    if name == "auto":
+        name = os.environ.get("GPUSHARE_DEVICE", "")
+    return isinstance(name, str | Path) and CUDA_NAME.fullmatch(str(name)) is not None
+
+
+def cuda_device(name: str) -> CudaDevice:
+    """The GPU of this name.
+
+    Raises:
+        CudaError: there is no such GPU, or no driver; the message says what to do.
+    """
+    if name == "auto":
+        name = os.environ.get("GPUSHARE_DEVICE", "cuda:0")
+    match = CUDA_NAME.fullmatch(str(name))
+    if match is None:
+        raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
+    ordinal = int(match["ordinal"] or 0)
+    if ordinal not in _open:
+        _open[ordinal] = CudaDevice(ordinal)
+    return _open[ordinal]
+
+
+def forget(device: CudaDevice) -> None:
+    """Gives up a GPU on which a kernel has faulted: the next use opens it anew."""
+    for ordinal, known in list(_open.items()):
+        if known is device:
+            del _open[ordinal]
+    device.core.reset()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs on a real GPU: under a policy, or as the hardware shares by itself."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+from gpushare import _core
+from gpushare._core import CudaError, HardwareSharing, InvalidInput
+from gpushare.cuda_device import CudaDevice, forget
+from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
+from gpushare.policy import Policy
+from gpushare.run import Run
+from gpushare.simulation import policy_name
+from gpushare.workload import Launch, Workload
+
+BASELINES = {
+    "hardware-serial": "one application after the other, original kernels",
+    "hardware-streams": "a stream per application, original kernels",
+    "hardware-priority": "a stream per application with hardware priorities: by priority, and among equals the one "
+    "that takes less time alone is more urgent",
+    "green-contexts": "a static partition of the SMs, in equal parts unless sized: green-contexts:40,92",
+}
+"""What CUDA offers without gpushare, by the names under which it can be compared."""
+
+DEFAULT_TIMEOUT_S = 60.0
+ALONE_REPEATS = 5
+
+
+def is_baseline(policy: str | Policy) -> bool:
+    """Whether this names one of the ways in which the hardware shares by itself.
+
+    >>> is_baseline("hardware-streams"), is_baseline("green-contexts:40,92"), is_baseline("srtf")
+    (True, True, False)
+    """
+    return isinstance(policy, str) and policy.partition(":")[0] in BASELINES
+
+
+class CudaRunner:
+    """Runs workloads on one GPU and remembers what is loaded there and how long applications take alone."""
+
+    def __init__(self, device: CudaDevice, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        self.device = device
+        self.timeout_s = timeout_s
+        self._loaded: dict[Launch, LoadedLaunch] = {}
+        self._alone: dict[object, int] = {}
+
+    def prepare(self, workload: Workload) -> CudaWorkload:
+        """Compiles, loads and uploads what the workload needs."""
+        return CudaWorkload(self.device, workload, self._loaded)
+
+    def run(self, prepared: CudaWorkload, policy: str | Policy, repeat: int, *, record: bool) -> Run:
+        """One run. Data is what it was before the first."""
+        alone = {each.name: self._alone_ns(prepared.workload, each.name) for each in prepared.workload.applications}
+        prepared.restore()
+        return Run(
+            workload=prepared.workload,
+            policy=policy_name(policy),
+            device=self.device.description,
+            seed=repeat,
+            alone_ns=alone,
+            record=self._record(prepared, policy, alone, record=record),
+        )
+
+    def _record(
+        self, prepared: CudaWorkload, policy: str | Policy, alone: dict[str, int], *, record: bool
+    ) -> _core.RunRecord:
+        ended = _deadline(self.timeout_s, prepared.workload)
+        try:
+            if is_baseline(policy):
+                return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
+            decider = policy if isinstance(policy, str) else copy.deepcopy(policy)
+            return _core.run_on_cuda(
+                self.device.core, prepared.program, prepared.core, decider, record=record, ended=ended
+            )
+        except CudaError as error:
+            names = ", ".join(repr(each.name) for each in prepared.workload.applications)
+            forget(self.device)
+            raise CudaError(f"workload {prepared.workload.name!r}: a kernel of {names} faulted: {error}") from error
+
+    def _hardware(
+        self, prepared: CudaWorkload, policy: str, alone: dict[str, int], *, record: bool, ended: Callable[[], bool]
+    ) -> _core.RunRecord:
+        kind, _, sizes = policy.partition(":")
+        sharing = {
+            "hardware-serial": HardwareSharing.SERIAL,
+            "hardware-streams": HardwareSharing.STREAMS,
+            "hardware-priority": HardwareSharing.PRIORITY,
+            "green-contexts": HardwareSharing.GREEN_CONTEXTS,
+        }[kind]
+        applications = prepared.workload.applications
+        levels = priority_levels([(-each.priority, alone.get(each.name, 0)) for each in applications])
+        sms = partition(sizes, len(applications), self.device.description.sms) if kind == "green-contexts" else []
+        return _core.run_as_hardware_does(
+            self.device.core, prepared.program, prepared.core, sharing, levels=levels, sms=sms, record=record,
+            ended=ended,
+        )  # fmt: skip
+
+    def _alone_ns(self, workload: Workload, application: str) -> int:
+        """Median turnaround of the original kernels with nobody else there."""
+        solo = workload.alone(application)
+        key = solo.applications[0].operations
+        if key not in self._alone:
+            prepared = self.prepare(solo)
+            times = []
+            for _ in range(ALONE_REPEATS + 1):
+                prepared.restore()
+                record = self._record(prepared, "hardware-streams", {}, record=False)
+                times.append(record.ends[0] - record.arrivals[0])
+            self._alone[key] = round(statistics.median(times[1:]))  # the first warms up
+        return self._alone[key]
+
+
+def priority_levels(urgencies: Sequence[tuple[int, int]], levels: int = 6) -> list[int]:
+    """Stream levels, 0 the most urgent, by urgency (smaller is more urgent); equals share one.
+
+    >>> priority_levels([(0, 500), (0, 20), (-1, 900)])
+    [2, 1, 0]
+    """
+    order = sorted(set(urgencies))
+    return [min(order.index(urgency), levels - 1) for urgency in urgencies]
+
+
+def partition(sizes: str, parts: int, sms: int) -> list[int]:
+    """How many SMs each application gets: as said, or equal parts in units of 2.
+
+    >>> partition("", 2, 132), partition("40,92", 2, 132)
+    ([66, 66], [40, 92])
+    """
+    if not sizes:
+        return [sms // parts // 2 * 2] * parts
+    try:
+        wanted = [int(size) for size in sizes.split(",")]
+    except ValueError as error:
+        raise InvalidInput(
+            f"green-contexts:{sizes}: sizes must be whole numbers, as in green-contexts:40,92"
+        ) from error
+    if len(wanted) != parts or sum(wanted) > sms or min(wanted) < 1:
+        raise InvalidInput(f"green-contexts:{sizes}: needed are {parts} sizes that add up to at most {sms} SMs")
+    return wanted
+
+
+def _deadline(timeout_s: float, workload: Workload) -> Callable[[], bool]:
+    end = time.monotonic() + timeout_s
+
+    def ended() -> bool:
+        if time.monotonic() > end:
+            names = ", ".join(repr(each.name) for each in workload.applications)
+            raise TimeoutError(f"workload {workload.name!r} did not end within {timeout_s:g} s: {names} still running")
+        return False
+
+    return ended

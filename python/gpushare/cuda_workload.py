@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A workload made ready for a GPU: kernels loaded, arrays uploaded, operations in the core's terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from gpushare import _core
+from gpushare.cuda_device import CudaDevice
+from gpushare.device_array import DeviceArray, allocate, from_host
+from gpushare.launch_arguments import Zeros
+from gpushare.workload import Copy, Launch, Workload
+
+
+class LoadedLaunch:
+    """A launch whose kernel and data are on the GPU."""
+
+    def __init__(self, device: CudaDevice, launch: Launch) -> None:
+        self.launch = launch
+        self.code = device.load(launch.kernel)
+        self.compiled = launch.kernel.compile(device.core.architecture)
+        self._arguments = [_on_device(device, value) for value in launch.build_arguments()]
+        self._restore = [self._restorer(device, index) for index in range(len(self._arguments))]
+        self.packed = self.compiled.pack(self._arguments)
+
+    def restore(self) -> None:
+        """Makes every array what it was, because kernels may change what they read."""
+        for restore in self._restore:
+            restore()
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The arguments as they are on the device."""
+        return self._arguments
+
+    def model(self, device: CudaDevice) -> _core.KernelModel:
+        """The kernel as policies see it: what a block needs, and no costs, for those the GPU shows by itself."""
+        threads, registers, shared_bytes = self.code.needs(math.prod(self.launch.block), self.launch.shared_bytes)
+        return _core.KernelModel(
+            self.launch.kernel.name,
+            threads=threads,
+            registers_per_thread=registers,
+            shared_memory_bytes=shared_bytes,
+            latency_ns=1,
+        )
+
+    def _restorer(self, device: CudaDevice, index: int) -> Callable[[], None]:
+        array = self._arguments[index]
+        if not isinstance(array, DeviceArray) or _is_const(self.compiled.parameters[index].type):
+            return lambda: None
+        pristine = allocate(device.core, array.shape, array.dtype)
+        pristine.memory.copy_from(array.memory, array.nbytes)
+        return lambda: array.memory.copy_from(pristine.memory, array.nbytes)
+
+
+def _on_device(device: CudaDevice, value: Any) -> Any:
+    if isinstance(value, Zeros):
+        return allocate(device.core, value.shape, value.dtype)
+    return from_host(device.core, value) if isinstance(value, np.ndarray) else value
+
+
+def _is_const(parameter_type: str) -> bool:
+    return "const" in parameter_type.rsplit("*", 1)[0] and parameter_type.count("*") == 1
+
+
+class CudaWorkload:
+    """A workload on one GPU. Applications with equal launches share kernels and data (``loaded``).
+
+    Args:
+        device: where.
+        workload: what; launches of a :class:`gpushare.KernelModel` cannot run there.
+        loaded: launches that are on the device already.
+    """
+
+    def __init__(self, device: CudaDevice, workload: Workload, loaded: dict[Launch, LoadedLaunch]) -> None:
+        self.device = device
+        self.workload = workload
+        self.loaded = loaded
+        self.program = _core.CudaProgram()
+        workload.require_real()
+        self.core = workload.core(self._operation)
+        self.core.validate(device.description)
+
+    def launches(self) -> Iterable[LoadedLaunch]:
+        """Those of this workload, each once."""
+        operations = [operation for each in self.workload.applications for operation in each.operations]
+        return [self.loaded[operation] for operation in dict.fromkeys(operations) if isinstance(operation, Launch)]
+
+    def restore(self) -> None:
+        """Makes the data what it was before the first run."""
+        for launch in self.launches():
+            launch.restore()
+
+    def _operation(self, operation: Launch | Copy, _alone_ns: int | None) -> _core.Launch | _core.Copy:
+        if isinstance(operation, Copy):
+            core = operation.on()
+            self.program.add_copy(self.device.core, core.direction, operation.bytes)
+            return core
+        if operation not in self.loaded:
+            self.loaded[operation] = LoadedLaunch(self.device, operation)
+        loaded = self.loaded[operation]
+        model = loaded.model(self.device)
+        self.program.add_launch(loaded.code, operation.grid, operation.block, operation.shared_bytes, loaded.packed)
+        return _core.Launch(model, operation.blocks)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in a GPU's memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+
+
+class DeviceArray:
+    """An array in device memory, which kernels take as a pointer.
+
+    CuPy, PyTorch and Numba take it without a copy (``__cuda_array_interface__``): ``torch.as_tensor(array)``.
+
+    Attributes:
+        shape: of the array.
+        dtype: of its elements.
+    """
+
+    def __init__(self, memory: _core.DeviceMemory, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self._memory: _core.DeviceMemory | None = memory
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in device memory."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def memory(self) -> _core.DeviceMemory:
+        """What it lives in.
+
+        Raises:
+            InvalidInput: it has been freed.
+        """
+        if self._memory is None:
+            raise InvalidInput(f"this array {self.shape} of {self.dtype} has been freed: make another")
+        return self._memory
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of Numba's protocol; the data is ready, whatever the stream."""
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.memory.address, False),
+            "version": 3,
+            "strides": None,
+            "stream": None,
+        }
+
+    def upload(self, values: Any) -> None:
+        """Copies host values of the same shape in; they are converted to the array's type."""
+        host = np.ascontiguousarray(values, self.dtype)
+        if host.shape != self.shape:
+            raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
+        if host.size > 0:
+            self.memory.upload(host.reshape(-1).view(np.uint8))
+
+    def numpy(self) -> np.ndarray:
+        """A copy in host memory. Wait for the jobs that write the array before."""
+        host = np.empty(self.shape, self.dtype)
+        if host.size > 0:
+            self.memory.download(host.reshape(-1).view(np.uint8))
+        return host
+
+    def free(self) -> None:
+        """Gives the memory back; the jobs that use it must have ended."""
+        self._memory = None
+
+    def __repr__(self) -> str:
+        return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
+
+
+def allocate(device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any) -> DeviceArray:
+    """An array of zeros."""
+    extent = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        raise InvalidInput(f"a GPU cannot hold Python objects: dtype {kind}")
+    return DeviceArray(device.allocate(math.prod(extent) * kind.itemsize), extent, kind)
+
+
+def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
+    """A copy of host values in device memory."""
+    host = np.ascontiguousarray(values)
+    array = allocate(device, np.shape(values), host.dtype)
+    array.upload(host.reshape(array.shape))
+    return array

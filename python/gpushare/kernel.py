@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel as the user hands it over."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.compiled_kernel import CompiledKernel
+from gpushare.cuda_libraries import cuda_libraries
+from gpushare.included_headers import digest_of_headers
+from gpushare.kernel_build import Request, build
+from gpushare.kernel_cache import KernelCache, cache_folder
+from gpushare.kernel_model import require, require_name
+from gpushare.kernel_source import compile_options, kernel_source
+
+UNTRACKED_OPTIONS = ("-include", "--pre-include", "-include-pch", "--pch", "-pch", "--use-pch")
+"""Options that make a compilation depend on files that the cache does not know of."""
+
+
+class Kernel:
+    """A CUDA kernel: source and name. It compiles when it is first needed, once per architecture.
+
+    Args:
+        source: CUDA C++ or PTX, as text or as the path of a ``.cu`` or ``.ptx`` file, which is read at once.
+        name: of the kernel; a C++ expression such as ``"ns::saxpy<float>"`` will do. No ``extern "C"`` needed.
+        options: for NVRTC, such as ``"-std=c++20"`` or ``"-Iinclude"``.
+        preemptible: False leaves the kernel as it is: say so of kernels whose blocks wait for all others.
+
+    >>> scale = Kernel('''
+    ... template <typename T> __global__ void scale(T* values, T factor, int count) {
+    ...   int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...   if (i < count) values[i] *= factor;
+    ... }
+    ... ''', "scale<float>")
+    >>> compiled = scale.compile("sm_90")
+    >>> [parameter.type for parameter in compiled.parameters], compiled.refusal
+    (['float*', 'float', 'int'], None)
+    """
+
+    def __init__(self, source: str | Path, name: str, *, options: Sequence[str] = (), preemptible: bool = True) -> None:
+        require_name("kernel: name", name)
+        require(isinstance(preemptible, bool), f"kernel {name!r}: preemptible must be True or False")
+        self.name = name
+        self.preemptible = preemptible
+        self.options = tuple(options)
+        self._source = kernel_source(source, name)
+        self._options = compile_options(options, self._source)
+        self._compiled: dict[str, CompiledKernel] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def text(self) -> str:
+        """CUDA C++ or PTX."""
+        return self._source.text
+
+    def compile(self, arch: str = "sm_90") -> CompiledKernel:
+        """Machine code, from this object, from the cache on disk, or from the compiler, in that order.
+
+        Raises:
+            CompileError: the source does not compile; the message is the compiler's log.
+            InvalidInput: there is no such kernel or architecture; the message lists those there are.
+            CudaError: NVRTC or nvJitLink is missing; the message says how to install them.
+        """
+        with self._lock:
+            if arch not in self._compiled:
+                request = Request(self._source, self.name, self._options, self.preemptible, arch)
+                self._compiled[arch] = _cached_or_built(request)
+            return self._compiled[arch]
+
+    @property
+    def text(self) -> str:
+        """The CUDA C++ or PTX."""
+        return self._source.text
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity == other._identity if isinstance(other, Kernel) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.text, self.name, self.options, self.preemptible
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.name!r} of {self._source.file_name})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+
+@cache
+def _cache(folder: Path) -> KernelCache:
+    return KernelCache(folder)
+
+
+def _cached_or_built(request: Request) -> CompiledKernel:
+    if not isinstance(request.arch, str):
+        raise InvalidInput(f"architecture must be a text such as 'sm_90', got {request.arch!r}")
+    key = cache_key(request)
+    if key is None:
+        return build(request)
+    stored = _cache(cache_folder())
+    entry = stored.load(key)
+    if entry is not None:
+        return CompiledKernel.from_entry(*entry)
+    built = build(request)
+    stored.store(key, *built.to_entry())
+    return built
+
+
+def cache_key(request: Request) -> str | None:
+    """Names everything that the result depends on; None if it depends on what cannot be told.
+
+    Never anything that a compiler has put out: what is looked for is how to avoid compiling.
+    """
+    libraries = cuda_libraries()
+    if any(option.startswith(UNTRACKED_OPTIONS) for option in request.options.nvrtc):
+        return None
+    headers: str | None = ""
+    if not request.source.is_ptx:
+        headers = digest_of_headers(request.source.text, request.options.include_folders, libraries.header_folders)
+    if headers is None:
+        return None
+    parts = (
+        (request.source.text, request.source.file_name, request.name, request.arch, request.preemptible),
+        (request.options.nvrtc, request.options.nvjitlink, headers),
+        (libraries.fingerprint(), _fingerprint_of_gpushare()),
+    )
+    return hashlib.blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+
+@cache
+def _fingerprint_of_gpushare() -> tuple[object, ...]:
+    """Changes with every build of the transformation and every change of how workers are made."""
+    folder = Path(__file__).parent
+    files = [Path(_core.__file__), *(folder / f"{name}.py" for name in ("kernel_build", "worker_build"))]
+    return tuple((os.fspath(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From source to two cubins: CUDA C++ to PTX, PTX to the kernel as it is, and to a worker where that is possible."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.compile_error import CompileError
+from gpushare.compiled_kernel import CompiledKernel
+from gpushare.compiler import COMPILER, CompilerCrashed, CompilerTimeout
+from gpushare.cuda_libraries import cuda_libraries
+from gpushare.kernel_source import CompileOptions, KernelSource
+from gpushare.parameters import parameters_of
+from gpushare.resource_usage import ResourceUsage, resource_usage
+from gpushare.worker_build import Assembled, Worker, best_worker
+
+NAME_ERROR = re.compile(r"^__nv_name_map\(\d+\): error: (.*)$", re.MULTILINE)
+ERROR_ELSEWHERE = re.compile(r"^(?!__nv_name_map).*\berror:", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled."""
+
+    source: KernelSource
+    name: str
+    options: CompileOptions
+    preemptible: bool
+    arch: str
+
+    @property
+    def words(self) -> str:
+        """The request, as error messages call it."""
+        return f"{self.source.file_name}: kernel {self.name!r} for {self.arch}"
+
+
+def build(request: Request) -> CompiledKernel:
+    """Compiles, transforms and assembles.
+
+    Raises:
+        CompileError: the source does not compile.
+        InvalidInput: it has no such kernel, or the architecture is unknown.
+        CudaError: CUDA's libraries are missing, or failed.
+    """
+    _check_architecture(request)
+    if request.source.is_ptx:
+        ptx, log = request.source.text, ""
+        kernel = _kernel_of_ptx(request)
+    else:
+        ptx, log, symbol = _compiled(request)
+        kernel = _named(ptx, symbol, request)
+    original = _assembled(ptx, kernel.name, request)
+    worker = _worker(ptx, kernel.name, original.usage, request)
+    return CompiledKernel(
+        name=request.name,
+        symbol=kernel.name,
+        arch=request.arch,
+        original=original.cubin,
+        worker=worker.cubin,
+        refusal=worker.refusal,
+        parameters=parameters_of(kernel),
+        original_usage=original.usage,
+        worker_usage=worker.usage,
+        claims_in_memory=worker.claims_in_memory,
+        register_limit=worker.register_limit,
+        log=log,
+        cached=False,
+        ptx=ptx,
+        worker_ptx=worker.ptx,
+    )
+
+
+def _check_architecture(request: Request) -> None:
+    found = COMPILER.describe()
+    number = re.fullmatch(r"sm_(\d+)[af]?", request.arch)
+    if number and int(number[1]) in found["architectures"]:
+        return
+    known = ", ".join(f"sm_{each}" for each in found["architectures"])
+    raise InvalidInput(
+        f"architecture {request.arch!r} is not one of NVRTC {'.'.join(map(str, found['nvrtc']))}, which knows: {known}"
+    )
+
+
+def _compiled(request: Request) -> tuple[str, str, str]:
+    """PTX, log, and the symbol of the kernel."""
+    result = _nvrtc(request, [request.name])
+    if result["succeeded"]:
+        return result["ptx"], result["log"], result["lowered_names"][0]
+    log = result["log"]
+    if NAME_ERROR.search(log) and not ERROR_ELSEWHERE.search(log):
+        without = _nvrtc(request, [])
+        if without["succeeded"]:
+            reason = NAME_ERROR.findall(log)[0]
+            raise InvalidInput(f"{_no_such_kernel(request, without['ptx'])} (the compiler says: {reason})")
+        log = without["log"]
+    raise CompileError(
+        f"{request.words} does not compile", log=log, text=request.source.text, options=_nvrtc_options(request)
+    )
+
+
+def _nvrtc_options(request: Request) -> list[str]:
+    headers = [f"-I{folder}" for folder in cuda_libraries().header_folders]
+    return [f"-arch={request.arch}", *request.options.nvrtc, *headers]
+
+
+def _nvrtc(request: Request, names: list[str]) -> dict[str, object]:
+    source, options = request.source, _nvrtc_options(request)
+    try:
+        return COMPILER.compile(source.text, file_name=source.file_name, name_expressions=names, options=options)
+    except CompilerCrashed as error:
+        summary = f"{request.words}: NVRTC itself crashed on this source ({error}); look for invalid inline assembly"
+    except CompilerTimeout as error:
+        summary = f"{request.words}: NVRTC has not ended after {error}"
+    raise CompileError(summary, log="", text=source.text, options=options)
+
+
+def _no_such_kernel(request: Request, ptx: str) -> str:
+    names = [_core.demangled(each.name) or each.name for each in _core.kernel_signatures(ptx)]
+    listed = "; ".join(names) or "none"
+    hint = "" if request.source.is_ptx else "; a template needs its arguments, as in 'saxpy<float>'"
+    return f"{request.source.file_name} has no kernel {request.name!r}; it has: {listed}{hint}"
+
+
+def _named(ptx: str, symbol: str, request: Request) -> _core.KernelSignature:
+    for kernel in _core.kernel_signatures(ptx):
+        if kernel.name == symbol:
+            return kernel
+    raise InvalidInput(_no_such_kernel(request, ptx))
+
+
+def _kernel_of_ptx(request: Request) -> _core.KernelSignature:
+    """By its symbol, its whole signature, or its C++ name if only one kernel has it."""
+    kernels = _core.kernel_signatures(request.source.text)
+    for kernel in kernels:
+        if kernel.name == request.name:
+            return kernel
+    matching = [each for each in kernels if request.name in _names(_core.demangled(each.name))]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        symbols = ", ".join(each.name for each in matching)
+        raise InvalidInput(f"{request.source.file_name}: {request.name!r} may be any of: {symbols}; name one of them")
+    raise InvalidInput(_no_such_kernel(request, request.source.text))
+
+
+def _names(signature: str) -> tuple[str, ...]:
+    """``void ns::k<float>(float*)`` is also known as ``ns::k<float>``."""
+    name = re.sub(r"\(.*", "", signature, flags=re.DOTALL)
+    return signature, name, name.partition(" ")[2]
+
+
+def _assembled(ptx: str, symbol: str, request: Request) -> Assembled:
+    options = [f"-arch={request.arch}", "-verbose", *request.options.nvjitlink]
+    failure = {"text": ptx, "options": options}
+    try:
+        result = COMPILER.link(ptx, name=request.source.file_name, options=options)
+    except CompilerCrashed as error:
+        raise CompileError(f"{request.words}: nvJitLink itself crashed ({error})", log="", **failure) from error
+    except CompilerTimeout as error:
+        raise CompileError(f"{request.words}: nvJitLink has not ended after {error}", log="", **failure) from error
+    if not result["succeeded"]:
+        raise CompileError(f"{request.words} cannot be assembled", log=result["error_log"], **failure)
+    return Assembled(ptx, result["cubin"], resource_usage(result["info_log"], symbol))
+
+
+def _worker(ptx: str, symbol: str, original: ResourceUsage, request: Request) -> Worker:
+    if not request.preemptible:
+        return Worker(refusal="preemptible=False was asked for")
+    return best_worker(ptx, symbol, original, request.arch, lambda text: _assembled(text, symbol, request))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user hands over as the source of a kernel, and the options that go with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpushare._core import InvalidInput
+
+PTX_HEADER = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\b", re.DOTALL)
+SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx")
+OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
+LINKER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
+# By its name for NVRTC: its name for nvJitLink.
+OPTIONS_OF_BOTH = {"-lineinfo": "-lineinfo", "--generate-line-info": "-lineinfo", "-G": "-g", "--device-debug": "-g"}
+INCLUDE_FLAGS = ("-I", "--include-path", "-include-path")
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """The text of a kernel.
+
+    Attributes:
+        text: CUDA C++ or PTX.
+        file_name: what the compiler's messages call it, without folders.
+        folder: where its headers lie; None if it was handed over as text.
+    """
+
+    text: str
+    file_name: str
+    folder: Path | None
+
+    @property
+    def is_ptx(self) -> bool:
+        """Is it PTX, and not CUDA C++?"""
+        return PTX_HEADER.match(self.text) is not None
+
+
+def kernel_source(source: str | Path, name: str) -> KernelSource:
+    """The text itself, or the one in this file.
+
+    Raises:
+        InvalidInput: the file cannot be read.
+
+    >>> kernel_source("__global__ void fill(int* out) {}", "fill").file_name
+    'fill.cu'
+    """
+    if isinstance(source, Path) or (isinstance(source, str) and _is_path(source)):
+        path = Path(source)
+        try:
+            return KernelSource(path.read_text(encoding="utf-8"), path.name, path.resolve().parent)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{path}: cannot be read as text: {error}") from error
+    if not isinstance(source, str):
+        raise InvalidInput(f"kernel {name!r}: source must be a text or a path, got {source!r}")
+    found = KernelSource(source, "", None)
+    plain = re.sub(r"\W+", "_", re.sub(r"<.*", "", name).rpartition("::")[2]) or "kernel"
+    return KernelSource(source, plain + (".ptx" if found.is_ptx else ".cu"), None)
+
+
+def _is_path(source: str) -> bool:
+    return "\n" not in source and source.endswith(SOURCE_SUFFIXES)
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options by who takes them."""
+
+    nvrtc: tuple[str, ...]
+    nvjitlink: tuple[str, ...]
+    include_folders: tuple[Path, ...]
+    """Where the user's headers are looked for, in this order."""
+
+
+def compile_options(options: Sequence[str], source: KernelSource) -> CompileOptions:
+    """Sorts them; relative folders become absolute, since the compiler runs elsewhere.
+
+    Raises:
+        InvalidInput: an option that gpushare sets itself, or one that PTX has no use for.
+
+    >>> source = KernelSource("__global__ void k() {}", "k.cu", None)
+    >>> compile_options(["-std=c++20", "-maxrregcount=32", "-I", "/opt/include"], source).nvrtc
+    ('-std=c++20', '-I/opt/include')
+    """
+    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+        raise InvalidInput(f"options must be a list of texts, got {options!r}")
+    nvrtc: list[str] = []
+    nvjitlink: list[str] = []
+    folders = [source.folder] if source.folder else []
+    for option in _joined(options):
+        flag, _, value = option.partition("=")
+        if flag in OWN_OPTIONS:
+            raise InvalidInput(f"option {option!r} is gpushare's own to set; choose with compile(arch='sm_90')")
+        if flag in LINKER_OPTIONS:
+            nvjitlink.append(f"-{flag.lstrip('-').replace('ptxas-options', 'Xptxas')}={value}")
+        elif source.is_ptx and flag not in OPTIONS_OF_BOTH:
+            raise InvalidInput(f"option {option!r} is for CUDA C++, but {source.file_name} is PTX")
+        elif flag in INCLUDE_FLAGS:
+            folders.append(Path(value).absolute())
+        else:
+            nvrtc.append(option)
+            nvjitlink += [OPTIONS_OF_BOTH[flag]] if flag in OPTIONS_OF_BOTH else []
+    return CompileOptions((*nvrtc, *(f"-I{folder}" for folder in folders)), tuple(nvjitlink), tuple(folders))
+
+
+def _joined(options: Sequence[str]) -> list[str]:
+    """``-I x`` and ``-Ix`` as ``-I=x``; the same for the others that take a word."""
+    joined: list[str] = []
+    words = iter(options)
+    for word in words:
+        if word in (*INCLUDE_FLAGS, *LINKER_OPTIONS, "-D", "--define-macro", "-U", "-include", "--pre-include", "-std"):
+            value = next(words, None)
+            if value is None:
+                raise InvalidInput(f"option {word!r} lacks its value")
+            joined.append(f"{word}{value}" if word in ("-D", "-U") else f"{word}={value}")
+        elif word.startswith("-I") and not word.startswith("-I="):
+            joined.append(f"-I={word[2:]}")
+        else:
+            joined.append(word)
+    return joined

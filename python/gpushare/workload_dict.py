@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes workloads in the structure of their file format, complete in itself: with the text of CUDA code."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from gpushare.argument_file import argument_to_data
+from gpushare.kernel_model import KernelModel, require
+from gpushare.operation import Launch, Operation
+from gpushare.suite_arguments import SuiteArguments
+from gpushare.workload_schema import MOST_REPEATS
+
+if TYPE_CHECKING:
+    from gpushare.kernel import Kernel
+    from gpushare.workload import Application, Workload
+
+
+def workload_to_dict(workload: Workload) -> dict[str, Any]:
+    """The workload in the structure of its file format, without what is at its default."""
+    names = _names(workload)
+    data: dict[str, Any] = {"name": workload.name}
+    if workload.device:
+        data["device"] = workload.device
+    data["kernel"] = [
+        _model_to_dict(kernel) if isinstance(kernel, KernelModel) else _cuda_to_dict(kernel, name)
+        for kernel, name in names.items()
+    ]
+    data["application"] = [_application_to_dict(application, names) for application in workload.applications]
+    return data
+
+
+def _names(workload: Workload) -> dict[KernelModel | Kernel, str]:
+    """Every kernel that is not from the suite, and its name in the file, where a name is used once."""
+    names: dict[KernelModel | Kernel, str] = {}
+    for application in workload.applications:
+        for _, launch in application.launches():
+            kernel = launch.kernel
+            if kernel in names or isinstance(launch.args, SuiteArguments):
+                continue
+            name = kernel.name
+            if isinstance(kernel, KernelModel):
+                shared = name in names.values()
+                require(not shared, f"workload {workload.name!r}: two kernels share the name {name!r}")
+            while name in names.values():  # two versions of a kernel have one name in CUDA
+                name += "'"
+            names[kernel] = name
+    return names
+
+
+def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:
+    defaults = {field.name: field.default for field in fields(KernelModel)}
+    data: dict[str, Any] = {}
+    for name, value in asdict(kernel).items():
+        if value == defaults[name]:
+            continue
+        if name.endswith("_ns"):
+            data[name.removesuffix("_ns") + "_us"] = value / 1e3
+        else:
+            data[name] = float(value) if name == "mean_block_time_cycles" else value
+    return data
+
+
+def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": name, "code": kernel.text}
+    data |= {"entry": kernel.name} if name != kernel.name else {}
+    data |= {"options": list(kernel.options)} if kernel.options else {}
+    return data | ({} if kernel.preemptible else {"preemptible": False})
+
+
+def _application_to_dict(application: Application, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
+    return {
+        "name": application.name,
+        "arrival_us": application.arrival_ns / 1e3,
+        "priority": application.priority,
+        "weight": application.weight,
+        "operations": [
+            data
+            for operation, times in groupby(application.operations)
+            for data in _repeated(_operation_to_dict(operation, names), len(list(times)))
+        ],
+    }
+
+
+def _repeated(data: dict[str, Any], times: int) -> list[dict[str, Any]]:
+    if times == 1:
+        return [data]
+    full, rest = divmod(times, MOST_REPEATS)
+    return [{**data, "repeat": count} for count in full * [MOST_REPEATS] + ([rest] if rest else [])]
+
+
+def _operation_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
+    if not isinstance(operation, Launch):
+        return {"copy": operation.direction, "bytes": operation.bytes}
+    if isinstance(operation.args, SuiteArguments):
+        return _suite_to_dict(operation, operation.args)
+    if not operation.is_real:
+        return {"launch": names[operation.kernel], "blocks": operation.blocks}
+    data = {"launch": names[operation.kernel], "grid": list(operation.grid), "block": list(operation.block)}
+    data |= {"shared_bytes": operation.shared_bytes} if operation.shared_bytes else {}
+    return data | ({"args": [argument_to_data(value) for value in operation.args]} if operation.args else {})
+
+
+def _suite_to_dict(launch: Launch, arguments: SuiteArguments) -> dict[str, Any]:
+    same = launch == Launch.of_suite(arguments.name, arguments.size, arguments.seed)
+    require(same, f"launch of {launch.kernel.name!r}: a changed launch of the suite cannot be written to a file")
+    data: dict[str, Any] = {"suite": arguments.name, "size": arguments.size}
+    return data | ({"seed": arguments.seed} if arguments.seed else {})

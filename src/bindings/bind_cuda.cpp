@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.hpp"
+#include "bindings/cuda_views.hpp"
+#include "cuda/driver.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+using KernelCodePtr = std::shared_ptr<cuda::KernelCode>;
+
+std::span<const char> view_of(const py::bytes& bytes) {
+  const std::string_view view(bytes);
+  return {view.data(), view.size()};
+}
+
+KernelCodePtr load(const CudaDevice& device, std::string symbol, const py::bytes& original,
+                   const std::optional<py::bytes>& worker) {
+  const std::span<const char> worker_code = worker ? view_of(*worker) : std::span<const char>{};
+  return std::make_shared<cuda::KernelCode>(device.context, std::move(symbol), view_of(original), worker_code);
+}
+
+/// On a stream of its own, so that a copy waits for no kernel.
+void upload(const cuda::DeviceMemory& memory, const py::buffer& source, std::size_t offset) {
+  const py::buffer_info info = source.request();
+  const auto bytes = static_cast<std::size_t>(info.size * info.itemsize);
+  const py::gil_scoped_release no_gil;
+  const cuda::CurrentContext current(*memory.context());
+  GPUSHARE_CU(cuMemcpyHtoDAsync(memory.get() + offset, info.ptr, bytes, CU_STREAM_PER_THREAD));
+  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+void download(const cuda::DeviceMemory& memory, const py::buffer& target, std::size_t offset) {
+  const py::buffer_info info = target.request(true);
+  const auto bytes = static_cast<std::size_t>(info.size * info.itemsize);
+  const py::gil_scoped_release no_gil;
+  const cuda::CurrentContext current(*memory.context());
+  GPUSHARE_CU(cuMemcpyDtoHAsync(info.ptr, memory.get() + offset, bytes, CU_STREAM_PER_THREAD));
+  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+void copy_within_device(const cuda::DeviceMemory& target, const cuda::DeviceMemory& source, std::size_t bytes) {
+  const py::gil_scoped_release no_gil;
+  const cuda::CurrentContext current(*target.context());
+  GPUSHARE_CU(cuMemcpyDtoDAsync(target.get(), source.get(), bytes, CU_STREAM_PER_THREAD));
+  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+void bind_device_class(py::module_& module) {
+  py::class_<CudaDevice>(module, "CudaDevice", "One GPU, through its primary context.")
+      .def(py::init([](int ordinal) { return CudaDevice{std::make_shared<cuda::Context>(ordinal)}; }),
+           py::arg("ordinal"))
+      .def_property_readonly("description", [](const CudaDevice& self) { return self.context->description(); })
+      .def_property_readonly("architecture", [](const CudaDevice& self) { return self.context->architecture(); })
+      .def_property_readonly("memory_bytes", [](const CudaDevice& self) { return self.context->memory_bytes(); })
+      .def_property_readonly("stream_levels",
+                             [](const CudaDevice& self) { return self.context->stream_priorities().size(); })
+      .def("load", &load, py::arg("symbol"), py::arg("original"), py::arg("worker"),
+           "Machine code of a kernel and of its worker, or None where it cannot be preempted.")
+      .def(
+          "allocate",
+          [](const CudaDevice& self, std::size_t bytes) {
+            const py::gil_scoped_release no_gil;
+            return std::make_shared<cuda::DeviceMemory>(cuda::make_device_memory(self.context, bytes));
+          },
+          py::arg("bytes"), "Device memory, zeroed. Waits for no kernel.")
+      .def(
+          "reset", [](const CudaDevice& self) { self.context->reset(); },
+          "Gives up everything on the GPU, of every library in this process. After a kernel has faulted nothing else "
+          "helps.");
+  module.def("cuda_device_count", &cuda::device_count, "How many GPUs there are; 0 where there is no driver.");
+  module.def("cuda_driver_version", &cuda::driver_version,
+             "What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.");
+}
+
+void bind_memory(py::module_& module) {
+  py::class_<cuda::DeviceMemory, std::shared_ptr<cuda::DeviceMemory>>(module, "DeviceMemory")
+      .def_property_readonly("address", &cuda::DeviceMemory::get)
+      .def("upload", &upload, py::arg("source"), py::arg("offset") = 0)
+      .def("download", &download, py::arg("target"), py::arg("offset") = 0)
+      .def("copy_from", &copy_within_device, py::arg("source"), py::arg("bytes"));
+}
+
+void bind_kernel_code(py::module_& module) {
+  py::class_<cuda::KernelCode, KernelCodePtr>(module, "KernelCode", "A kernel's machine code on a GPU.")
+      .def_property_readonly("symbol", &cuda::KernelCode::symbol)
+      .def_property_readonly("is_preemptible", [](const cuda::KernelCode& self) { return self.worker() != nullptr; })
+      .def(
+          "needs",
+          [](const cuda::KernelCode& self, int threads, unsigned shared_bytes) {
+            const BlockNeeds needs = self.needs(threads, shared_bytes);
+            return py::make_tuple(needs.threads, needs.registers_per_thread, needs.shared_memory.count);
+          },
+          py::arg("threads"), py::arg("shared_bytes"), "Threads, registers per thread and shared bytes of a block.")
+      .def(
+          "occupancy",
+          [](const cuda::KernelCode& self, const CudaDevice& device, int threads, unsigned shared_bytes) {
+            CUfunction runs = self.worker() != nullptr ? self.worker() : self.original();
+            return cuda::driver_occupancy(*device.context, runs, threads, shared_bytes);
+          },
+          py::arg("device"), py::arg("threads"), py::arg("shared_bytes"), "Blocks per SM, as the driver sees it.");
+}
+
+}  // namespace
+
+void bind_cuda(py::module_& module) {
+  bind_memory(module);
+  bind_kernel_code(module);
+  bind_device_class(module);
+}
+
+}  // namespace gpushare::bindings

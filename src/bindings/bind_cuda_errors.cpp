@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/bindings.hpp"
+#include "cuda/shared_library.hpp"
+
+namespace gpushare::bindings {
+
+void bind_cuda_errors(py::module_& module) {
+  py::register_exception<cuda::CudaError>(module, "CudaError", PyExc_RuntimeError).doc() =
+      "CUDA, or a part of it, is missing or too old, or said no; the message names the call and what to do.";
+}
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/cuda_views.hpp"
+#include "bindings/run_record.hpp"
+#include "cuda/cuda_gpu.hpp"
+#include "cuda/hardware_run.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+void add_launch(CudaProgram& program, std::shared_ptr<cuda::KernelCode> kernel, cuda::Extent grid, cuda::Extent block,
+                unsigned shared_bytes, const std::vector<py::bytes>& arguments) {
+  cuda::DeviceLaunch launch{.kernel = std::move(kernel), .grid = grid, .block = block, .shared_bytes = shared_bytes};
+  for (const py::bytes& argument : arguments) {
+    const std::string_view view(argument);
+    const auto* first = reinterpret_cast<const std::byte*>(view.data());
+    launch.arguments.emplace_back(first, first + view.size());
+  }
+  program.operations.push_back(std::move(launch));
+}
+
+void add_copy(CudaProgram& program, const CudaDevice& device, Copy::Direction direction, std::size_t bytes) {
+  program.device_memory.push_back(cuda::make_device_memory(device.context, bytes));
+  program.pinned_memory.push_back(cuda::make_pinned_memory(device.context, bytes));
+  program.operations.push_back(cuda::DeviceCopy{.direction = direction,
+                                                .device = program.device_memory.back().get(),
+                                                .host = program.pinned_memory.back().get(),
+                                                .bytes = bytes});
+}
+
+/// Owns what states, events and policies of one run point into.
+struct CudaWorld {
+  cuda::SharedContext context;
+  Workload workload;
+};
+
+RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
+                      const py::object& policy, bool record_trace, const py::object& ended) {
+  const auto world = std::make_shared<CudaWorld>(CudaWorld{device.context, workload});
+  const std::unique_ptr<Policy> decides = to_policy(policy, world);
+  UsageMeter meter(device.context->description(), world->workload);
+  TraceRecorder recorder;
+  const Interruption interruption(ended);
+  std::vector<RunObserver*> observers{&meter};
+  if (record_trace) observers.push_back(&recorder);
+  {
+    const py::gil_scoped_release no_gil;
+    cuda::CudaGpu gpu(device.context, program.operations, *device.block_times);
+    gpu.set_heartbeat([&] { interruption.look(); });
+    run(gpu, *decides, world->workload, observers);
+  }
+  RunRecord record = record_of(meter);
+  if (record_trace) record.trace = recorder.take();
+  return record;
+}
+
+RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
+                               cuda::HardwareSharing sharing, std::vector<int> levels, std::vector<int> sms,
+                               bool record_trace, const py::object& ended) {
+  UsageMeter meter(device.context->description(), workload);
+  TraceRecorder recorder;
+  const Interruption interruption(ended);
+  std::vector<RunObserver*> observers{&meter};
+  if (record_trace) observers.push_back(&recorder);
+  {
+    const py::gil_scoped_release no_gil;
+    cuda::run_on_hardware(device.context, workload, program.operations,
+                          {.sharing = sharing, .levels = std::move(levels), .sms = std::move(sms)}, observers,
+                          [&] { interruption.look(); });
+  }
+  RunRecord record = record_of(meter);
+  if (record_trace) record.trace = recorder.take();
+  return record;
+}
+
+}  // namespace
+
+void bind_cuda_run(py::module_& module) {
+  py::class_<CudaProgram>(module, "CudaProgram", "What the operations of a workload are on a GPU, in its order.")
+      .def(py::init<>())
+      .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
+           py::arg("arguments"))
+      .def("add_copy", &add_copy, py::arg("device"), py::arg("direction"), py::arg("bytes"),
+           "A copy between pinned and device memory of its own.");
+
+  py::enum_<cuda::HardwareSharing>(module, "HardwareSharing", "How applications share a GPU without gpushare.")
+      .value("SERIAL", cuda::HardwareSharing::Serial)
+      .value("STREAMS", cuda::HardwareSharing::Streams)
+      .value("PRIORITY", cuda::HardwareSharing::Priority)
+      .value("GREEN_CONTEXTS", cuda::HardwareSharing::GreenContexts);
+
+  module.def("run_on_cuda", &run_on_cuda, py::arg("device"), py::arg("program"), py::arg("workload"), py::arg("policy"),
+             py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(),
+             "Runs the workload on a GPU under a policy. Releases the GIL. Ctrl-C ends it, and so does ended() once it "
+             "returns True or raises.");
+  module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
+             py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},
+             py::arg("sms") = std::vector<int>{}, py::arg("record") = false, py::arg("ended") = py::none(),
+             "Runs the original kernels on streams, without a scheduler.");
+}
+
+}  // namespace gpushare::bindings

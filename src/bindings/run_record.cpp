@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/run_record.hpp"
+
+#include "bindings/arguments.hpp"
+#include "bindings/python_policy.hpp"
+#include "core/policies/registry.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+// Some milliseconds: the GIL costs nothing at that pace, and nobody notices the wait.
+constexpr std::int64_t events_between_looks = 1 << 16;
+
+std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
+  std::vector<std::int64_t> values;
+  for (const Duration duration : durations) values.push_back(count(duration));
+  return values;
+}
+
+}  // namespace
+
+RunRecord record_of(const UsageMeter& meter) {
+  RunRecord record{.operation_durations = counts(meter.operation_durations()),
+                   .sm_busy = counts(meter.sm_busy()),
+                   .to_device_busy = count(meter.to_device_busy()),
+                   .to_host_busy = count(meter.to_host_busy()),
+                   .makespan = count(meter.makespan()),
+                   .blocks = meter.blocks()};
+  for (const ApplicationTimes& times : meter.applications()) {
+    record.arrivals.push_back(count(times.arrival));
+    record.ends.push_back(count(times.end));
+  }
+  return record;
+}
+
+void Interruption::saw(const Event& /*event*/) {
+  if (++events_ % events_between_looks == 0) look();
+}
+
+void Interruption::look() const {
+  const py::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (ended_.is_none() || !py::bool_(ended_())) return;
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  throw py::error_already_set();
+}
+
+std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world) {
+  if (py::isinstance<py::str>(policy)) return make_policy(policy.cast<std::string>());
+  return wrap_python_policy(policy, std::move(world));
+}
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kind of run shares: its figures, its policy, and how its user can end it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "core/engine.hpp"
+#include "core/metrics.hpp"
+
+namespace gpushare::bindings {
+
+/// What one run leaves behind. Times in nanoseconds.
+struct RunRecord {
+  std::vector<std::int64_t> arrivals;
+  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> operation_durations;
+  std::vector<std::int64_t> sm_busy;
+  std::int64_t to_device_busy = 0;
+  std::int64_t to_host_busy = 0;
+  std::int64_t makespan = 0;
+  std::int64_t blocks = 0;
+  std::optional<Trace> trace;
+};
+
+RunRecord record_of(const UsageMeter& meter);
+
+/// Ends a run with KeyboardInterrupt when its user presses Ctrl-C, or when the comparison it belongs to has ended.
+class Interruption : public RunObserver {
+ public:
+  /// `ended` is a callable, or None where nothing but Ctrl-C can end the run.
+  explicit Interruption(py::object ended) : ended_(std::move(ended)) {}
+
+  void saw(const Event& event) override;
+  /// To be called some times a second where events are rare.
+  void look() const;
+
+ private:
+  py::object ended_;
+  std::int64_t events_ = 0;
+};
+
+/// `world` owns what states, events and policies of one run point into.
+std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world);
+
+}  // namespace gpushare::bindings

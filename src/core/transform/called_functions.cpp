@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/called_functions.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/transform/divergence.hpp"
+#include "core/transform/instructions.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+/// The functions with a body that these tokens name.
+template <typename Use>
+void for_each_named_function(const Module& module, TokenRange range, Use use) {
+  for (std::size_t token = range.begin; token < range.end; ++token) {
+    const char first = module.token(token).text.front();
+    if (module.token(token).kind != TokenKind::Word || first == '%' || first == '.') continue;
+    const Function* named = module.definition(module.token(token).text);
+    if (named != nullptr && !named->is_entry) use(*named);
+  }
+}
+
+bool calls_through_pointer(const Function& function) {
+  return std::ranges::any_of(function.statements, [](const Statement& statement) {
+    const auto* declaration = std::get_if<Declaration>(&statement);
+    return declaration != nullptr && declaration->directive == ".callprototype";
+  });
+}
+
+}  // namespace
+
+std::vector<const Function*> callees(const Module& module, const Function& function) {
+  std::vector<const Function*> found;
+  if (!module.has_functions()) return found;
+  std::unordered_set<const Function*> seen;
+  const auto add = [&](const Function& callee) {
+    if (seen.insert(&callee).second) found.push_back(&callee);
+  };
+  // A pointer from memory, as to a virtual function, may lead to any function.
+  const auto follow = [&](const Function& caller) {
+    // A name anywhere in the body counts, so that functions whose address is taken are found too.
+    for_each_named_function(module, caller.body, add);
+    if (!calls_through_pointer(caller)) return;
+    for (const Function& each : module.functions) {
+      if (each.has_body && !each.is_entry) add(each);
+    }
+  };
+  follow(function);
+  for (std::size_t next = 0; next < found.size(); ++next) follow(*found[next]);
+  return found;
+}
+
+CalledBarriers::CalledBarriers(const Module& module, const std::vector<const Function*>& called) : module_(module) {
+  for (const Function* callee : called) any_ |= any_instruction(*callee, is_block_barrier);
+}
+
+bool CalledBarriers::may_be_reached(const Instruction& call) {
+  if (!any_) return false;
+  bool named = false;
+  bool reached = false;
+  for_each_named_function(module_, call.tokens, [&](const Function& callee) {
+    named = true;
+    reached |= is_reached_in(callee);
+  });
+  return reached || !named;
+}
+
+bool CalledBarriers::is_reached_in(const Function& function) {
+  const auto [found, is_new] = known_.emplace(&function, any_instruction(function, is_block_barrier));
+  if (!is_new) return found->second;
+  bool reached = found->second;
+  for (const Function* callee : callees(module_, function)) reached |= any_instruction(*callee, is_block_barrier);
+  return known_[&function] = reached;
+}
+
+}  // namespace gpushare::ptx

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many workers to launch, and how they should claim. The hardware places workers where it likes, and one that finds
+// no place on its SM leaves at once; so a launch that wants workers on some SMs only asks for more than it needs there,
+// looks again, and asks for the rest.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "core/units.hpp"
+
+namespace gpushare {
+
+/// What a launch wants and has, in workers.
+struct WorkerDemand {
+  int wanted = 0;       ///< sum over the SMs
+  int missing = 0;      ///< sum over the SMs of what is wanted there and not present
+  int lacking_sms = 0;  ///< SMs where some are missing
+
+  void add_sm(int wanted_here, int present) {
+    wanted += wanted_here;
+    if (present >= wanted_here) return;
+    missing += wanted_here - present;
+    ++lacking_sms;
+  }
+};
+
+/// How many workers to launch so that the missing ones come about if the hardware spreads them evenly over all SMs.
+/// Never more than fill the GPU twice: those that find no place have to leave again.
+inline int workers_to_launch(const WorkerDemand& demand, int sms, int max_residency) {
+  if (demand.missing == 0) return 0;
+  const int spread = (sms + demand.lacking_sms - 1) / demand.lacking_sms;
+  return static_cast<int>(
+      std::min<std::int64_t>(std::int64_t{demand.missing} * spread, std::int64_t{2} * sms * max_residency));
+}
+
+/// Tasks per claim. One atomic operation costs about 1 ns of the whole GPU, and a worker told to leave finishes what it
+/// has claimed: 10 us of work per claim hides the first and bounds the second.
+inline std::uint32_t chunk_for(Duration block_time) {
+  if (block_time <= Duration{}) return 1;
+  constexpr std::int64_t work_per_claim_ns = 10'000;
+  constexpr std::int64_t most_tasks = 16;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(work_per_claim_ns / block_time.count(), 1, most_tasks));
+}
+
+/// A claim takes at most (tasks left >> guide): about a quarter of a worker's fair share.
+inline std::uint32_t guide_for(int workers) {
+  return static_cast<std::uint32_t>(std::bit_width(4 * static_cast<std::uint32_t>(std::max(workers, 1))) - 1);
+}
+
+/// From so many tasks before the end, workers claim after a task and not while it runs. Where blocks are long, a claim
+/// made too early leaves one worker with two blocks while others have none; where they are short, waiting for it costs.
+inline std::uint32_t late_claims_for(Duration block_time, int workers) {
+  constexpr Duration long_block(50'000);
+  const bool is_short = block_time > Duration{} && block_time < long_block;
+  return is_short ? 0 : 4 * static_cast<std::uint32_t>(workers);
+}
+
+}  // namespace gpushare

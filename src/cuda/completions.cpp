@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/completions.hpp"
+
+#include "cuda/driver.hpp"
+
+namespace gpushare::cuda {
+namespace {
+constexpr std::size_t words = 4096;
+}
+
+Completions::Completions(const SharedContext& context)
+    : memory_(make_pinned_memory(context, words * sizeof(std::uint32_t))),
+      idle_(make_stream(context)),
+      address_(device_address(memory_)) {
+  auto* first = static_cast<std::uint32_t*>(memory_.get());
+  for (std::size_t index = words; index > 0; --index) free_.push_back(first + index - 1);
+}
+
+Completion Completions::mark(CUstream stream) {
+  GPUSHARE_EXPECT(!free_.empty(), "marks are given back");
+  const Completion completion{.word = free_.back(), .value = ++value_};
+  const auto offset = completion.word - static_cast<std::uint32_t*>(memory_.get());
+  GPUSHARE_CU(cuStreamWriteValue32(stream, address_ + static_cast<CUdeviceptr>(offset) * sizeof(std::uint32_t),
+                                   completion.value, CU_STREAM_WRITE_VALUE_DEFAULT));
+  free_.pop_back();
+  return completion;
+}
+
+void Completions::give_back(const Completion& completion) { free_.push_back(completion.word); }
+
+// A fault shows in every stream of the context.
+void Completions::require_healthy() const { GPUSHARE_CU(cuStreamQuery(idle_.get())); }
+
+}  // namespace gpushare::cuda

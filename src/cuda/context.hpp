@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One GPU's primary context, which gpushare shares with every other library of the process, and the move-only handles
+// that live in it. A handle keeps its context alive, so the order of destruction takes care of itself.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device.hpp"
+
+namespace gpushare::cuda {
+
+class Context {
+ public:
+  /// Throws CudaError where there is no such GPU.
+  explicit Context(int ordinal);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  CUdevice device() const { return device_; }
+  CUcontext get() const { return context_; }
+  /// What the scheduler has to know of this GPU.
+  const Device& description() const { return description_; }
+  /// For which the compiler has to make code: "sm_90".
+  const std::string& architecture() const { return architecture_; }
+  std::size_t memory_bytes() const;
+  /// Most urgent first.
+  const std::vector<int>& stream_priorities() const { return stream_priorities_; }
+
+  /// Gives up everything in the context, of every library in the process: after a kernel has faulted nothing else
+  /// helps.
+  void reset();
+
+ private:
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  Device description_;
+  std::string architecture_;
+  std::vector<int> stream_priorities_;
+};
+
+using SharedContext = std::shared_ptr<Context>;
+
+/// Makes the context the calling thread's own until the end of the scope.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const Context& context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+};
+
+/// How many GPUs there are; 0 where there is no driver.
+int device_count();
+
+}  // namespace gpushare::cuda

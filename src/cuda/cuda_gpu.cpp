@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/cuda_gpu.hpp"
+
+#include <algorithm>
+
+#include "core/workers/stream_level.hpp"
+#include "cuda/whole_launch.hpp"
+#include "cuda/worker_launch.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
+constexpr std::size_t most_launches_on_hardware = 20;
+
+constexpr Duration health_check_interval(1'000'000);
+constexpr Duration heartbeat_interval(50'000'000);
+
+/// A thread that sleeps wakes up tens of microseconds late, so the last stretch is waited for awake.
+constexpr Duration sleep_margin(150'000);
+
+}  // namespace
+
+std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
+                                         const DeviceLaunch& code) {
+  if (code.kernel->worker() == nullptr) return std::make_unique<WholeLaunch>(resources, submission, code);
+  return std::make_unique<WorkerLaunch>(resources, submission, code);
+}
+
+CudaGpu::CudaGpu(const SharedContext& context, const Program& program, BlockTimes& block_times)
+    : current_(*context),
+      program_(program),
+      resources_(context, block_times),
+      to_device_(context, resources_.completions),
+      to_host_(context, resources_.completions),
+      start_(Clock::now()) {}
+
+Time CudaGpu::now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+
+bool CudaGpu::is_idle() const {
+  return events_.empty() && to_device_.empty() && to_host_.empty() &&
+         std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
+         std::ranges::none_of(
+             launches_, [this](const auto& launch) { return launch->is_settling() || launch->wants_hardware(now()); });
+}
+
+std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
+  std::vector<ApplicationId> applications;
+  for (const auto& launch : launches_) {
+    if (!launch->hardware().empty()) applications.push_back(launch->submission().application);
+  }
+  return applications;
+}
+
+void CudaGpu::submit(const Submission& submission) {
+  const DeviceOperation& operation = program_[index(submission.id)];
+  if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) {
+    launches_.push_back(make_launch(resources_, submission, *launch));
+    return;
+  }
+  const auto& copy = std::get<DeviceCopy>(operation);
+  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, now(), events_);
+}
+
+void CudaGpu::apply(const Plan& plan) {
+  const Time time = now();
+  for (const auto& launch : launches_) {
+    const auto share = std::ranges::find(plan.shares, launch->submission().id, &Share::launch);
+    const auto rank = static_cast<int>(share - plan.shares.begin());
+    launch->set_quota(share == plan.shares.end() ? Quota::nowhere() : share->quota, rank, time);
+  }
+  hand_to_hardware(time);
+  look_soon();
+}
+
+std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
+  while (true) {
+    const Time time = now();
+    if (deadline && time >= *deadline) {
+      last_time_ = std::max(last_time_, *deadline);
+      return std::nullopt;
+    }
+    if (auto event = take_event()) return event;
+    if (woken_.exchange(false, std::memory_order_acq_rel)) return std::nullopt;
+    attend();
+    if (!events_.empty() || !is_idle()) continue;
+    if (!deadline) return std::nullopt;
+    sleep_until(*deadline);
+  }
+}
+
+std::optional<gpushare::Event> CudaGpu::take_event() {
+  if (events_.empty()) return std::nullopt;
+  gpushare::Event event = events_[next_event_++];
+  if (next_event_ == events_.size()) {
+    events_.clear();
+    next_event_ = 0;
+  }
+  event.time = last_time_ = std::max(last_time_, event.time);
+  event.started = std::min(event.started, event.time);
+  return event;
+}
+
+void CudaGpu::attend() {
+  const Time time = now();
+  collect(time);
+  if (resources_.tables.look_has_ended()) finish_look(time);
+  hand_to_hardware(time);
+  start_look(time);
+  check_health(time);
+}
+
+void CudaGpu::check_health(Time time) {
+  if (time - health_checked_ >= health_check_interval) {
+    health_checked_ = time;
+    resources_.completions.require_healthy();
+  }
+  if (time - heartbeat_at_ >= heartbeat_interval) {
+    heartbeat_at_ = time;
+    heartbeat_();
+  }
+}
+
+/// The processor is free while the GPU is.
+void CudaGpu::sleep_until(Time deadline) {
+  const Time end = std::min(deadline - sleep_margin, now() + heartbeat_interval);
+  std::unique_lock lock(mutex_);
+  wakes_.wait_until(lock, start_ + end.time_since_epoch(), [this] { return woken_.load(); });
+}
+
+void CudaGpu::wake() {
+  const std::scoped_lock lock(mutex_);
+  woken_.store(true, std::memory_order_release);
+  wakes_.notify_all();
+}
+
+void CudaGpu::collect(Time time) {
+  to_device_.collect(time, events_);
+  to_host_.collect(time, events_);
+  for (const auto& launch : launches_) {
+    if (launch->collect(time)) look_soon();
+  }
+}
+
+void CudaGpu::finish_look(Time time) {
+  resources_.tables.end_look();
+  // What has ended first: it is reported with the time when it did, and time does not go back.
+  std::ranges::stable_partition(launches_, [](const auto& launch) { return launch->hardware().empty(); });
+  for (const auto& launch : launches_) launch->look(look_started_, time, events_);
+  report_ends(time);
+  look_ended_ = time;
+  look_wait_ = std::min(look_wait_ * 3 / 2, longest_wait);
+}
+
+void CudaGpu::report_ends(Time time) {
+  std::erase_if(launches_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
+    if (!launch->ended()) return false;
+    const Submission& submission = launch->submission();
+    events_.push_back({.time = std::min(time, launch->end()),
+                       .application = submission.application,
+                       .operation = submission.id,
+                       .kind = EventKind::LaunchEnded});
+    return true;
+  });
+}
+
+int CudaGpu::level_for(const LaunchOnGpu& launch) const {
+  std::vector<LevelInUse> in_use;
+  for (const auto& other : launches_) {
+    if (!other->hardware().empty()) in_use.push_back({other->rank(), other->hardware().level()});
+  }
+  return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
+}
+
+/// In rank order: among equals, the hardware serves first who comes first.
+void CudaGpu::hand_to_hardware(Time time) {
+  std::vector<LaunchOnGpu*> wanting;
+  std::size_t under_way = 0;
+  for (const auto& launch : launches_) {
+    if (!launch->hardware().empty()) ++under_way;
+    if (launch->wants_hardware(time)) wanting.push_back(launch.get());
+  }
+  std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
+  for (LaunchOnGpu* launch : wanting) {
+    if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
+    launch->hand_to_hardware(level_for(*launch), time);
+    look_soon();
+  }
+}
+
+void CudaGpu::start_look(Time time) {
+  if (resources_.tables.is_looking()) return;
+  const bool any_settling = std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_settling(); });
+  const bool any_on_hardware =
+      std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
+  if (!any_settling && !any_on_hardware) return;
+  if (time - look_ended_ < (any_settling ? shortest_wait : look_wait_)) return;
+  resources_.tables.start_look();
+  look_started_ = time;
+}
+
+}  // namespace gpushare::cuda

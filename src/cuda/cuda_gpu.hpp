@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real GPU behind the same seam as the simulated one. Nobody waits in the driver: the thread that runs the engine
+// looks at words that streams set, now and then has the workers' counters copied over, and turns what has changed into
+// events.
+//
+// Suits kernels whose blocks take microseconds to milliseconds. How fast it reacts is bounded by the time of a look
+// (6 us on an H100) and of a new quota (8 us); blocks are never cut short.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/gpu.hpp"
+#include "cuda/copy_engines.hpp"
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda {
+
+class CudaGpu final : public Gpu {
+ public:
+  /// The program says what every operation is; it may grow while the run goes on. Time 0 is now.
+  CudaGpu(const SharedContext& context, const Program& program, BlockTimes& block_times);
+
+  const Device& device() const override { return resources_.device; }
+  void submit(const Submission& submission) override;
+  void apply(const Plan& plan) override;
+  /// As the seam says, and nullopt too after wake().
+  std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
+
+  Time now() const;
+  /// Is anything under way, or has ended without having been reported?
+  bool is_idle() const;
+  /// Makes next_event() return soon. From any thread.
+  void wake();
+
+  /// Called some times a second while a run waits; what it throws ends the run.
+  void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
+
+  /// The applications that have work on the GPU: one of them is to blame where a kernel faults.
+  std::vector<ApplicationId> applications_on_gpu() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::optional<gpushare::Event> take_event();
+  void attend();
+  void sleep_until(Time deadline);
+  void check_health(Time time);
+  void collect(Time time);
+  void finish_look(Time time);
+  void report_ends(Time time);
+  void hand_to_hardware(Time time);
+  void start_look(Time time);
+  int level_for(const LaunchOnGpu& launch) const;
+  void look_soon() { look_wait_ = shortest_wait; }
+
+  static constexpr Duration shortest_wait{5'000};
+  static constexpr Duration longest_wait{500'000};
+
+  const CurrentContext current_;
+  const Program& program_;
+  LaunchResources resources_;
+  CopyQueue to_device_;
+  CopyQueue to_host_;
+  std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
+  std::vector<gpushare::Event> events_;
+  std::size_t next_event_ = 0;  // in events_
+  Time last_time_{};            // nothing is reported before what has been
+  Time look_started_{};
+  Time look_ended_{};
+  Duration look_wait_ = shortest_wait;
+  Time health_checked_{};
+  Time heartbeat_at_{};
+  std::function<void()> heartbeat_ = [] {};
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  std::atomic<bool> woken_{false};
+  const Clock::time_point start_;
+};
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, memory and code on one GPU: move-only owners of the driver's handles.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "cuda/context.hpp"
+
+namespace gpushare::cuda {
+
+/// Owns one handle of the driver: Destroy frees it, in its context.
+template <typename Handle, void (*Destroy)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(SharedContext context, Handle handle) : context_(std::move(context)), handle_(handle) {}
+  Owned(Owned&& other) noexcept
+      : context_(std::move(other.context_)), handle_(std::exchange(other.handle_, Handle{})) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned() {
+    if (handle_ == Handle{}) return;
+    const CurrentContext current(*context_);
+    Destroy(handle_);
+  }
+
+  Handle get() const { return handle_; }
+  const SharedContext& context() const { return context_; }
+
+ private:
+  SharedContext context_;
+  Handle handle_{};
+};
+
+void destroy_stream(CUstream stream);
+void destroy_event(CUevent event);
+void free_device_memory(CUdeviceptr address);
+void free_pinned_memory(void* address);
+void unload_module(CUmodule module);
+
+using Stream = Owned<CUstream, destroy_stream>;
+using Event = Owned<CUevent, destroy_event>;
+using DeviceMemory = Owned<CUdeviceptr, free_device_memory>;
+using PinnedMemory = Owned<void*, free_pinned_memory>;
+using LoadedModule = Owned<CUmodule, unload_module>;
+
+/// A stream that does not wait for the default stream.
+Stream make_stream(const SharedContext& context, int priority = 0);
+Event make_event(const SharedContext& context);
+/// Allocates without waiting for running kernels. The memory is zero.
+DeviceMemory make_device_memory(const SharedContext& context, std::size_t bytes);
+/// Host memory that the GPU can write. It is zero.
+PinnedMemory make_pinned_memory(const SharedContext& context, std::size_t bytes);
+/// Loads all code at once: loading it at the first launch would wait for running kernels.
+LoadedModule load_module(const SharedContext& context, std::span<const char> cubin);
+CUfunction find_function(const LoadedModule& module, const std::string& symbol);
+
+/// Where the GPU sees this pinned memory.
+CUdeviceptr device_address(const PinnedMemory& memory);
+
+}  // namespace gpushare::cuda

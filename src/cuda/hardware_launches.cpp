@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/hardware_launches.hpp"
+
+#include <algorithm>
+
+#include "cuda/driver.hpp"
+
+namespace gpushare::cuda {
+
+void launch_grid(CUfunction function, const Extent& grid, const DeviceLaunch& code,
+                 std::span<const std::byte> last_argument, CUstream stream) {
+  std::vector<void*> arguments;
+  for (const std::vector<std::byte>& argument : code.arguments) {
+    arguments.push_back(const_cast<std::byte*>(argument.data()));
+  }
+  if (!last_argument.empty()) arguments.push_back(const_cast<std::byte*>(last_argument.data()));
+  GPUSHARE_CU(cuLaunchKernel(function, grid[0], grid[1], grid[2], code.block[0], code.block[1], code.block[2],
+                             code.shared_bytes, stream, arguments.data(), nullptr));
+}
+
+void HardwareLaunches::launch(CUfunction function, const Extent& grid, const DeviceLaunch& code,
+                              std::span<const std::byte> last_argument, int level, CUevent ready) {
+  Stream stream = streams_.take(level);
+  if (ready != nullptr) GPUSHARE_CU(cuStreamWaitEvent(stream.get(), ready, CU_EVENT_WAIT_DEFAULT));
+  launch_grid(function, grid, code, last_argument, stream.get());
+  const Completion end = completions_.mark(stream.get());
+  under_way_.push_back({std::move(stream), level, end});
+}
+
+bool HardwareLaunches::collect() {
+  const auto ended = std::ranges::partition(under_way_, [](const UnderWay& each) { return !each.end.reached(); });
+  if (ended.empty()) return false;
+  for (UnderWay& each : ended) {
+    completions_.give_back(each.end);
+    streams_.give_back(std::move(each.stream), each.level);
+  }
+  under_way_.erase(ended.begin(), ended.end());
+  return true;
+}
+
+int HardwareLaunches::level() const { return std::ranges::min_element(under_way_, {}, &UnderWay::level)->level; }
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has been handed to the hardware on behalf of one launch and has not ended.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cuda/completions.hpp"
+#include "cuda/program.hpp"
+#include "cuda/stream_pool.hpp"
+
+namespace gpushare::cuda {
+
+/// Hands a grid to a stream, with one more argument behind the kernel's own where there is one.
+void launch_grid(CUfunction function, const Extent& grid, const DeviceLaunch& code,
+                 std::span<const std::byte> last_argument, CUstream stream);
+
+class HardwareLaunches {
+ public:
+  HardwareLaunches(StreamPool& streams, Completions& completions) : streams_(streams), completions_(completions) {}
+
+  /// Launches a grid on a stream of this level, behind `ready` where that is given.
+  void launch(CUfunction function, const Extent& grid, const DeviceLaunch& code,
+              std::span<const std::byte> last_argument, int level, CUevent ready);
+
+  /// Gives back the streams of those that have ended; true if there were any.
+  bool collect();
+
+  bool empty() const { return under_way_.empty(); }
+  /// The most urgent level in use. Requires that something is under way.
+  int level() const;
+
+ private:
+  struct UnderWay {
+    Stream stream;
+    int level;
+    Completion end;
+  };
+
+  StreamPool& streams_;
+  Completions& completions_;
+  std::vector<UnderWay> under_way_;
+};
+
+}  // namespace gpushare::cuda

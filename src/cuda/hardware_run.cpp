@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/hardware_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+
+#include "core/application_streams.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/green_contexts.hpp"
+#include "cuda/hardware_launches.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// So many operations of an application are in its stream at a time: enough that it never runs dry.
+constexpr std::size_t most_operations_ahead = 64;
+constexpr Duration heartbeat_interval(50'000'000);
+
+/// Where the operations of one application go.
+class Lane {
+ public:
+  Lane(Completions& completions, CUstream stream, GreenContext* green)
+      : completions_(completions), stream_(stream), green_(green) {}
+
+  void enqueue(const Submission& submission, const DeviceOperation& operation) {
+    std::visit([this](const auto& each) { hand_over(each); }, operation);
+    waiting_.push_back({submission, completions_.mark(stream_)});
+  }
+  std::size_t waiting() const { return waiting_.size(); }
+  const Submission& first() const { return waiting_.front().submission; }
+  bool first_has_ended() const { return !waiting_.empty() && waiting_.front().end.reached(); }
+  void remove_first() {
+    completions_.give_back(waiting_.front().end);
+    waiting_.pop_front();
+  }
+
+ private:
+  struct Waiting {
+    Submission submission;
+    Completion end;
+  };
+
+  void hand_over(const DeviceLaunch& launch) {
+    CUfunction function = green_ != nullptr ? green_->function(*launch.kernel) : launch.kernel->original();
+    launch_grid(function, launch.grid, launch, {}, stream_);
+  }
+  void hand_over(const DeviceCopy& copy) {
+    if (copy.direction == Copy::Direction::ToDevice) {
+      GPUSHARE_CU(cuMemcpyHtoDAsync(copy.device, copy.host, copy.bytes, stream_));
+    } else {
+      GPUSHARE_CU(cuMemcpyDtoHAsync(copy.host, copy.device, copy.bytes, stream_));
+    }
+  }
+
+  Completions& completions_;
+  CUstream stream_;
+  GreenContext* green_;
+  std::deque<Waiting> waiting_;
+};
+
+class HardwareRun {
+ public:
+  HardwareRun(const SharedContext& context, const Workload& workload, const Program& program,
+              const HardwareSetup& setup, std::span<RunObserver* const> observers)
+      : workload_(workload),
+        program_(program),
+        setup_(setup),
+        observers_(observers),
+        completions_(context),
+        order_(workload) {
+    if (setup.sharing == HardwareSharing::GreenContexts) greens_ = make_green_contexts(context, setup.sms);
+    load_all(program);
+    for (std::size_t index = 0; index < workload.applications.size(); ++index) add_lane(context, index);
+    start_ = Clock::now();
+  }
+
+  void run(const std::function<void()>& heartbeat) {
+    Time last_heartbeat{};
+    while (!order_.finished()) {
+      const Time time = now();
+      while (order_.next_arrival() && *order_.next_arrival() <= time) arrive(order_.arrive(), time);
+      if (setup_.sharing == HardwareSharing::Serial) admit_next(time);
+      for (std::size_t index = 0; index < lanes_.size(); ++index) attend(static_cast<ApplicationId>(index));
+      if (time - last_heartbeat < heartbeat_interval) continue;
+      last_heartbeat = time;
+      check_health();
+      heartbeat();
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Time now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+
+  void load_all(const Program& program) {
+    for (const auto& green : greens_) {
+      for (const DeviceOperation& operation : program) {
+        if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) green->function(*launch->kernel);
+      }
+    }
+  }
+
+  void add_lane(const SharedContext& context, std::size_t index) {
+    if (!greens_.empty()) return lanes_.push_back(Lane(completions_, greens_[index]->stream(), greens_[index].get()));
+    const auto& priorities = context->stream_priorities();
+    const int level =
+        setup_.sharing == HardwareSharing::Priority ? setup_.levels[index] : static_cast<int>(priorities.size()) - 1;
+    const auto last = static_cast<int>(priorities.size()) - 1;
+    streams_.push_back(make_stream(context, priorities[static_cast<std::size_t>(std::clamp(level, 0, last))]));
+    lanes_.push_back(Lane(completions_, streams_.back().get(), nullptr));
+  }
+
+  void tell(EventKind kind, ApplicationId application, OperationId operation, Time time) {
+    const gpushare::Event event{.time = time,
+                                .started = std::min(began_, time),
+                                .application = application,
+                                .operation = operation,
+                                .kind = kind};
+    for (RunObserver* observer : observers_) observer->saw(event);
+  }
+
+  void arrive(ApplicationId application, Time time) {
+    tell(EventKind::ApplicationArrived, application, {}, time);
+    if (setup_.sharing == HardwareSharing::Serial) return arrived_.push_back(application);
+    fill(application);
+    begin_first(application, time);
+  }
+
+  /// One at a time: the next application starts when the one before it has ended.
+  void admit_next(Time time) {
+    if (arrived_.empty() || admitted_) return;
+    const ApplicationId next = arrived_.front();
+    arrived_.pop_front();
+    admitted_ = true;
+    fill(next);
+    begin_first(next, time);
+  }
+
+  void fill(ApplicationId application) {
+    Lane& lane = lanes_[index(application)];
+    while (lane.waiting() < most_operations_ahead) {
+      const auto& operations = workload_.applications[index(application)].operations;
+      if (issued_[index(application)] == operations.size()) return;
+      ++issued_[index(application)];
+      const auto submission = order_.next(application);
+      lane.enqueue(*submission, program_[index(submission->id)]);
+    }
+  }
+
+  void begin_first(ApplicationId application, Time time) {
+    const Submission& first = lanes_[index(application)].first();
+    begun_[index(application)] = time;
+    began_ = time;
+    const bool is_launch = std::holds_alternative<Launch>(*first.operation);
+    tell(is_launch ? EventKind::LaunchArrived : EventKind::CopyStarted, application, first.id, time);
+  }
+
+  void attend(ApplicationId application) {
+    Lane& lane = lanes_[index(application)];
+    while (lane.first_has_ended()) {
+      const Submission ended = lane.first();
+      const Time time = now();
+      began_ = begun_[index(application)];
+      lane.remove_first();
+      const bool is_launch = std::holds_alternative<Launch>(*ended.operation);
+      tell(is_launch ? EventKind::LaunchEnded : EventKind::CopyEnded, application, ended.id, time);
+      fill(application);
+      if (lane.waiting() > 0) {
+        begin_first(application, time);
+      } else {
+        static_cast<void>(order_.next(application));
+        admitted_ = false;
+        tell(EventKind::ApplicationEnded, application, {}, time);
+      }
+    }
+  }
+
+  void check_health() const {
+    for (const Lane& lane : lanes_) {
+      if (lane.waiting() > 0) completions_.require_healthy();
+    }
+  }
+
+  const Workload& workload_;
+  const Program& program_;
+  const HardwareSetup& setup_;
+  std::span<RunObserver* const> observers_;
+  Completions completions_;
+  ApplicationStreams order_;
+  std::vector<std::unique_ptr<GreenContext>> greens_;
+  std::vector<Stream> streams_;
+  std::vector<Lane> lanes_;
+  std::vector<std::size_t> issued_ = std::vector<std::size_t>(workload_.applications.size());
+  std::vector<Time> begun_ = std::vector<Time>(workload_.applications.size());
+  std::deque<ApplicationId> arrived_;
+  bool admitted_ = false;
+  Time began_{};
+  Clock::time_point start_;
+};
+
+}  // namespace
+
+void run_on_hardware(const SharedContext& context, const Workload& workload, const Program& program,
+                     const HardwareSetup& setup, std::span<RunObserver* const> observers,
+                     const std::function<void()>& heartbeat) {
+  validate(workload, context->description());
+  const CurrentContext current(*context);
+  HardwareRun(context, workload, program, setup, observers).run(heartbeat);
+}
+
+}  // namespace gpushare::cuda

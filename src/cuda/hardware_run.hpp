@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CUDA offers without gpushare: original kernels, one stream per application, no scheduler. The baselines that a
+// policy has to beat.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/engine.hpp"
+#include "cuda/program.hpp"
+
+namespace gpushare::cuda {
+
+enum class HardwareSharing {
+  Serial,        ///< one application after the other, by arrival
+  Streams,       ///< a stream each
+  Priority,      ///< a stream each, of the priority given
+  GreenContexts  ///< a stream each, confined to as many SMs as given
+};
+
+struct HardwareSetup {
+  HardwareSharing sharing = HardwareSharing::Streams;
+  std::vector<int> levels{};  ///< Priority: by application, 0 is the most urgent
+  std::vector<int> sms{};     ///< GreenContexts: by application
+};
+
+/// Runs the workload and tells the observers when applications and operations came and ended (nothing is known of
+/// blocks). The heartbeat is called some times a second; what it throws ends the run.
+void run_on_hardware(const SharedContext& context, const Workload& workload, const Program& program,
+                     const HardwareSetup& setup, std::span<RunObserver* const> observers,
+                     const std::function<void()>& heartbeat);
+
+}  // namespace gpushare::cuda

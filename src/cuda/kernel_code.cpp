@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/kernel_code.hpp"
+
+#include <algorithm>
+
+#include "cuda/driver.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// What a launch may take without asking.
+constexpr unsigned default_shared_bytes = 48 * 1024;
+
+}  // namespace
+
+int attribute(CUfunction function, CUfunction_attribute which) {
+  int value = 0;
+  GPUSHARE_CU(cuFuncGetAttribute(&value, which, function));
+  return value;
+}
+
+int driver_occupancy(const Context& context, CUfunction function, int threads, unsigned dynamic_shared_bytes) {
+  const CurrentContext current(context);
+  int blocks = 0;
+  GPUSHARE_CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, dynamic_shared_bytes));
+  return blocks;
+}
+
+KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
+                       std::span<const char> worker)
+    : symbol_(std::move(symbol)), original_cubin_(original.begin(), original.end()) {
+  original_module_ = load_module(context, original_cubin_);
+  original_ = find_function(original_module_, symbol_);
+  if (worker.empty()) return;
+  worker_module_ = load_module(context, worker);
+  worker_ = find_function(worker_module_, symbol_);
+}
+
+BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) const {
+  const CurrentContext current(*original_module_.context());
+  CUfunction runs = worker_ != nullptr ? worker_ : original_;
+  const int most_threads = attribute(runs, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  require(threads <= most_threads, "kernel '" + symbol_ + "': a block may have at most " +
+                                       std::to_string(most_threads) + " threads, got " + std::to_string(threads));
+  allow_shared_memory(original_, dynamic_shared_bytes);
+  if (worker_ != nullptr) allow_shared_memory(worker_, dynamic_shared_bytes);
+  const int static_shared = attribute(runs, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  return {.threads = threads,
+          .registers_per_thread = attribute(runs, CU_FUNC_ATTRIBUTE_NUM_REGS),
+          .shared_memory = Bytes{static_shared + std::int64_t{dynamic_shared_bytes}}};
+}
+
+void KernelCode::allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const {
+  int device_limit = 0;
+  GPUSHARE_CU(cuDeviceGetAttribute(&device_limit, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                                   original_module_.context()->device()));
+  const int most = device_limit - attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  require(std::cmp_less_equal(dynamic_shared_bytes, std::max(most, 0)),
+          "kernel '" + symbol_ + "': a block may have at most " + std::to_string(std::max(most, 0)) +
+              " bytes of dynamic shared memory here, got " + std::to_string(dynamic_shared_bytes));
+  if (dynamic_shared_bytes <= default_shared_bytes) return;
+  const int allowed = attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  GPUSHARE_CU(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 std::max(allowed, static_cast<int>(dynamic_shared_bytes))));
+}
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's machine code on one GPU: as it was written, and as a worker where it can be preempted.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "cuda/handles.hpp"
+
+namespace gpushare::cuda {
+
+class KernelCode {
+ public:
+  /// Throws CudaError where the GPU does not take the code. An empty worker: the kernel cannot be preempted.
+  KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
+             std::span<const char> worker);
+
+  CUfunction original() const { return original_; }
+  /// nullptr where the kernel cannot be preempted.
+  CUfunction worker() const { return worker_; }
+  const std::string& symbol() const { return symbol_; }
+  /// The original's machine code, for contexts that want a copy of their own.
+  std::span<const char> original_cubin() const { return original_cubin_; }
+
+  /// What a block needs of an SM as it will run. Throws InvalidInput where the GPU cannot run such a block.
+  BlockNeeds needs(int threads, unsigned dynamic_shared_bytes) const;
+
+ private:
+  void allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const;
+
+  std::string symbol_;
+  std::vector<char> original_cubin_;
+  LoadedModule original_module_;
+  LoadedModule worker_module_;
+  CUfunction original_ = nullptr;
+  CUfunction worker_ = nullptr;
+};
+
+/// A function's attribute, such as its registers per thread.
+int attribute(CUfunction function, CUfunction_attribute which);
+
+/// How many blocks of the function an SM holds, as the driver sees it.
+int driver_occupancy(const Context& context, CUfunction function, int threads, unsigned dynamic_shared_bytes);
+
+}  // namespace gpushare::cuda

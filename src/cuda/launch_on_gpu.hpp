@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// One launch of the workload on its way through the GPU: as workers that obey quotas, or, where its kernel cannot be
+// preempted, as it is.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/gpu.hpp"
+#include "core/workers/worker_demand.hpp"
+#include "core/workers/worker_progress.hpp"
+#include "cuda/hardware_launches.hpp"
+#include "cuda/worker_tables.hpp"
+
+namespace gpushare::cuda {
+
+/// Mean block time by worker function: what earlier launches have shown.
+using BlockTimes = std::unordered_map<CUfunction, Duration>;
+
+/// What all launches on one GPU use.
+struct LaunchResources {
+  SharedContext context;
+  const Device& device;
+  Completions completions;
+  StreamPool streams;
+  WorkerTables tables;
+  BlockTimes& block_times;
+
+  LaunchResources(const SharedContext& shared, BlockTimes& block_times)
+      : context(shared),
+        device(context->description()),
+        completions(context),
+        streams(context),
+        tables(context, completions, device.sms),
+        block_times(block_times) {}
+};
+
+class LaunchOnGpu {
+ public:
+  LaunchOnGpu(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
+      : resources_(resources),
+        code_(code),
+        hardware_(resources.streams, resources.completions),
+        submission_(submission),
+        progress_(submission.application, submission.id, count(code.grid), resources.device.sms) {}
+  virtual ~LaunchOnGpu() = default;
+
+  const Submission& submission() const { return submission_; }
+  int rank() const { return rank_; }
+  const HardwareLaunches& hardware() const { return hardware_; }
+
+  /// From now on this quota holds; without one, the launch gets nothing.
+  virtual void set_quota(const Quota& quota, int rank, Time now) = 0;
+  /// Should something be handed to the hardware now?
+  virtual bool wants_hardware(Time now) const = 0;
+  virtual void hand_to_hardware(int level, Time now) = 0;
+  /// Takes note of what the hardware has ended; true if that was something.
+  virtual bool collect(Time now) = 0;
+  /// Reads the tables as they were at `seen` and reports what has happened.
+  virtual void look(Time seen, Time now, std::vector<gpushare::Event>& events) = 0;
+  /// Should the tables be looked at soon?
+  virtual bool is_settling() const = 0;
+  /// Have all blocks ended and been reported?
+  virtual bool ended() const = 0;
+  /// When the last block ended. Requires ended().
+  Time end() const { return end_; }
+
+ protected:
+  LaunchResources& resources_;
+  const DeviceLaunch& code_;
+  HardwareLaunches hardware_;
+  Submission submission_;
+  WorkerProgress progress_;
+  int rank_ = 0;
+  Time end_{};
+};
+
+std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
+                                         const DeviceLaunch& code);
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operations of a workload are on a real GPU: code with its arguments, and addresses to copy between.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "core/workload.hpp"
+#include "cuda/kernel_code.hpp"
+
+namespace gpushare::cuda {
+
+using Extent = std::array<unsigned, 3>;
+
+constexpr std::int64_t count(const Extent& extent) { return std::int64_t{extent[0]} * extent[1] * extent[2]; }
+
+struct DeviceLaunch {
+  std::shared_ptr<const KernelCode> kernel;
+  Extent grid{1, 1, 1};
+  Extent block{1, 1, 1};
+  unsigned shared_bytes = 0;                        ///< dynamic
+  std::vector<std::vector<std::byte>> arguments{};  ///< one per parameter of the original
+};
+
+struct DeviceCopy {
+  Copy::Direction direction = Copy::Direction::ToDevice;
+  CUdeviceptr device = 0;
+  void* host = nullptr;  ///< pinned
+  std::size_t bytes = 0;
+};
+
+using DeviceOperation = std::variant<DeviceLaunch, DeviceCopy>;
+
+/// By OperationId. A deque, so that what is there stays where it is while more comes in.
+using Program = std::deque<DeviceOperation>;
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams to launch on. Launches that are under way at the same time never share one: the second would wait for the
+// first.
+#pragma once
+
+#include <vector>
+
+#include "cuda/handles.hpp"
+
+namespace gpushare::cuda {
+
+class StreamPool {
+ public:
+  explicit StreamPool(SharedContext context)
+      : context_(std::move(context)), free_(context_->stream_priorities().size()) {}
+
+  /// How urgent streams can be: levels 0 (most urgent) to levels() - 1.
+  int levels() const { return static_cast<int>(free_.size()); }
+
+  Stream take(int level) {
+    auto& streams = free_[static_cast<std::size_t>(level)];
+    if (streams.empty()) return make_stream(context_, context_->stream_priorities()[static_cast<std::size_t>(level)]);
+    Stream stream = std::move(streams.back());
+    streams.pop_back();
+    return stream;
+  }
+
+  /// Everything in it must have ended.
+  void give_back(Stream stream, int level) { free_[static_cast<std::size_t>(level)].push_back(std::move(stream)); }
+
+ private:
+  SharedContext context_;
+  std::vector<std::vector<Stream>> free_;  // by level
+};
+
+}  // namespace gpushare::cuda

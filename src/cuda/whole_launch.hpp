@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch whose kernel cannot be preempted: once it has a quota anywhere it runs as it is, to its end.
+#pragma once
+
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda {
+
+class WholeLaunch final : public LaunchOnGpu {
+ public:
+  using LaunchOnGpu::LaunchOnGpu;
+
+  void set_quota(const Quota& quota, int rank, Time /*now*/) override {
+    rank_ = rank;
+    has_quota_ = quota.largest() > 0;
+  }
+  bool wants_hardware(Time /*now*/) const override { return has_quota_ && !launched_; }
+  void hand_to_hardware(int level, Time now) override {
+    hardware_.launch(code_.kernel->original(), code_.grid, code_, {}, level, nullptr);
+    launched_ = true;
+    start_ = now;
+  }
+  bool collect(Time now) override {
+    if (!hardware_.collect()) return false;
+    end_ = now;
+    return true;
+  }
+  void look(Time /*seen*/, Time /*now*/, std::vector<gpushare::Event>& events) override {
+    if (launched_ && hardware_.empty() && !progress_.finished()) progress_.observe_whole(start_, end_, events);
+  }
+  bool is_settling() const override { return launched_ && hardware_.empty(); }
+  bool ended() const override { return progress_.finished(); }
+
+ private:
+  bool has_quota_ = false;
+  bool launched_ = false;
+  Time start_{};
+};
+
+}  // namespace gpushare::cuda

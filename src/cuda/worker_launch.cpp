@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/worker_launch.hpp"
+
+#include <algorithm>
+
+#include "core/residency.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// Where workers do not find their place, others are there or the hardware puts them elsewhere: asking at once and
+/// again would keep it busy for nothing.
+constexpr Duration first_patience(10'000);
+constexpr Duration longest_patience(1'000'000);
+
+}  // namespace
+
+WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
+    : LaunchOnGpu(resources, submission, code),
+      quotas_(static_cast<std::size_t>(resources.device.sms)),
+      max_residency_(max_residency(resources.device, std::get<Launch>(*submission.operation).kernel.needs)) {
+  const auto known = resources.block_times.find(code.kernel->worker());
+  if (known != resources.block_times.end()) chunk_ = chunk_for(known->second);
+}
+
+WorkerLaunch::~WorkerLaunch() {
+  if (slot_) resources_.tables.give_back(*slot_);
+}
+
+void WorkerLaunch::set_quota(const Quota& quota, int rank, Time now) {
+  rank_ = rank;
+  std::vector<std::uint32_t> wanted(quotas_.size());
+  for (std::size_t sm = 0; sm < wanted.size(); ++sm) {
+    wanted[sm] = static_cast<std::uint32_t>(std::min(quota.at(static_cast<SmId>(sm)), max_residency_));
+  }
+  if (wanted == quotas_) return;
+  quotas_ = std::move(wanted);
+  has_quota_ = std::ranges::any_of(quotas_, [](std::uint32_t value) { return value > 0; });
+  if (slot_) resources_.tables.write_quotas(*slot_, quotas_);
+  asked_ = retry_ = now;
+  patience_ = first_patience;
+}
+
+WorkerDemand WorkerLaunch::demand() const {
+  WorkerDemand demand;
+  for (std::size_t sm = 0; sm < quotas_.size(); ++sm) {
+    demand.add_sm(static_cast<int>(quotas_[sm]), progress_.workers_on(static_cast<SmId>(sm)));
+  }
+  return demand;
+}
+
+bool WorkerLaunch::wants_hardware(Time now) const {
+  if (!has_quota_ || progress_.unclaimed() == 0) return false;
+  if (launched_ == 0) return true;
+  return seen_ > changed_ && now >= retry_ && !some_wait() && demand().missing > 0;
+}
+
+int WorkerLaunch::workers_to_launch() const {
+  WorkerDemand missing = demand();
+  const int sms = resources_.device.sms;
+  missing.missing = static_cast<int>(std::min<std::int64_t>(missing.missing, progress_.unclaimed()));
+  return gpushare::workers_to_launch(missing, sms, max_residency_);
+}
+
+WorkerParameters WorkerLaunch::parameters(int workers) const {
+  const auto known = resources_.block_times.find(code_.kernel->worker());
+  const Duration block_time = known != resources_.block_times.end() ? known->second : progress_.block_time();
+  return {.control = resources_.tables.control_address(*slot_),
+          .sm_table = resources_.tables.table_address(*slot_),
+          .tasks = static_cast<std::uint32_t>(count(code_.grid)),
+          .guide = guide_for(workers),
+          .grid_x = FastDivisor::of(code_.grid[0]),
+          .grid_y = FastDivisor::of(code_.grid[1]),
+          .grid_z = code_.grid[2],
+          .late = late_claims_for(block_time, workers)};
+}
+
+void WorkerLaunch::place(Time now) {
+  slot_ = resources_.tables.take();
+  if (!slot_) return;
+  ready_ = make_event(resources_.context);
+  resources_.tables.reset(*slot_, chunk_, quotas_, ready_.get());
+  placed_ = now;
+}
+
+void WorkerLaunch::hand_to_hardware(int level, Time now) {
+  if (!slot_) place(now);
+  if (!slot_) return;  // until another launch's end frees one
+  const int workers = workers_to_launch();
+  const WorkerParameters last = parameters(std::min(workers, demand().wanted));
+  hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
+                   std::as_bytes(std::span(&last, 1)), level, launched_ == 0 ? ready_.get() : nullptr);
+  launched_ += workers;
+  changed_ = now;
+  retry_ = now + patience_;
+  patience_ = std::min(2 * patience_, longest_patience);
+}
+
+bool WorkerLaunch::collect(Time now) {
+  if (!hardware_.collect()) return false;
+  changed_ = now;
+  if (hardware_.empty()) end_ = now;
+  return true;
+}
+
+void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& events) {
+  if (!slot_ || seen <= placed_) return;
+  seen_ = seen;
+  const Time happened = hardware_.empty() ? end_ : now;
+  progress_.observe(resources_.tables.control(*slot_), resources_.tables.table(*slot_), happened, events);
+  adapt_chunk();
+}
+
+void WorkerLaunch::adapt_chunk() {
+  const Duration block_time = progress_.block_time();
+  if (block_time <= Duration{}) return;
+  resources_.block_times[code_.kernel->worker()] = block_time;
+  const std::uint32_t chunk = chunk_for(block_time);
+  if (chunk == chunk_ || progress_.unclaimed() == 0) return;
+  chunk_ = chunk;
+  resources_.tables.write_chunk(*slot_, chunk);
+}
+
+bool WorkerLaunch::some_are_to_leave() const {
+  for (std::size_t sm = 0; sm < quotas_.size(); ++sm) {
+    if (progress_.workers_on(static_cast<SmId>(sm)) > static_cast<int>(quotas_[sm])) return true;
+  }
+  return false;
+}
+
+bool WorkerLaunch::is_settling() const {
+  if (!slot_) return false;
+  return seen_ <= std::max(changed_, asked_) || some_are_to_leave() ||
+         (has_quota_ && !some_wait() && demand().missing > 0);
+}
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch as persistent workers. The host says how many may stay on each SM, launches some, looks where they came to
+// stay, and launches more where some are missing. Evicted, it has no workers; its progress is in the task counter.
+#pragma once
+
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda {
+
+class WorkerLaunch final : public LaunchOnGpu {
+ public:
+  WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code);
+  ~WorkerLaunch() override;
+
+  void set_quota(const Quota& quota, int rank, Time now) override;
+  bool wants_hardware(Time now) const override;
+  void hand_to_hardware(int level, Time now) override;
+  bool collect(Time now) override;
+  void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
+  bool is_settling() const override;
+  bool ended() const override { return progress_.finished() && hardware_.empty(); }
+
+ private:
+  void place(Time now);
+  bool some_wait() const { return launched_ - progress_.workers_gone() > progress_.workers(); }
+  bool some_are_to_leave() const;
+  WorkerDemand demand() const;
+  int workers_to_launch() const;
+  WorkerParameters parameters(int workers) const;
+  void adapt_chunk();
+
+  std::optional<Slot> slot_;
+  cuda::Event ready_;
+  std::vector<std::uint32_t> quotas_;  // by SM
+  int max_residency_;
+  bool has_quota_ = false;
+  std::int64_t launched_ = 0;  // workers, in all
+  std::uint32_t chunk_ = 1;
+  Time placed_{};   // in the tables since then
+  Time changed_{};  // when the host last launched workers, or saw a hardware launch end
+  Time asked_{};    // when the quota last changed
+  Time seen_{};     // the last look
+  Time retry_{};    // no more workers before
+  Duration patience_{};
+};
+
+}  // namespace gpushare::cuda

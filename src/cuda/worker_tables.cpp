@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/worker_tables.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/driver.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+constexpr Slot slots = 128;
+
+std::size_t stride_for(std::size_t sms) {
+  constexpr std::size_t alignment = 256;
+  const std::size_t bytes = sizeof(WorkerControl) + sms * sizeof(WorkerSm);
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+// The most urgent streams, for what they do is short and somebody waits for it.
+WorkerTables::WorkerTables(const SharedContext& context, Completions& completions, int sms)
+    : completions_(completions),
+      sms_(static_cast<std::size_t>(sms)),
+      stride_(stride_for(sms_)),
+      device_(make_device_memory(context, slots * stride_)),
+      host_(make_pinned_memory(context, slots * stride_)),
+      writes_(make_stream(context, context->stream_priorities().front())),
+      reads_(make_stream(context, context->stream_priorities().front())),
+      taken_(slots, false),
+      initial_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)) {}
+
+std::optional<Slot> WorkerTables::take() {
+  const auto free = std::ranges::find(taken_, false);
+  if (free == taken_.end()) return std::nullopt;
+  *free = true;
+  return static_cast<Slot>(free - taken_.begin());
+}
+
+void WorkerTables::give_back(Slot slot) { taken_[slot] = false; }
+
+// The driver copies small pageable sources before it returns, so they may change at once (measured as fast as pinned).
+void WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas, CUevent ready) {
+  const WorkerControl control{.chunk = chunk};
+  std::memcpy(initial_.data(), &control, sizeof control);
+  for (std::size_t sm = 0; sm < sms_; ++sm) {
+    const WorkerSm entry{.quota = quotas[sm]};
+    std::memcpy(initial_.data() + sizeof control + sm * sizeof entry, &entry, sizeof entry);
+  }
+  GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
+  GPUSHARE_CU(cuEventRecord(ready, writes_.get()));
+  GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), ready, CU_EVENT_WAIT_DEFAULT));
+}
+
+void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = quotas.data();
+  copy.srcPitch = copy.WidthInBytes = sizeof(std::uint32_t);
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = table_address(slot) + offsetof(WorkerSm, quota);
+  copy.dstPitch = sizeof(WorkerSm);
+  copy.Height = quotas.size();
+  GPUSHARE_CU(cuMemcpy2DAsync(&copy, writes_.get()));
+}
+
+void WorkerTables::write_chunk(Slot slot, std::uint32_t chunk) {
+  GPUSHARE_CU(cuStreamWriteValue32(writes_.get(), control_address(slot) + offsetof(WorkerControl, chunk), chunk,
+                                   CU_STREAM_WRITE_VALUE_DEFAULT));
+}
+
+void WorkerTables::start_look() {
+  const auto behind_last = std::find(taken_.rbegin(), taken_.rend(), true).base() - taken_.begin();
+  GPUSHARE_CU(cuMemcpyDtoHAsync(host_.get(), device_.get(),
+                                static_cast<std::size_t>(std::max<std::ptrdiff_t>(behind_last, 1)) * stride_,
+                                reads_.get()));
+  look_ = completions_.mark(reads_.get());
+}
+
+void WorkerTables::end_look() {
+  completions_.give_back(look_);
+  look_ = {};
+}
+
+const WorkerControl& WorkerTables::control(Slot slot) const {
+  return *reinterpret_cast<const WorkerControl*>(static_cast<const std::byte*>(host_.get()) + slot * stride_);
+}
+
+std::span<const WorkerSm> WorkerTables::table(Slot slot) const {
+  const std::byte* first = static_cast<const std::byte*>(host_.get()) + slot * stride_ + sizeof(WorkerControl);
+  return {reinterpret_cast<const WorkerSm*>(first), sms_};
+}
+
+}  // namespace gpushare::cuda

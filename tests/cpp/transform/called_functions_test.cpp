@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/called_functions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/transform/preemptible.hpp"
+#include "transform/sample_ptx.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> callees_of_k(const std::string& functions, const std::string& body) {
+  const Module module(module_with(body, functions));
+  std::vector<std::string> names;
+  for (const Function* function : callees(module, module.entry("k"))) names.emplace_back(function->name);
+  return names;
+}
+
+TEST(CalledFunctions, DirectlyAndThroughOthers) {
+  const std::string functions = ".func h() { ret; }\n.func g() { call h, (); ret; }\n.func f() { call g, (); ret; }\n";
+  EXPECT_THAT(callees_of_k(functions, "call f, ();\nret;\n"), ElementsAre("f", "g", "h"));
+  EXPECT_THAT(callees_of_k(functions, "ret;\n"), IsEmpty());
+}
+
+TEST(CalledFunctions, TheWholeNameCounts) {
+  EXPECT_THAT(callees_of_k(".func m() { ret; }\n.func f() { ret; }\n", "mov.u64 %rd1, f2;\nret;\n"), IsEmpty());
+}
+
+TEST(CalledFunctions, ACallThroughAPointerMayGoToAnyFunction) {
+  EXPECT_THAT(callees_of_k(".func f() { ret; }\n.func g() { ret; }\n.global .u64 table[1] = {g};\n",
+                           "proto: .callprototype _ ();\ncall %rd1, (), proto;\nret;\n"),
+              ElementsAre("f", "g"));
+}
+
+TEST(CalledFunctions, ABarrierCountsHoweverDeepItIs) {
+  const std::string functions = ".func g() { bar.sync 0; ret; }\n.func f() { call g, (); ret; }\n";
+  const std::string early = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
+  const auto is_worker = [&](const std::string& body) {
+    return make_preemptible(module_with(body, functions)).kernels.at(0).preemptible();
+  };
+  EXPECT_FALSE(is_worker(early + "call f, ();\nret;\n"));
+  EXPECT_FALSE(is_worker(early + "mov.u64 %rd1, f;\nproto: .callprototype _ ();\ncall %rd1, (), proto;\nret;\n"));
+  EXPECT_TRUE(is_worker("call f, ();\n" + early + "ret;\n"));
+}
+
+}  // namespace
+}  // namespace gpushare::ptx

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast ways to post-dominators and divergent blocks against their definitions, on random control flow.
+#include "core/transform/divergent_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/transform/divergence.hpp"
+#include "transform/sample_ptx.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+/// Some labels, each followed by a return or a branch on a value that is the same for all threads (%p2) or not (%p1).
+std::string random_body(std::mt19937_64& random) {
+  const std::size_t labels = 1 + random() % 12;
+  std::string body = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n";
+  for (std::size_t label = 0; label < labels; ++label) {
+    constexpr const char* guards[] = {"", "@%p1 ", "@%p2 ", "@%p2 "};
+    body += "$L" + std::to_string(label) + ":\nmov.u32 %r2, 1;\n" + guards[random() % 4];
+    body += random() % 6 == 0 ? "ret;\n" : "bra $L" + std::to_string(random() % labels) + ";\n";
+  }
+  return body + "ret;\n";
+}
+
+/// What can be reached from a block without passing this one.
+std::vector<bool> reached(const ControlFlow& flow, std::size_t from, const std::vector<bool>& barred) {
+  std::vector<bool> seen(flow.exit() + 1, false);
+  std::vector<std::size_t> open{from};
+  while (!open.empty()) {
+    const std::size_t block = open.back();
+    open.pop_back();
+    if (block == flow.exit()) continue;
+    for (const std::size_t next : flow.blocks()[block].successors) {
+      if (barred[next] || seen[next]) continue;
+      seen[next] = true;
+      open.push_back(next);
+    }
+  }
+  return seen;
+}
+
+/// All blocks, and the exit, that every way from this block to the exit passes.
+std::vector<bool> meetings_of(const ControlFlow& flow, std::size_t block) {
+  std::vector<bool> meetings(flow.exit() + 1, false);
+  if (!reached(flow, block, meetings)[flow.exit()]) return meetings;
+  for (std::size_t other = 0; other <= flow.exit(); ++other) {
+    std::vector<bool> barred(flow.exit() + 1, false);
+    barred[other] = other != block;
+    meetings[other] = barred[other] && !reached(flow, block, barred)[flow.exit()];
+  }
+  return meetings;
+}
+
+TEST(DivergentBlocks, MeetAtTheFirstBlockThatEveryWayPasses) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const Module module(module_with(random_body(random)));
+    const ControlFlow flow(module, module.entry("k"));
+    for (std::size_t block = 0; block < flow.exit(); ++block) {
+      const std::vector<bool> meetings = meetings_of(flow, block);
+      const auto number = static_cast<std::size_t>(std::ranges::count(meetings, true));
+      const std::size_t first = flow.blocks()[block].meets_at;
+      if (number == 0) {
+        EXPECT_EQ(first, ControlFlow::never) << module.text;
+        continue;
+      }
+      ASSERT_NE(first, ControlFlow::never) << module.text;
+      EXPECT_TRUE(meetings[first]) << module.text;
+      EXPECT_EQ(flow.blocks()[block].meetings, number) << module.text;
+    }
+  }
+}
+
+TEST(DivergentBlocks, AreThoseBetweenAChoiceAndItsMeeting) {
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 300; ++round) {
+    const Module module(module_with(random_body(random)));
+    const Function& kernel = module.entry("k");
+    const ControlFlow flow(module, kernel);
+    std::vector<bool> expected(flow.exit() + 1, false);
+    for (std::size_t block = 0; block < flow.exit(); ++block) {
+      const auto* last = std::get_if<Instruction>(&kernel.statements[flow.blocks()[block].end - 1]);
+      if (!flow.blocks()[block].decides() || last->predicate != "%p1") continue;
+      const std::vector<bool> between = reached(flow, block, meetings_of(flow, block));
+      for (std::size_t other = 0; other < flow.exit(); ++other) expected[other] = expected[other] || between[other];
+    }
+    const std::vector<bool> divergent = divergent_statements(module, kernel, flow);
+    for (std::size_t block = 0; block < flow.exit(); ++block) {
+      EXPECT_EQ(divergent[flow.blocks()[block].begin], expected[block]) << "block " << block << "\n" << module.text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpushare::ptx

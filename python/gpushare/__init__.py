@@ -29,6 +29,7 @@ from gpushare.launch_arguments import Zeros
 from gpushare.policy import Plan, Policy
 from gpushare.result import Result
 from gpushare.run import Run
+from gpushare.session import Session
 from gpushare.simulation import run
 from gpushare.transform import make_preemptible
 from gpushare.workload import Application, Copy, Launch, Workload, bundled_workload
@@ -54,6 +55,7 @@ __all__ = [
     "Result",
     "Run",
     "RunningLaunch",
+    "Session",
     "SimpleSlicing",
     "State",
     "Workload",

@@ -17,14 +17,14 @@ FLOAT_FORMATS = {2: "<e", 4: "<f", 8: "<d"}
 
 
 def pack(kernel: str, parameters: Sequence[Parameter], arguments: Sequence[Any]) -> list[bytes]:
-    """One little-endian value per parameter.
+    r"""One little-endian value per parameter.
 
     Raises:
         InvalidInput: an argument does not fit its parameter; the message names it.
 
     >>> parameters = [Parameter(0, None, "int", "integer", 4, 0), Parameter(1, "scale", "float", "float", 4, 4)]
     >>> pack("k", parameters, [7, np.float32(0.5)])
-    [b'\\x07\\x00\\x00\\x00', b'\\x00\\x00\\x00?']
+    [b'\x07\x00\x00\x00', b'\x00\x00\x00?']
     """
     if len(arguments) != len(parameters):
         takes = f"{len(parameters)} argument{'s' * (len(parameters) != 1)}"
@@ -132,7 +132,7 @@ def _numpy_scalar(place: _Place, value: np.generic) -> bytes:
     else:
         kinds = "f" if parameter.kind == "float" else "iub"
         fits = value.dtype.kind in kinds and value.dtype.itemsize == parameter.size
-        expected = f"a {parameter.kind} of {parameter.size} bytes"
+        expected = f"{parameter.size} bytes of kind {parameter.kind}"
     if not fits:
         place.refuse(f"expected {expected}, got {value.dtype} {value}; bare Python numbers are converted")
     return value.tobytes()

@@ -13,13 +13,14 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
+from gpushare.cuda_compare import compare_on_gpu, require_known_policy, runs_on_gpu
 from gpushare.device import device as find_device
 from gpushare.kernel_model import require, whole
-from gpushare.policy import Policy
+from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked
 from gpushare.result import Result
 from gpushare.run import Run
-from gpushare.simulation import LARGEST_SEED, end_runs_of_this_thread_when, policy_name, simulate
+from gpushare.simulation import LARGEST_SEED, end_runs_of_this_thread_when, simulate
 from gpushare.workload import Workload
 
 
@@ -60,8 +61,9 @@ def compare(
     Args:
         workload: one, or several.
         policies: names of built-in policies and instances of your own, in the order of the tables; all built-in
-            ones if left out.
-        device: see :func:`gpushare.device`.
+            ones if left out. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
+            ``green-contexts:40,92``: what CUDA does by itself with the original kernels.
+        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; repeat ``i`` has seed ``seed + i`` under every policy.
         seed: of the first repeat.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
@@ -80,12 +82,15 @@ def compare(
     workloads = [workload] if isinstance(workload, Workload) else _listed(workload, "workloads")
     contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
     _require_usable(workloads, contenders, repeats, seed)
+    keep_traces = len(workloads) == 1
+    if any(runs_on_gpu(device, each) for each in workloads):
+        return compare_on_gpu(workloads, contenders, device, repeats, progress, keep_traces=keep_traces)
     places = [(each, _usable_device(device, each)) for each in workloads]
     cases = [
         (each, policy, where, seed + repeat)
         for (each, where), policy, repeat in product(places, contenders, range(repeats))
     ]
-    return _gather(cases, progress, keep_traces=len(workloads) == 1)
+    return _gather(cases, progress, keep_traces=keep_traces)
 
 
 def _usable_device(device: str | Path | Device, workload: Workload) -> Device:
@@ -107,11 +112,10 @@ def _require_usable(workloads: list[Workload], contenders: list[str | Policy], r
     whole("seed", seed, 0, LARGEST_SEED - repeats)
     for each in workloads:
         require(isinstance(each, Workload), f"a workload must be a gpushare.Workload, got {each!r}")
-    known = [entry.name for entry in _core.policies()]
     names = []
     for contender in contenders:
         if isinstance(contender, str):
-            require(contender in known, f"no policy {contender!r}; known: {', '.join(known)}")
+            require_known_policy(contender)
         elif not isinstance(contender, Policy):
             raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {contender!r}")
         names.append(policy_name(contender))

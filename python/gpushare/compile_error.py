@@ -17,7 +17,7 @@ class CompileError(InvalidInput):
         source: the source with line numbers, as the log counts them.
         options: what the compiler was called with.
 
-    >>> error = CompileError("saxpy.cu does not compile", log="saxpy.cu(1): error", text="int x", options=["-arch=sm_90"])
+    >>> error = CompileError("saxpy.cu does not compile", log="saxpy.cu(1): error", text="int x")
     >>> print(error)
     saxpy.cu does not compile:
     saxpy.cu(1): error

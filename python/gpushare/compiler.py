@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import pickle
 import selectors
@@ -24,11 +25,11 @@ TIMEOUT_S = 120.0
 """How long one compilation may take."""
 
 
-class CompilerCrashed(Exception):
+class CompilerCrashError(Exception):
     """The process ended before it answered; says how."""
 
 
-class CompilerTimeout(Exception):
+class CompilerTimeoutError(Exception):
     """The process did not answer in time; says how long that was."""
 
 
@@ -94,7 +95,7 @@ class Compiler:
                 compiler_process.write_message(process.stdin, (verb, arguments))
                 kind, content = self._answer(process)
             except (EOFError, BrokenPipeError) as error:
-                raise CompilerCrashed(self._last_words(process)) from error
+                raise CompilerCrashError(self._last_words(process)) from error
             except BaseException:
                 self._end()  # An answer that nobody waits for would be taken for the next one's.
                 raise
@@ -144,20 +145,18 @@ class Compiler:
 
 
 def _close(pipe: IO[bytes]) -> None:
-    try:
+    with contextlib.suppress(BrokenPipeError):  # The rest of a request that the process did not live to read.
         pipe.close()
-    except BrokenPipeError:
-        pass  # The rest of a request that the process did not live to read.
 
 
 def _read(file: int, size: int, deadline: float) -> bytes:
-    """So many bytes, or EOFError, or CompilerTimeout."""
+    """So many bytes, or EOFError, or CompilerTimeoutError."""
     received = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(file, selectors.EVENT_READ)
         while len(received) < size:
             if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise CompilerTimeout(f"{TIMEOUT_S:g} s")
+                raise CompilerTimeoutError(f"{TIMEOUT_S:g} s")
             part = os.read(file, size - len(received))
             if not part:
                 raise EOFError

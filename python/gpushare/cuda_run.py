@@ -7,14 +7,14 @@ import copy
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from gpushare import _core
 from gpushare._core import CudaError, HardwareSharing, InvalidInput
 from gpushare.cuda_device import CudaDevice, forget
 from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
-from gpushare.policy import Policy
+from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
-from gpushare.simulation import policy_name
 from gpushare.workload import Launch, Workload
 
 BASELINES = {
@@ -46,15 +46,27 @@ class CudaRunner:
         self.device = device
         self.timeout_s = timeout_s
         self._loaded: dict[Launch, LoadedLaunch] = {}
-        self._alone: dict[object, int] = {}
+        self._warm: set[LoadedLaunch] = set()
+        self._alone_times: dict[object, AloneTimes] = {}
 
     def prepare(self, workload: Workload) -> CudaWorkload:
-        """Compiles, loads and uploads what the workload needs."""
-        return CudaWorkload(self.device, workload, self._loaded)
+        """Compiles, loads and uploads what the workload needs, and measures its applications alone."""
+        workload.require_real()
+        known = {each.name: self._alone(workload, each.name).operations_ns for each in workload.applications}
+        return CudaWorkload(self.device, workload, self._loaded, known)
+
+    def warm_up(self, prepared: CudaWorkload) -> None:
+        """Lets the scheduler learn the kernels' block times, unless it knows them."""
+        new = [launch for launch in prepared.launches() if launch not in self._warm]
+        if new:
+            prepared.restore()
+            self._record(prepared, "fifo", {}, record=False)
+            self._warm.update(new)
 
     def run(self, prepared: CudaWorkload, policy: str | Policy, repeat: int, *, record: bool) -> Run:
         """One run. Data is what it was before the first."""
-        alone = {each.name: self._alone_ns(prepared.workload, each.name) for each in prepared.workload.applications}
+        applications = prepared.workload.applications
+        alone = {each.name: self._alone(prepared.workload, each.name).turnaround_ns for each in applications}
         prepared.restore()
         return Run(
             workload=prepared.workload,
@@ -99,19 +111,33 @@ class CudaRunner:
             ended=ended,
         )  # fmt: skip
 
-    def _alone_ns(self, workload: Workload, application: str) -> int:
-        """Median turnaround of the original kernels with nobody else there."""
+    def _alone(self, workload: Workload, application: str) -> AloneTimes:
+        """How long the original kernels take with nobody else there."""
         solo = workload.alone(application)
         key = solo.applications[0].operations
-        if key not in self._alone:
-            prepared = self.prepare(solo)
-            times = []
+        if key not in self._alone_times:
+            prepared = CudaWorkload(self.device, solo, self._loaded)
+            records = []
             for _ in range(ALONE_REPEATS + 1):
                 prepared.restore()
-                record = self._record(prepared, "hardware-streams", {}, record=False)
-                times.append(record.ends[0] - record.arrivals[0])
-            self._alone[key] = round(statistics.median(times[1:]))  # the first warms up
-        return self._alone[key]
+                records.append(self._record(prepared, "hardware-streams", {}, record=False))
+            self._alone_times[key] = AloneTimes.median_of(records[1:])  # the first warms up
+        return self._alone_times[key]
+
+
+@dataclass(frozen=True)
+class AloneTimes:
+    """Medians over some runs."""
+
+    turnaround_ns: int
+    operations_ns: tuple[int, ...]
+
+    @staticmethod
+    def median_of(records: Sequence[_core.RunRecord]) -> AloneTimes:
+        """The medians of turnaround and of each operation."""
+        turnaround = statistics.median(record.ends[0] - record.arrivals[0] for record in records)
+        durations = zip(*(record.operation_durations for record in records), strict=True)
+        return AloneTimes(round(turnaround), tuple(round(statistics.median(each)) for each in durations))
 
 
 def priority_levels(urgencies: Sequence[tuple[int, int]], levels: int = 6) -> list[int]:
@@ -135,9 +161,7 @@ def partition(sizes: str, parts: int, sms: int) -> list[int]:
     try:
         wanted = [int(size) for size in sizes.split(",")]
     except ValueError as error:
-        raise InvalidInput(
-            f"green-contexts:{sizes}: sizes must be whole numbers, as in green-contexts:40,92"
-        ) from error
+        raise InvalidInput(f"green-contexts:{sizes}: sizes must be whole numbers") from error
     if len(wanted) != parts or sum(wanted) > sms or min(wanted) < 1:
         raise InvalidInput(f"green-contexts:{sizes}: needed are {parts} sizes that add up to at most {sms} SMs")
     return wanted

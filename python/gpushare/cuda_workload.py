@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from gpushare import _core
 from gpushare.cuda_device import CudaDevice
-from gpushare.device_array import DeviceArray, allocate, from_host
+from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.launch_arguments import Zeros
 from gpushare.workload import Copy, Launch, Workload
 
@@ -52,9 +52,7 @@ class LoadedLaunch:
         array = self._arguments[index]
         if not isinstance(array, DeviceArray) or _is_const(self.compiled.parameters[index].type):
             return lambda: None
-        pristine = allocate(device.core, array.shape, array.dtype)
-        pristine.memory.copy_from(array.memory, array.nbytes)
-        return lambda: array.memory.copy_from(pristine.memory, array.nbytes)
+        return Kept(device.core, array).put_back
 
 
 def _on_device(device: CudaDevice, value: Any) -> Any:
@@ -74,15 +72,22 @@ class CudaWorkload:
         device: where.
         workload: what; launches of a :class:`gpushare.KernelModel` cannot run there.
         loaded: launches that are on the device already.
+        alone_ns: per application, the time alone of every operation, where it is known (oracle policies ask for it).
     """
 
-    def __init__(self, device: CudaDevice, workload: Workload, loaded: dict[Launch, LoadedLaunch]) -> None:
+    def __init__(
+        self,
+        device: CudaDevice,
+        workload: Workload,
+        loaded: dict[Launch, LoadedLaunch],
+        alone_ns: Mapping[str, Iterable[int | None]] | None = None,
+    ) -> None:
         self.device = device
         self.workload = workload
         self.loaded = loaded
         self.program = _core.CudaProgram()
         workload.require_real()
-        self.core = workload.core(self._operation)
+        self.core = workload.core(self._operation, alone_ns)
         self.core.validate(device.description)
 
     def launches(self) -> Iterable[LoadedLaunch]:
@@ -95,7 +100,7 @@ class CudaWorkload:
         for launch in self.launches():
             launch.restore()
 
-    def _operation(self, operation: Launch | Copy, _alone_ns: int | None) -> _core.Launch | _core.Copy:
+    def _operation(self, operation: Launch | Copy, alone_ns: int | None) -> _core.Launch | _core.Copy:
         if isinstance(operation, Copy):
             core = operation.on()
             self.program.add_copy(self.device.core, core.direction, operation.bytes)
@@ -105,4 +110,4 @@ class CudaWorkload:
         loaded = self.loaded[operation]
         model = loaded.model(self.device)
         self.program.add_launch(loaded.code, operation.grid, operation.block, operation.shared_bytes, loaded.packed)
-        return _core.Launch(model, operation.blocks)
+        return _core.Launch(model, operation.blocks, alone_ns=alone_ns)

@@ -93,3 +93,27 @@ def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
     array = allocate(device, np.shape(values), host.dtype)
     array.upload(host.reshape(array.shape))
     return array
+
+
+class Kept:
+    """What an array in device memory holds now, to be put back later.
+
+    Args:
+        device: where it is.
+        array: anything contiguous with ``__cuda_array_interface__``.
+    """
+
+    def __init__(self, device: _core.CudaDevice, array: Any) -> None:
+        described = array.__cuda_array_interface__
+        self._device = device
+        self._array = array
+        self._address = described["data"][0]
+        self._bytes = math.prod(described["shape"]) * np.dtype(described["typestr"]).itemsize
+        self._copy = device.allocate(self._bytes)
+        if self._bytes > 0:
+            device.copy(self._copy.address, self._address, self._bytes)
+
+    def put_back(self) -> None:
+        """Makes the array what it was."""
+        if self._bytes > 0:
+            self._device.copy(self._address, self._copy.address, self._bytes)

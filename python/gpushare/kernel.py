@@ -3,26 +3,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpushare import _core
-from gpushare._core import InvalidInput
+from gpushare.compile_request import CompileRequest
 from gpushare.compiled_kernel import CompiledKernel
-from gpushare.cuda_libraries import cuda_libraries
-from gpushare.included_headers import digest_of_headers
-from gpushare.kernel_build import Request, build
 from gpushare.kernel_cache import KernelCache, cache_folder
+from gpushare.kernel_cache_key import cache_key
 from gpushare.kernel_model import require, require_name
 from gpushare.kernel_source import compile_options, kernel_source
-
-UNTRACKED_OPTIONS = ("-include", "--pre-include", "-include-pch", "--pch", "-pch", "--use-pch")
-"""Options that make a compilation depend on files that the cache does not know of."""
 
 
 class Kernel:
@@ -69,16 +61,12 @@ class Kernel:
             InvalidInput: there is no such kernel or architecture; the message lists those there are.
             CudaError: NVRTC or nvJitLink is missing; the message says how to install them.
         """
+        require(isinstance(arch, str), f"architecture must be a text such as 'sm_90', got {arch!r}")
         with self._lock:
             if arch not in self._compiled:
-                request = Request(self._source, self.name, self._options, self.preemptible, arch)
+                request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch)
                 self._compiled[arch] = _cached_or_built(request)
             return self._compiled[arch]
-
-    @property
-    def text(self) -> str:
-        """The CUDA C++ or PTX."""
-        return self._source.text
 
     def __eq__(self, other: object) -> bool:
         return self._identity == other._identity if isinstance(other, Kernel) else NotImplemented
@@ -105,45 +93,16 @@ def _cache(folder: Path) -> KernelCache:
     return KernelCache(folder)
 
 
-def _cached_or_built(request: Request) -> CompiledKernel:
-    if not isinstance(request.arch, str):
-        raise InvalidInput(f"architecture must be a text such as 'sm_90', got {request.arch!r}")
+def _cached_or_built(request: CompileRequest) -> CompiledKernel:
     key = cache_key(request)
-    if key is None:
-        return build(request)
     stored = _cache(cache_folder())
-    entry = stored.load(key)
+    entry = stored.load(key) if key else None
     if entry is not None:
         return CompiledKernel.from_entry(*entry)
+
+    from gpushare.kernel_build import build  # and with it all that starts a process
+
     built = build(request)
-    stored.store(key, *built.to_entry())
+    if key:
+        stored.store(key, *built.to_entry())
     return built
-
-
-def cache_key(request: Request) -> str | None:
-    """Names everything that the result depends on; None if it depends on what cannot be told.
-
-    Never anything that a compiler has put out: what is looked for is how to avoid compiling.
-    """
-    libraries = cuda_libraries()
-    if any(option.startswith(UNTRACKED_OPTIONS) for option in request.options.nvrtc):
-        return None
-    headers: str | None = ""
-    if not request.source.is_ptx:
-        headers = digest_of_headers(request.source.text, request.options.include_folders, libraries.header_folders)
-    if headers is None:
-        return None
-    parts = (
-        (request.source.text, request.source.file_name, request.name, request.arch, request.preemptible),
-        (request.options.nvrtc, request.options.nvjitlink, headers),
-        (libraries.fingerprint(), _fingerprint_of_gpushare()),
-    )
-    return hashlib.blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=20).hexdigest()
-
-
-@cache
-def _fingerprint_of_gpushare() -> tuple[object, ...]:
-    """Changes with every build of the transformation and every change of how workers are made."""
-    folder = Path(__file__).parent
-    files = [Path(_core.__file__), *(folder / f"{name}.py" for name in ("kernel_build", "worker_build"))]
-    return tuple((os.fspath(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files)

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.compile_error import CompileError
+from gpushare.compile_request import CompileRequest
 from gpushare.compiled_kernel import CompiledKernel
-from gpushare.compiler import COMPILER, CompilerCrashed, CompilerTimeout
+from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
 from gpushare.cuda_libraries import cuda_libraries
-from gpushare.kernel_source import CompileOptions, KernelSource
 from gpushare.parameters import parameters_of
 from gpushare.resource_usage import ResourceUsage, resource_usage
 from gpushare.worker_build import Assembled, Worker, best_worker
@@ -21,23 +21,7 @@ NAME_ERROR = re.compile(r"^__nv_name_map\(\d+\): error: (.*)$", re.MULTILINE)
 ERROR_ELSEWHERE = re.compile(r"^(?!__nv_name_map).*\berror:", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is to be compiled."""
-
-    source: KernelSource
-    name: str
-    options: CompileOptions
-    preemptible: bool
-    arch: str
-
-    @property
-    def words(self) -> str:
-        """The request, as error messages call it."""
-        return f"{self.source.file_name}: kernel {self.name!r} for {self.arch}"
-
-
-def build(request: Request) -> CompiledKernel:
+def build(request: CompileRequest) -> CompiledKernel:
     """Compiles, transforms and assembles.
 
     Raises:
@@ -73,7 +57,7 @@ def build(request: Request) -> CompiledKernel:
     )
 
 
-def _check_architecture(request: Request) -> None:
+def _check_architecture(request: CompileRequest) -> None:
     found = COMPILER.describe()
     number = re.fullmatch(r"sm_(\d+)[af]?", request.arch)
     if number and int(number[1]) in found["architectures"]:
@@ -84,7 +68,7 @@ def _check_architecture(request: Request) -> None:
     )
 
 
-def _compiled(request: Request) -> tuple[str, str, str]:
+def _compiled(request: CompileRequest) -> tuple[str, str, str]:
     """PTX, log, and the symbol of the kernel."""
     result = _nvrtc(request, [request.name])
     if result["succeeded"]:
@@ -101,37 +85,37 @@ def _compiled(request: Request) -> tuple[str, str, str]:
     )
 
 
-def _nvrtc_options(request: Request) -> list[str]:
+def _nvrtc_options(request: CompileRequest) -> list[str]:
     headers = [f"-I{folder}" for folder in cuda_libraries().header_folders]
     return [f"-arch={request.arch}", *request.options.nvrtc, *headers]
 
 
-def _nvrtc(request: Request, names: list[str]) -> dict[str, object]:
+def _nvrtc(request: CompileRequest, names: list[str]) -> dict[str, Any]:
     source, options = request.source, _nvrtc_options(request)
     try:
         return COMPILER.compile(source.text, file_name=source.file_name, name_expressions=names, options=options)
-    except CompilerCrashed as error:
+    except CompilerCrashError as error:
         summary = f"{request.words}: NVRTC itself crashed on this source ({error}); look for invalid inline assembly"
-    except CompilerTimeout as error:
+    except CompilerTimeoutError as error:
         summary = f"{request.words}: NVRTC has not ended after {error}"
     raise CompileError(summary, log="", text=source.text, options=options)
 
 
-def _no_such_kernel(request: Request, ptx: str) -> str:
+def _no_such_kernel(request: CompileRequest, ptx: str) -> str:
     names = [_core.demangled(each.name) or each.name for each in _core.kernel_signatures(ptx)]
     listed = "; ".join(names) or "none"
     hint = "" if request.source.is_ptx else "; a template needs its arguments, as in 'saxpy<float>'"
     return f"{request.source.file_name} has no kernel {request.name!r}; it has: {listed}{hint}"
 
 
-def _named(ptx: str, symbol: str, request: Request) -> _core.KernelSignature:
+def _named(ptx: str, symbol: str, request: CompileRequest) -> _core.KernelSignature:
     for kernel in _core.kernel_signatures(ptx):
         if kernel.name == symbol:
             return kernel
     raise InvalidInput(_no_such_kernel(request, ptx))
 
 
-def _kernel_of_ptx(request: Request) -> _core.KernelSignature:
+def _kernel_of_ptx(request: CompileRequest) -> _core.KernelSignature:
     """By its symbol, its whole signature, or its C++ name if only one kernel has it."""
     kernels = _core.kernel_signatures(request.source.text)
     for kernel in kernels:
@@ -152,21 +136,21 @@ def _names(signature: str) -> tuple[str, ...]:
     return signature, name, name.partition(" ")[2]
 
 
-def _assembled(ptx: str, symbol: str, request: Request) -> Assembled:
+def _assembled(ptx: str, symbol: str, request: CompileRequest) -> Assembled:
     options = [f"-arch={request.arch}", "-verbose", *request.options.nvjitlink]
     failure = {"text": ptx, "options": options}
     try:
         result = COMPILER.link(ptx, name=request.source.file_name, options=options)
-    except CompilerCrashed as error:
+    except CompilerCrashError as error:
         raise CompileError(f"{request.words}: nvJitLink itself crashed ({error})", log="", **failure) from error
-    except CompilerTimeout as error:
+    except CompilerTimeoutError as error:
         raise CompileError(f"{request.words}: nvJitLink has not ended after {error}", log="", **failure) from error
     if not result["succeeded"]:
         raise CompileError(f"{request.words} cannot be assembled", log=result["error_log"], **failure)
     return Assembled(ptx, result["cubin"], resource_usage(result["info_log"], symbol))
 
 
-def _worker(ptx: str, symbol: str, original: ResourceUsage, request: Request) -> Worker:
+def _worker(ptx: str, symbol: str, original: ResourceUsage, request: CompileRequest) -> Worker:
     if not request.preemptible:
         return Worker(refusal="preemptible=False was asked for")
     return best_worker(ptx, symbol, original, request.arch, lambda text: _assembled(text, symbol, request))

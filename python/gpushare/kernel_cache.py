@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -121,10 +122,8 @@ def _write(parent: Path, folder: Path, document: dict[str, Any], files: Mapping[
 
 
 def _touch(folder: Path) -> None:
-    try:
+    with contextlib.suppress(OSError):  # The cache may be read-only; then nothing is evicted either.
         os.utime(folder)
-    except OSError:
-        pass  # The cache may be read-only; then nothing is evicted either.
 
 
 def _age_and_size(folder: Path) -> tuple[float, int, Path] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpushare._core import EventKind
+from gpushare.kernel_model import require_name
 
 if TYPE_CHECKING:
     from gpushare._core import Event, RunningLaunch, State
@@ -64,3 +65,11 @@ class Policy:
 
     def observe(self, event: Event, state: State) -> None:
         """Called after every event, before :meth:`wants`. For predictors and memory; does nothing by default."""
+
+
+def policy_name(policy: str | Policy) -> str:
+    """The name under which a policy is listed."""
+    if isinstance(policy, str):
+        return policy
+    require_name("a policy's name", policy.name)
+    return policy.name

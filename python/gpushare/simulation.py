@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run on the simulated GPU: a workload, a policy, a device, a seed."""
+"""One run: a workload, a policy, a device; on a simulated device also a seed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
+from gpushare.cuda_compare import run_on_gpu, runs_on_gpu
 from gpushare.device import device as find_device
-from gpushare.kernel_model import require, require_name, whole
-from gpushare.policy import Policy
+from gpushare.kernel_model import require, whole
+from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
@@ -34,8 +35,8 @@ def run(
     Args:
         workload: what to run.
         policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own.
-        device: see :func:`gpushare.device`.
-        seed: of the variation between blocks; the same seed gives the same run, to the nanosecond.
+        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
+        seed: of the variation between simulated blocks; the same seed gives the same run, to the nanosecond.
         record: keep the trace at once. Without it the trace is made again when first asked for.
 
     Raises:
@@ -51,6 +52,8 @@ def run(
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
     whole("seed", seed, 0, LARGEST_SEED)
+    if runs_on_gpu(device, workload):
+        return run_on_gpu(workload, policy, device, record=record)
     where = find_device(device, workload.device)
     return simulate(workload, policy, where, seed, record=record)
 
@@ -69,14 +72,6 @@ def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int
         record=core_record,
         rerun=lambda: simulate(workload, policy, device, seed, record=True),
     )
-
-
-def policy_name(policy: str | Policy) -> str:
-    """The name under which a policy is listed."""
-    if isinstance(policy, str):
-        return policy
-    require_name("a policy's name", policy.name)
-    return policy.name
 
 
 def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:

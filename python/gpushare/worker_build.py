@@ -17,7 +17,7 @@ CLAIMS_IN_MEMORY_FROM = 29
 """Registers of the original from which on a worker keeps its claims in memory (measured: docs/transform.md)."""
 
 REGISTERS_PER_SM = 65_536
-THREADS_PER_SM = {75: 1024, 86: 1536, 87: 1536, 89: 1536, 120: 1536, 121: 1536}
+THREADS_PER_SM = {75: 1024, 86: 1536, 87: 1536, 88: 1536, 89: 1536, 120: 1536, 121: 1536}
 MOST_THREADS_PER_SM = 2048
 
 
@@ -57,7 +57,8 @@ def best_worker(ptx: str, symbol: str, original: ResourceUsage, arch: str, assem
         fitting = (each for each in chain([first], candidates) if _fits(each, original, budget))
         return next(fitting, first)
     except CompileError as error:
-        return Worker(refusal=f"its worker cannot be assembled, which is a bug in gpushare: {error.log.strip()}")
+        first = (error.log.strip() or str(error)).splitlines()[0]
+        return Worker(refusal=f"its worker cannot be assembled, which is a bug in gpushare: {first}")
     except InvalidInput as error:
         return Worker(refusal=f"its PTX is not understood: {error}")
 

@@ -40,17 +40,16 @@ void download(const cuda::DeviceMemory& memory, const py::buffer& target, std::s
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
-void copy_within_device(const cuda::DeviceMemory& target, const cuda::DeviceMemory& source, std::size_t bytes) {
+void copy_on_device(const CudaDevice& device, CUdeviceptr target, CUdeviceptr source, std::size_t bytes) {
   const py::gil_scoped_release no_gil;
-  const cuda::CurrentContext current(*target.context());
-  GPUSHARE_CU(cuMemcpyDtoDAsync(target.get(), source.get(), bytes, CU_STREAM_PER_THREAD));
+  const cuda::CurrentContext current(*device.context);
+  GPUSHARE_CU(cuMemcpyDtoDAsync(target, source, bytes, CU_STREAM_PER_THREAD));
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
 void bind_device_class(py::module_& module) {
   py::class_<CudaDevice>(module, "CudaDevice", "One GPU, through its primary context.")
-      .def(py::init([](int ordinal) { return CudaDevice{std::make_shared<cuda::Context>(ordinal)}; }),
-           py::arg("ordinal"))
+      .def(py::init<int>(), py::arg("ordinal"))
       .def_property_readonly("description", [](const CudaDevice& self) { return self.context->description(); })
       .def_property_readonly("architecture", [](const CudaDevice& self) { return self.context->architecture(); })
       .def_property_readonly("memory_bytes", [](const CudaDevice& self) { return self.context->memory_bytes(); })
@@ -65,6 +64,8 @@ void bind_device_class(py::module_& module) {
             return std::make_shared<cuda::DeviceMemory>(cuda::make_device_memory(self.context, bytes));
           },
           py::arg("bytes"), "Device memory, zeroed. Waits for no kernel.")
+      .def("copy", &copy_on_device, py::arg("target"), py::arg("source"), py::arg("bytes"),
+           "Copies from one address of the device to another, and waits for that.")
       .def(
           "reset", [](const CudaDevice& self) { self.context->reset(); },
           "Gives up everything on the GPU, of every library in this process. After a kernel has faulted nothing else "
@@ -78,8 +79,7 @@ void bind_memory(py::module_& module) {
   py::class_<cuda::DeviceMemory, std::shared_ptr<cuda::DeviceMemory>>(module, "DeviceMemory")
       .def_property_readonly("address", &cuda::DeviceMemory::get)
       .def("upload", &upload, py::arg("source"), py::arg("offset") = 0)
-      .def("download", &download, py::arg("target"), py::arg("offset") = 0)
-      .def("copy_from", &copy_within_device, py::arg("source"), py::arg("bytes"));
+      .def("download", &download, py::arg("target"), py::arg("offset") = 0);
 }
 
 void bind_kernel_code(py::module_& module) {

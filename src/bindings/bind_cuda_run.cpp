@@ -37,6 +37,18 @@ struct CudaWorld {
   Workload workload;
 };
 
+/// A run that ends early leaves nothing behind on the GPU.
+void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload,
+                 std::span<RunObserver* const> observers) {
+  try {
+    run(gpu, policy, workload, observers);
+  } catch (...) {
+    constexpr Duration patience(1'000'000'000);
+    gpu.stop(patience);
+    throw;
+  }
+}
+
 RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
                       const py::object& policy, bool record_trace, const py::object& ended) {
   const auto world = std::make_shared<CudaWorld>(CudaWorld{device.context, workload});
@@ -48,9 +60,9 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   if (record_trace) observers.push_back(&recorder);
   {
     const py::gil_scoped_release no_gil;
-    cuda::CudaGpu gpu(device.context, program.operations, *device.block_times);
+    cuda::CudaGpu gpu(*device.resources, program.operations);
     gpu.set_heartbeat([&] { interruption.look(); });
-    run(gpu, *decides, world->workload, observers);
+    run_or_stop(gpu, *decides, world->workload, observers);
   }
   RunRecord record = record_of(meter);
   if (record_trace) record.trace = recorder.take();
@@ -83,6 +95,12 @@ void bind_cuda_run(py::module_& module) {
       .def(py::init<>())
       .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
            py::arg("arguments"))
+      .def(
+          "extend",
+          [](CudaProgram& self, const CudaProgram& other) {
+            self.operations.insert(self.operations.end(), other.operations.begin(), other.operations.end());
+          },
+          py::arg("other"), "Appends launches; `other` must have no copies, whose memory is its own.")
       .def("add_copy", &add_copy, py::arg("device"), py::arg("direction"), py::arg("bytes"),
            "A copy between pinned and device memory of its own.");
 

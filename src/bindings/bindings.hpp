@@ -23,5 +23,6 @@ void bind_compiler(py::module_& module);
 void bind_run(py::module_& module);
 void bind_cuda(py::module_& module);
 void bind_cuda_run(py::module_& module);
+void bind_session(py::module_& module);
 
 }  // namespace gpushare::bindings

@@ -9,10 +9,14 @@
 
 namespace gpushare::bindings {
 
-/// One GPU, and what has been learnt of its kernels.
+/// One GPU, and what its runs share.
 struct CudaDevice {
+  explicit CudaDevice(int ordinal)
+      : context(std::make_shared<cuda::Context>(ordinal)),
+        resources(std::make_shared<cuda::LaunchResources>(context)) {}
+
   cuda::SharedContext context;
-  std::shared_ptr<cuda::BlockTimes> block_times = std::make_shared<cuda::BlockTimes>();
+  std::shared_ptr<cuda::LaunchResources> resources;
 };
 
 /// The operations, and the memory that copies go to and come from.

@@ -19,4 +19,5 @@ PYBIND11_MODULE(_core, module) {
   bind_compiler(module);
   bind_cuda(module);
   bind_cuda_run(module);
+  bind_session(module);
 }

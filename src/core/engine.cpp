@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/application_streams.hpp"
+#include "core/dispatcher.hpp"
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
 
@@ -16,15 +17,13 @@ constexpr int most_idle_wake_ups = 100'000;
 class Engine {
  public:
   Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers)
-      : gpu_(gpu), policy_(policy), observers_(observers), state_(gpu.device(), workload), streams_(workload) {
-    update_deadline();
-  }
+      : gpu_(gpu), dispatcher_(gpu, policy, State(gpu.device(), workload), observers), streams_(workload) {}
 
   void run() {
     while (!streams_.finished()) {
-      if (const auto event = gpu_.next_event(deadline_)) {
+      if (const auto event = gpu_.next_event(deadline())) {
         idle_wake_ups_ = 0;
-        deliver(*event);
+        dispatcher_.deliver(*event);
         advance(*event);
       } else {
         reach_deadline();
@@ -33,26 +32,11 @@ class Engine {
   }
 
  private:
-  /// To be called when the next arrival or the plan's wake-up has changed: both are rare, and events are not.
-  void update_deadline() {
+  /// The next arrival or the policy's own wake-up, whichever comes first.
+  std::optional<Time> deadline() const {
     const std::optional<Time> arrival = streams_.next_arrival();
-    deadline_ = arrival && wake_at_ ? std::min(*arrival, *wake_at_) : arrival ? arrival : wake_at_;
-  }
-
-  void deliver(const Event& event) {
-    state_.update(event);
-    for (RunObserver* observer : observers_) observer->saw(event);
-    policy_.observe(event, state_);
-    if (!state_.running().empty() && policy_.wants(event)) decide();
-  }
-
-  void decide() {
-    const Plan plan = policy_.decide(state_);
-    check(plan, state_);
-    wake_at_ = plan.wake_at;
-    update_deadline();
-    for (RunObserver* observer : observers_) observer->decided(plan);
-    gpu_.apply(plan);
+    const std::optional<Time> wake_at = dispatcher_.wake_at();
+    return arrival && wake_at ? std::min(*arrival, *wake_at) : arrival ? arrival : wake_at;
   }
 
   /// The end of an operation starts the next one of its application.
@@ -62,51 +46,39 @@ class Engine {
 
   void start_next(ApplicationId application) {
     const auto submission = streams_.next(application);
-    if (!submission) return deliver(engine_event(EventKind::ApplicationEnded, application));
-    gpu_.submit(*submission);
-    if (!std::holds_alternative<Launch>(*submission->operation)) return;
-    Event arrived = engine_event(EventKind::LaunchArrived, application);
-    arrived.operation = submission->id;
-    deliver(arrived);
+    if (!submission) return dispatcher_.deliver(EventKind::ApplicationEnded, application);
+    dispatcher_.submit(*submission);
   }
 
   void reach_deadline() {
-    const std::optional<Time> reached = deadline_;
-    if (!reached) throw PolicyError(starvation_message(state_));
-    now_ = *reached;
-    if (wake_at_ == reached) {
-      wake_at_.reset();
-      if (nothing_resident() && ++idle_wake_ups_ > most_idle_wake_ups) throw PolicyError(starvation_message(state_));
-      deliver(engine_event(EventKind::DeadlineReached, {}));
-    }
+    const std::optional<Time> reached = deadline();
+    if (!reached) throw PolicyError(starvation_message(dispatcher_.state()));
+    dispatcher_.advance_to(*reached);
+    if (dispatcher_.wake_at() == reached) wake_policy();
     while (streams_.next_arrival() == reached) {
       idle_wake_ups_ = 0;
       const ApplicationId arrived = streams_.arrive();
-      deliver(engine_event(EventKind::ApplicationArrived, arrived));
+      dispatcher_.deliver(EventKind::ApplicationArrived, arrived);
       start_next(arrived);
     }
-    update_deadline();
+  }
+
+  void wake_policy() {
+    if (nothing_resident() && ++idle_wake_ups_ > most_idle_wake_ups) {
+      throw PolicyError(starvation_message(dispatcher_.state()));
+    }
+    dispatcher_.wake_policy();
   }
 
   /// A resident block will end by itself, however often the policy wakes up until then.
   bool nothing_resident() const {
-    return std::ranges::all_of(state_.running(),
+    return std::ranges::all_of(dispatcher_.state().running(),
                                [](const RunningLaunch& launch) { return launch.started == launch.done; });
   }
 
-  /// An event that the engine itself observes, at the time of the last one or of the deadline just reached.
-  Event engine_event(EventKind kind, ApplicationId application) const {
-    return {.time = std::max(now_, state_.now()), .application = application, .kind = kind};
-  }
-
   Gpu& gpu_;
-  Policy& policy_;
-  std::span<RunObserver* const> observers_;
-  State state_;
+  Dispatcher dispatcher_;
   ApplicationStreams streams_;
-  std::optional<Time> wake_at_;
-  std::optional<Time> deadline_;  // the next arrival or wake_at_, whichever comes first
-  Time now_{};
   int idle_wake_ups_ = 0;
 };
 

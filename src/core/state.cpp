@@ -6,13 +6,23 @@
 
 namespace gpushare {
 
-State::State(const Device& device, const Workload& workload) : device_(&device), workload_(&workload) {
-  operations_.reserve(workload.operation_count());
+State::State(const Device& device, const Workload& workload) : device_(&device) {
   for (const Application& application : workload.applications) {
-    for (const Operation& operation : application.operations) operations_.push_back(&operation);
+    add(application);
+    for (const Operation& operation : application.operations) add(operation);
   }
-  position_.assign(operations_.size(), -1);
-  arrived_.assign(workload.applications.size(), false);
+}
+
+ApplicationId State::add(const Application& application) {
+  applications_.push_back(&application);
+  arrived_.push_back(false);
+  return static_cast<ApplicationId>(applications_.size() - 1);
+}
+
+OperationId State::add(const Operation& operation) {
+  operations_.push_back(&operation);
+  position_.push_back(-1);
+  return static_cast<OperationId>(operations_.size() - 1);
 }
 
 const RunningLaunch* State::find(OperationId launch) const {
@@ -23,8 +33,8 @@ const RunningLaunch* State::find(OperationId launch) const {
 std::vector<const Launch*> State::first_launches_arriving_within(Duration window) const {
   std::vector<const Launch*> launches;
   for (std::size_t id = 0; id < arrived_.size(); ++id) {
-    const Application& upcoming = workload_->applications[id];
-    if (arrived_[id] || Time(upcoming.arrival) > now_ + window) continue;
+    const Application& upcoming = *applications_[id];
+    if (arrived_[id] || upcoming.operations.empty() || Time(upcoming.arrival) > now_ + window) continue;
     if (const auto* launch = std::get_if<Launch>(&upcoming.operations.front())) launches.push_back(launch);
   }
   return launches;
@@ -70,7 +80,7 @@ void State::update(const Event& event) {
 
 void State::require_known(const Event& event) const {
   const auto number = [](auto id) { return std::to_string(static_cast<int>(id)); };
-  if (index(event.application) < workload_->applications.size() && index(event.operation) < operation_count() &&
+  if (index(event.application) < applications_.size() && index(event.operation) < operation_count() &&
       index(event.sm) < static_cast<std::size_t>(sms())) {
     return;
   }

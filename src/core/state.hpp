@@ -42,12 +42,19 @@ struct RunningLaunch {
 
 class State {
  public:
+  /// Of work that is known beforehand: what has not arrived yet can be foreseen.
   State(const Device& device, const Workload& workload);
+  /// Of work that comes in while the run goes on, through add().
+  explicit State(const Device& device) : device_(&device) {}
+
+  /// Ids are given in the order of these calls. What is added must outlive the state, and stay where it is.
+  ApplicationId add(const Application& application);
+  OperationId add(const Operation& operation);
 
   Time now() const { return now_; }
   const Device& device() const { return *device_; }
   int sms() const { return device_->sms; }
-  const Application& application(ApplicationId id) const { return workload_->applications[index(id)]; }
+  const Application& application(ApplicationId id) const { return *applications_[index(id)]; }
   /// In order of arrival.
   std::span<const RunningLaunch> running() const { return running_; }
   std::size_t operation_count() const { return operations_.size(); }
@@ -69,9 +76,9 @@ class State {
   RunningLaunch& at(OperationId launch);
 
   const Device* device_;
-  const Workload* workload_;
-  std::vector<const Operation*> operations_;  // by OperationId
-  std::vector<int> position_;                 // by OperationId: index in running_, or -1
+  std::vector<const Application*> applications_;  // by ApplicationId
+  std::vector<const Operation*> operations_;      // by OperationId
+  std::vector<int> position_;                     // by OperationId: index in running_, or -1
   std::vector<RunningLaunch> running_;
   std::vector<bool> arrived_;  // by ApplicationId
   Time now_{};

@@ -95,7 +95,10 @@ std::size_t Context::memory_bytes() const {
   return bytes;
 }
 
-void Context::reset() { GPUSHARE_CU(cuDevicePrimaryCtxReset(device_)); }
+void Context::reset() {
+  is_lost_ = true;
+  GPUSHARE_CU(cuDevicePrimaryCtxReset(device_));
+}
 
 CurrentContext::CurrentContext(const Context& context) { GPUSHARE_CU(cuCtxPushCurrent(context.get())); }
 

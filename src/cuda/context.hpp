@@ -34,9 +34,12 @@ class Context {
   /// Gives up everything in the context, of every library in the process: after a kernel has faulted nothing else
   /// helps.
   void reset();
+  /// After reset(): handles that live in it are void, and this object is good for nothing more.
+  bool is_lost() const { return is_lost_; }
 
  private:
   CUdevice device_ = 0;
+  bool is_lost_ = false;
   CUcontext context_ = nullptr;
   Device description_;
   std::string architecture_;

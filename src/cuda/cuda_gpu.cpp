@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/errors.hpp"
 #include "core/workers/stream_level.hpp"
 #include "cuda/whole_launch.hpp"
 #include "cuda/worker_launch.hpp"
@@ -27,13 +28,16 @@ std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submi
   return std::make_unique<WorkerLaunch>(resources, submission, code);
 }
 
-CudaGpu::CudaGpu(const SharedContext& context, const Program& program, BlockTimes& block_times)
-    : current_(*context),
+CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
+    : resources_(resources),
+      turn_(resources.turn, std::try_to_lock),
+      current_(*resources.context),
       program_(program),
-      resources_(context, block_times),
-      to_device_(context, resources_.completions),
-      to_host_(context, resources_.completions),
-      start_(Clock::now()) {}
+      to_device_(resources.context, resources.completions),
+      to_host_(resources.context, resources.completions),
+      start_(Clock::now()) {
+  require(turn_.owns_lock(), "another run or session of this process is on this GPU: finish it first");
+}
 
 Time CudaGpu::now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
 
@@ -42,6 +46,20 @@ bool CudaGpu::is_idle() const {
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
          std::ranges::none_of(
              launches_, [this](const auto& launch) { return launch->is_settling() || launch->wants_hardware(now()); });
+}
+
+bool CudaGpu::stop(Duration patience) {
+  apply(Plan{});
+  const Time end = now() + patience;
+  const auto on_gpu = [this] {
+    return !to_device_.empty() || !to_host_.empty() || resources_.tables.is_looking() ||
+           std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
+  };
+  while (on_gpu() && now() < end) {
+    collect(now());
+    if (resources_.tables.look_has_ended()) resources_.tables.end_look();
+  }
+  return !on_gpu();
 }
 
 std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {

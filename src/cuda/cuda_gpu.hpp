@@ -23,8 +23,9 @@ namespace gpushare::cuda {
 
 class CudaGpu final : public Gpu {
  public:
-  /// The program says what every operation is; it may grow while the run goes on. Time 0 is now.
-  CudaGpu(const SharedContext& context, const Program& program, BlockTimes& block_times);
+  /// The program says what every operation is; it may grow while the run goes on. Time 0 is now. Throws InvalidInput
+  /// while another run is on this GPU.
+  CudaGpu(LaunchResources& resources, const Program& program);
 
   const Device& device() const override { return resources_.device; }
   void submit(const Submission& submission) override;
@@ -40,6 +41,9 @@ class CudaGpu final : public Gpu {
 
   /// Called some times a second while a run waits; what it throws ends the run.
   void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
+
+  /// Stops everything at the next block boundary. False if something is still there after `patience`.
+  bool stop(Duration patience);
 
   /// The applications that have work on the GPU: one of them is to blame where a kernel faults.
   std::vector<ApplicationId> applications_on_gpu() const;
@@ -62,9 +66,10 @@ class CudaGpu final : public Gpu {
   static constexpr Duration shortest_wait{5'000};
   static constexpr Duration longest_wait{500'000};
 
+  LaunchResources& resources_;
+  const std::unique_lock<std::mutex> turn_;
   const CurrentContext current_;
   const Program& program_;
-  LaunchResources resources_;
   CopyQueue to_device_;
   CopyQueue to_host_;
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;

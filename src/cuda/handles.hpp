@@ -23,7 +23,7 @@ class Owned {
     return *this;
   }
   ~Owned() {
-    if (handle_ == Handle{}) return;
+    if (handle_ == Handle{} || context_->is_lost()) return;
     const CurrentContext current(*context_);
     Destroy(handle_);
   }

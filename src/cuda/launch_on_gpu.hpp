@@ -3,6 +3,7 @@
 // preempted, as it is.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -18,22 +19,22 @@ namespace gpushare::cuda {
 /// Mean block time by worker function: what earlier launches have shown.
 using BlockTimes = std::unordered_map<CUfunction, Duration>;
 
-/// What all launches on one GPU use.
+/// What all launches on one GPU use. Making it takes a millisecond, so it outlives the runs; they take turns.
 struct LaunchResources {
   SharedContext context;
   const Device& device;
   Completions completions;
   StreamPool streams;
   WorkerTables tables;
-  BlockTimes& block_times;
+  BlockTimes block_times;
+  std::mutex turn;
 
-  LaunchResources(const SharedContext& shared, BlockTimes& block_times)
+  explicit LaunchResources(const SharedContext& shared)
       : context(shared),
         device(context->description()),
         completions(context),
         streams(context),
-        tables(context, completions, device.sms),
-        block_times(block_times) {}
+        tables(context, completions, device.sms) {}
 };
 
 class LaunchOnGpu {

@@ -11,15 +11,21 @@ namespace gpushare::cuda {
 
 class StreamPool {
  public:
+  /// Makes some streams beforehand: making one takes tens of microseconds.
   explicit StreamPool(SharedContext context)
-      : context_(std::move(context)), free_(context_->stream_priorities().size()) {}
+      : context_(std::move(context)), free_(context_->stream_priorities().size()) {
+    constexpr int streams_per_level = 3;
+    for (int level = 0; level < levels(); ++level) {
+      for (int count = 0; count < streams_per_level; ++count) give_back(make_stream(level), level);
+    }
+  }
 
   /// How urgent streams can be: levels 0 (most urgent) to levels() - 1.
   int levels() const { return static_cast<int>(free_.size()); }
 
   Stream take(int level) {
     auto& streams = free_[static_cast<std::size_t>(level)];
-    if (streams.empty()) return make_stream(context_, context_->stream_priorities()[static_cast<std::size_t>(level)]);
+    if (streams.empty()) return make_stream(level);
     Stream stream = std::move(streams.back());
     streams.pop_back();
     return stream;
@@ -29,6 +35,10 @@ class StreamPool {
   void give_back(Stream stream, int level) { free_[static_cast<std::size_t>(level)].push_back(std::move(stream)); }
 
  private:
+  Stream make_stream(int level) const {
+    return cuda::make_stream(context_, context_->stream_priorities()[static_cast<std::size_t>(level)]);
+  }
+
   SharedContext context_;
   std::vector<std::vector<Stream>> free_;  // by level
 };

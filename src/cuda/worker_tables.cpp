@@ -66,8 +66,8 @@ void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas
 }
 
 void WorkerTables::write_chunk(Slot slot, std::uint32_t chunk) {
-  GPUSHARE_CU(cuStreamWriteValue32(writes_.get(), control_address(slot) + offsetof(WorkerControl, chunk), chunk,
-                                   CU_STREAM_WRITE_VALUE_DEFAULT));
+  GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot) + offsetof(WorkerControl, chunk), &chunk, sizeof chunk,
+                                writes_.get()));
 }
 
 void WorkerTables::start_look() {

@@ -11,6 +11,7 @@ from gpushare.cli.compare import compare
 from gpushare.cli.compile import compile_command
 from gpushare.cli.demo import demo
 from gpushare.cli.devices import devices
+from gpushare.cli.doctor import doctor
 from gpushare.cli.exit_codes import CommandsWithExitCodes
 from gpushare.cli.policies import policies
 from gpushare.cli.reproduce import reproduce
@@ -31,10 +32,11 @@ def main() -> None:
 
     Every command takes --json: one JSON document on stdout, messages on stderr.
 
-    Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 130 interrupted.
+    Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
+    something broken; 130 interrupted.
     GPUSHARE_DEBUG=1 shows tracebacks.
     """
 
 
-for command in (demo, compare, run, reproduce, compile_command, policies, devices, workloads):
+for command in (demo, compare, run, reproduce, compile_command, policies, devices, workloads, doctor):
     main.add_command(command)

@@ -19,6 +19,7 @@ from gpushare.compiled_kernel import CompiledKernel
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, whole
 from gpushare.resource_usage import ResourceUsage
+from gpushare.worker_build import register_budget
 
 MOST_THREADS = 1024
 
@@ -107,7 +108,7 @@ def _outcome(compiled: CompiledKernel) -> str:
         words.append("claims kept in shared memory, since registers are scarce")
     if compiled.register_limit is not None:
         words.append(f"registers limited to {compiled.register_limit}")
-    elif compiled.worker_usage.allocated_registers > max(32, compiled.original_usage.allocated_registers):
+    elif compiled.worker_usage.allocated_registers > register_budget(compiled.original_usage, compiled.arch):
         words.append("the worker needs more registers than the kernel and may lose residency")
     return "; ".join(words)
 

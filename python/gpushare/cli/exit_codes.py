@@ -14,6 +14,7 @@ from gpushare._core import CudaError, InvalidInput, PolicyError
 POLICY_FAILED = 1
 BAD_INPUT = 2
 BUG = 3
+NOT_WORKING = 4
 INTERRUPTED = 130
 
 

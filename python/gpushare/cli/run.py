@@ -13,7 +13,7 @@ import gpushare
 from gpushare.cli.arguments import device_option, file_option, json_option, seed_option, to_policy, to_workload
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import duration, print_json, print_table, remark
-from gpushare.simulation import policy_name
+from gpushare.policy import policy_name
 
 if TYPE_CHECKING:
     from gpushare.run import Run

@@ -4,6 +4,18 @@
 #include <algorithm>
 
 namespace gpushare {
+namespace {
+
+/// By time; each then says how many of its launch started before it.
+void put_in_order(std::span<Event> starts, std::int64_t started_before) {
+  std::ranges::stable_sort(starts, {}, &Event::time);
+  for (Event& event : starts) {
+    event.block = started_before;
+    started_before += event.blocks;
+  }
+}
+
+}  // namespace
 
 WorkerProgress::WorkerProgress(ApplicationId application, OperationId launch, std::int64_t blocks, int sms)
     : event_{.application = application, .operation = launch},
@@ -11,72 +23,108 @@ WorkerProgress::WorkerProgress(ApplicationId application, OperationId launch, st
       per_sm_(static_cast<std::size_t>(sms)),
       unclaimed_(blocks) {}
 
-void WorkerProgress::report_started(OnSm& sm, SmId id, std::int64_t blocks, Time now, std::vector<Event>& events) {
-  blocks = std::min(blocks, blocks_ - started_);
+void WorkerProgress::launched(std::int64_t workers, Time now) {
+  if (launched_ == workers_gone_) earliest_ = std::max(earliest_, now);
+  launched_ += workers;
+}
+
+void WorkerProgress::start(SmId id, std::int64_t blocks, Time time, std::vector<Event>& events) {
   if (blocks <= 0) return;
   Event event = event_;
   event.kind = EventKind::BlockStarted;
-  event.time = event.started = now;
+  event.time = event.started = time;
   event.block = started_;
   event.blocks = static_cast<std::int32_t>(blocks);
   event.sm = id;
   events.push_back(event);
-  sm.started += blocks;
+  per_sm_[index(id)].started += blocks;
   started_ += blocks;
 }
 
-void WorkerProgress::report_ended(OnSm& sm, SmId id, std::int64_t blocks, Duration block_time, Time now,
-                                  std::vector<Event>& events) {
+void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time time, std::vector<Event>& events) {
   if (blocks <= 0) return;
   Event event = event_;
   event.kind = EventKind::BlockEnded;
-  event.time = now;
-  event.started = std::max(Time{}, now - block_time);
+  event.time = time;
+  event.started = std::max(Time{}, time - block_time);
   event.block = ended_;
   event.blocks = static_cast<std::int32_t>(blocks);
   event.sm = id;
   events.push_back(event);
-  sm.ended += blocks;
+  per_sm_[index(id)].ended += blocks;
   ended_ += blocks;
+}
+
+void WorkerProgress::take_totals(const WorkerControl& control, std::span<const WorkerSm> table) {
+  workers_gone_ = control.workers_gone;
+  unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task);
+  workers_ = 0;
+  done_ = 0;
+  busy_ = {};
+  for (const WorkerSm& counted : table) {
+    workers_ += static_cast<int>(counted.workers);
+    done_ += counted.tasks_done;
+    busy_ += Duration(counted.busy_ns);
+  }
+}
+
+void WorkerProgress::report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events) {
+  OnSm& sm = per_sm_[index(id)];
+  const std::int64_t places = std::max<std::int64_t>(unclaimed_ > 0 ? counted.quota : 0, sm.running);
+  const std::int64_t newly_done = counted.tasks_done - sm.done;
+  sm.workers = static_cast<int>(counted.workers);
+  sm.running = std::min<std::int64_t>(counted.workers, places);
+  sm.block_time = block_time();
+  Duration elapsed = sm.block_time;
+  // The time of a chunk may be counted before its tasks are: it waits for them.
+  if (newly_done > 0) {
+    const Duration busy = Duration(counted.busy_ns) - sm.busy;
+    if (busy > Duration{}) sm.block_time = busy / newly_done;
+    elapsed = std::max(busy, sm.block_time) / std::clamp<std::int64_t>(places, 1, newly_done);
+    sm.done = counted.tasks_done;
+    sm.busy = Duration(counted.busy_ns);
+  }
+  const std::int64_t unreported = sm.done + sm.shift + sm.running - sm.started;
+  const std::int64_t paid = std::clamp<std::int64_t>(std::min(unreported, newly_done), 0, owed_);
+  sm.shift -= paid;
+  owed_ -= paid;
+  const std::int64_t claimed = std::max(blocks_ - unclaimed_, done_);
+  start(id, std::min(unreported - paid, claimed - started_), std::max(earliest_, now - elapsed), events);
+}
+
+void WorkerProgress::end_what_nobody_runs(OnSm& sm) {
+  const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
+  // An end shows how long a block takes, which nobody knows before the first one.
+  if (!all_hold_places || done_ == 0) return;
+  const std::int64_t nobody_runs = std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - sm.workers);
+  sm.shift += nobody_runs;
+  owed_ += nobody_runs;
+}
+
+void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events) {
+  OnSm& sm = per_sm_[index(id)];
+  end_what_nobody_runs(sm);
+  const std::int64_t ended = finished() ? sm.started : std::min(sm.done + sm.shift, sm.started);
+  end(id, ended - sm.ended, sm.block_time, now, events);
 }
 
 void WorkerProgress::observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now,
                              std::vector<Event>& events) {
-  workers_ = 0;
-  workers_gone_ = control.workers_gone;
-  unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task);
-  done_ = 0;
-  busy_ = {};
-  for (const WorkerSm& counted : table) {
-    done_ += counted.tasks_done;
-    busy_ += Duration(counted.busy_ns);
-  }
-  for (std::size_t index = 0; index < table.size(); ++index) {
-    const WorkerSm& counted = table[index];
-    OnSm& sm = per_sm_[index];
-    const auto id = static_cast<SmId>(index);
-    sm.workers = static_cast<int>(counted.workers);
-    workers_ += sm.workers;
-    const std::int64_t newly_done = counted.tasks_done - sm.done;
-    const Duration block_time = newly_done > 0 ? (Duration(counted.busy_ns) - sm.busy) / newly_done : Duration{};
-    sm.done = counted.tasks_done;
-    sm.busy = Duration(counted.busy_ns);
-    // At the end of the grid a worker that is present may have found nothing left to claim.
-    const std::int64_t running = unclaimed_ > 0 && counted.workers <= counted.quota ? counted.workers : 0;
-    report_started(sm, id, std::int64_t{sm.done} + running - sm.started, now, events);
-    const std::int64_t ended = finished() ? sm.started : std::min<std::int64_t>(sm.done, sm.started);
-    report_ended(sm, id, ended - sm.ended, block_time, now, events);
-  }
+  now = std::max(now, earliest_);
+  take_totals(control, table);
+  const std::size_t first = events.size();
+  const std::int64_t started_before = started_;
+  for (std::size_t sm = 0; sm < table.size(); ++sm) report_started(static_cast<SmId>(sm), table[sm], now, events);
+  put_in_order(std::span(events).subspan(first), started_before);
+  for (std::size_t sm = 0; sm < table.size(); ++sm) report_ended(static_cast<SmId>(sm), now, events);
+  earliest_ = now;
 }
 
 void WorkerProgress::observe_whole(Time started, Time ended, std::vector<Event>& events) {
   const auto sms = static_cast<std::int64_t>(per_sm_.size());
-  for (std::int64_t sm = 0; sm < sms; ++sm) {
-    const std::int64_t share = blocks_ * (sm + 1) / sms - blocks_ * sm / sms;
-    const auto id = static_cast<SmId>(sm);
-    report_started(per_sm_[index(id)], id, share, ended, events);
-    report_ended(per_sm_[index(id)], id, share, ended - started, ended, events);
-  }
+  const auto share = [&](std::int64_t sm) { return blocks_ * (sm + 1) / sms - blocks_ * sm / sms; };
+  for (std::int64_t sm = 0; sm < sms; ++sm) start(static_cast<SmId>(sm), share(sm), started, events);
+  for (std::int64_t sm = 0; sm < sms; ++sm) end(static_cast<SmId>(sm), share(sm), ended - started, ended, events);
   done_ = blocks_;
   unclaimed_ = 0;
 }

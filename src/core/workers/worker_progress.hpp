@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the workers of one launch have done, as events. A GPU tells only how far each SM's counters have come since the
-// last look, so blocks are reported in groups. Which block started when is not known in full: a worker that is present
-// counts as one running block while there are blocks left to claim.
+// last look, so blocks are reported in groups, and which of them run has to be inferred:
+//
+// - A worker that is present counts as one running block if the quota has a place for it and there are blocks left to
+//   claim, or if it may be one that ran at the last look: a worker finishes what it has claimed.
+// - So a worker that came and found nothing to do may have been reported as a block. Such a block ends as soon as it is
+//   clear that nobody runs it: when every worker that has not gone holds a place, an SM runs no more blocks than it has
+//   workers. In exchange, one of the blocks that end next, on whatever SM, goes unreported.
+// - Of one look, the starts come first, by time, and then the ends, all at the time of the look. The blocks that started
+//   on an SM did so as long ago as its finished work takes with all places in use (nothing finished: one mean block
+//   time), but not before the last look, and not before workers came to a GPU that had none.
+//
+// No block ends before it has started, no more than the grid has ever start, and in the end all have ended.
 #pragma once
 
 #include <span>
@@ -15,6 +25,9 @@ namespace gpushare {
 class WorkerProgress {
  public:
   WorkerProgress(ApplicationId application, OperationId launch, std::int64_t blocks, int sms);
+
+  /// So many workers have been handed to the hardware. Who does not say so gets no corrections (see above).
+  void launched(std::int64_t workers, Time now);
 
   /// Takes the counters as they are now and appends what has happened since the last time.
   void observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now, std::vector<Event>& events);
@@ -35,15 +48,22 @@ class WorkerProgress {
 
  private:
   struct OnSm {
-    std::int64_t started = 0;
-    std::int64_t ended = 0;  // as reported: never beyond started
-    std::uint32_t done = 0;  // as counted by the workers
+    std::int64_t started = 0;  // as reported
+    std::int64_t ended = 0;    // as reported: never beyond started
+    std::int64_t done = 0;     // as counted by the workers
+    std::int64_t shift = 0;    // blocks reported here that nobody ran, less those that ran and went unreported
+    std::int64_t running = 0;  // at the last look, as far as known
     int workers = 0;
-    Duration busy{};
+    Duration busy{};  // of the blocks done
+    Duration block_time{};
   };
 
-  void report_started(OnSm& sm, SmId id, std::int64_t blocks, Time now, std::vector<Event>& events);
-  void report_ended(OnSm& sm, SmId id, std::int64_t blocks, Duration block_time, Time now, std::vector<Event>& events);
+  void take_totals(const WorkerControl& control, std::span<const WorkerSm> table);
+  void report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events);
+  void report_ended(SmId id, Time now, std::vector<Event>& events);
+  void end_what_nobody_runs(OnSm& sm);
+  void start(SmId id, std::int64_t blocks, Time time, std::vector<Event>& events);
+  void end(SmId id, std::int64_t blocks, Duration block_time, Time time, std::vector<Event>& events);
 
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
@@ -52,9 +72,12 @@ class WorkerProgress {
   std::int64_t ended_ = 0;
   std::int64_t done_ = 0;
   std::int64_t unclaimed_;
+  std::int64_t owed_ = 0;  // blocks reported that nobody ran, and for which none has gone unreported yet
+  std::int64_t launched_ = 0;
   std::int64_t workers_gone_ = 0;
   int workers_ = 0;
   Duration busy_{};
+  Time earliest_{};  // of the next event
 };
 
 }  // namespace gpushare

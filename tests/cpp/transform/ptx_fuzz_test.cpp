@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <set>
@@ -119,7 +120,7 @@ TEST(PtxFuzz, EveryMutationIsReadOrRefused) {
   for (const auto& seed : seeds()) {
     const std::string text = content_of(seed);
     Mutator mutator(text, ++number);
-    const std::size_t mutations = 800'000 / (text.size() + 500);
+    const std::size_t mutations = 1'200'000 / (text.size() + 500);
     for (std::size_t mutation = 0; mutation < mutations && !testing::Test::HasFailure(); ++mutation) {
       expect_read_or_refused(mutator.next(), seed.filename().string() + ", mutation " + std::to_string(mutation));
     }

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare doctor``: what is there, what is missing, and the command that helps."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import Any
+
+import click
+
+import gpushare
+from gpushare.cli.arguments import json_option
+from gpushare.cli.exit_codes import NOT_WORKING
+from gpushare.cli.output import print_json
+from gpushare.doctor import Diagnosis, diagnose
+from gpushare.doctor.finding import Finding, State
+
+MARKS = {State.GOOD: "✓", State.HURTS: "!", State.MISSING: "-", State.BROKEN: "✗"}
+PLAIN_MARKS = {"✓": "+", "✗": "x"}
+COLOURS = {State.GOOD: "green", State.HURTS: "yellow", State.MISSING: "bright_black", State.BROKEN: "red"}
+NAME_WIDTH = 16
+INDENT = " " * 4
+
+
+@click.command()
+@click.option("--require-gpu", is_flag=True, help="A real GPU that cannot be used is an error.")
+@json_option()
+def doctor(require_gpu: bool, as_json: bool) -> None:
+    """Check what gpushare needs: what is there, what is missing, and the command that installs it.
+
+    A line per item: ✓ good, ! works but gets in the way, - not there (an error only where a GPU is required),
+    ✗ broken. A real GPU is required by --require-gpu, or by GPUSHARE_DEVICE=cuda:0.
+
+    Exit code: 0 the simulator works and nothing is broken; 4 something is broken or required and missing.
+
+    \b
+    Examples:
+      gpushare doctor
+      gpushare doctor --require-gpu --json
+    """
+    diagnosis = diagnose(require_gpu=require_gpu)
+    if as_json:
+        print_json(_document(diagnosis))
+    else:
+        for finding in diagnosis.findings:
+            _print(finding)
+        click.echo()
+        click.echo(_conclusion(diagnosis))
+    if not diagnosis.healthy:
+        raise click.exceptions.Exit(NOT_WORKING)
+
+
+def _document(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "gpushare": gpushare.__version__,
+        "healthy": diagnosis.healthy,
+        "simulator_works": diagnosis.simulator_works,
+        "gpu_works": diagnosis.gpu_works,
+        "gpu_expected": diagnosis.gpu_expected,
+        "findings": [finding.to_dict() for finding in diagnosis.findings],
+    }
+
+
+def _print(finding: Finding) -> None:
+    click.echo(f"{_mark(finding.state)} {finding.name:<{NAME_WIDTH}} {finding.summary}")
+    if finding.state is State.GOOD:
+        return
+    for detail in finding.details:
+        for line in detail.strip().splitlines():
+            click.echo(textwrap.indent(line, INDENT))
+    if finding.fix is not None:
+        click.echo(f"{INDENT}{_arrow()} {click.style(finding.fix, bold=True)}")
+
+
+def _conclusion(diagnosis: Diagnosis) -> str:
+    simulator = "Simulated GPUs work" if diagnosis.simulator_works else "Simulated GPUs do not work"
+    if diagnosis.gpu_works:
+        return f"{simulator}; so do real ones."
+    return f"{simulator}. For a real one, see: {', '.join(diagnosis.wanted_for_gpu)}."
+
+
+def _mark(state: State) -> str:
+    mark = MARKS[state]
+    return click.style(mark if _can_print(mark) else PLAIN_MARKS.get(mark, mark), fg=COLOURS[state], bold=True)
+
+
+def _arrow() -> str:
+    return "→" if _can_print("→") else "->"
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True

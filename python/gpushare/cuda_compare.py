@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons on a real GPU: one run at a time, policies in turn, against each application alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput, PolicyError
+from gpushare.cuda_device import cuda_device, is_cuda
+from gpushare.cuda_run import BASELINES, CudaRunner, is_baseline
+from gpushare.kernel_model import require
+from gpushare.policy import Policy, policy_name
+from gpushare.progress import tracked
+from gpushare.result import Result
+from gpushare.run import Run
+from gpushare.workload import Workload
+
+
+def runs_on_gpu(device: str | Path | Device, workload: Workload) -> bool:
+    """Whether this device means a real GPU; ``"auto"`` is what the workload was written for."""
+    if device == "auto" and not is_cuda("auto"):
+        return is_cuda(workload.device)
+    return is_cuda(device)
+
+
+def require_known_policy(name: str) -> None:
+    """Raise InvalidInput, listing those there are, unless this is a policy or a way of the hardware."""
+    known = [entry.name for entry in _core.policies()]
+    require(
+        name in known or is_baseline(name),
+        f"no policy {name!r}; known: {', '.join(known)}; on a GPU also {', '.join(BASELINES)}",
+    )
+
+
+def run_on_gpu(workload: Workload, policy: str | Policy, device: str | Path | Device, *, record: bool) -> Run:
+    """One run, after one that warms up."""
+    if isinstance(policy, str):
+        require_known_policy(policy)
+    runner = CudaRunner(cuda_device(_name(device, workload)))
+    prepared = runner.prepare(workload)
+    runner.warm_up(prepared)
+    return runner.run(prepared, policy, 0, record=record)
+
+
+def compare_on_gpu(
+    workloads: Sequence[Workload],
+    policies: Sequence[str | Policy],
+    device: str | Path | Device,
+    repeats: int,
+    progress: bool | None,
+    *,
+    keep_traces: bool,
+) -> Result:
+    """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike."""
+    for each in workloads:
+        if not runs_on_gpu(device, each):
+            raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
+    runner = CudaRunner(cuda_device(_name(device, workloads[0])))
+    runs: list[Run] = []
+    errors: dict[str, str] = {}
+    cases = [(each, repeat, policy) for each in workloads for repeat in range(repeats) for policy in policies]
+    prepared = None
+    for each, repeat, policy in tracked(cases, len(cases), "running", progress):
+        if prepared is None or prepared.workload is not each:
+            prepared = runner.prepare(each)
+            runner.warm_up(prepared)
+        if policy_name(policy) in errors:
+            continue
+        try:
+            runs.append(runner.run(prepared, policy, repeat, record=keep_traces))
+        except PolicyError as error:
+            errors[policy_name(policy)] = f"{error} (workload {each.name!r})"
+    return Result([run for run in runs if run.policy not in errors], errors)
+
+
+def _name(device: str | Path | Device, workload: Workload) -> str:
+    return str(workload.device) if device == "auto" and not is_cuda("auto") else str(device)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine has for gpushare, what is missing, and the command that helps (docs/doctor.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gpushare.cuda_device import is_cuda
+from gpushare.doctor import driver, front_ends, host, measuring, settings, simulator, toolchain
+from gpushare.doctor.finding import Finding, State
+from gpushare.doctor.gpu_probe import probe
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings, and what follows from them."""
+
+    findings: tuple[Finding, ...]
+    gpu_expected: bool
+
+    @property
+    def healthy(self) -> bool:
+        """Nothing is broken, and what is expected is there."""
+        return all(each.state is not State.BROKEN for each in self.findings)
+
+    @property
+    def simulator_works(self) -> bool:
+        """Whether simulated devices can be used."""
+        return any(each.name == simulator.DEVICES and each.state is State.GOOD for each in self.findings)
+
+    @property
+    def gpu_works(self) -> bool:
+        """Whether kernels can be compiled for a real GPU and run on it."""
+        return not self.wanted_for_gpu
+
+    @property
+    def wanted_for_gpu(self) -> list[str]:
+        """What is missing or broken of that which a real GPU needs."""
+        unusable = (State.MISSING, State.BROKEN)
+        return [each.name for each in self.findings if each.needed_by_gpu and each.state in unusable]
+
+
+def diagnose(*, require_gpu: bool = False) -> Diagnosis:
+    """Looks at everything. Takes a second or two, and changes nothing on this machine.
+
+    Args:
+        require_gpu: what a real GPU needs is broken where it is missing. So it is where the environment variable
+            GPUSHARE_DEVICE names a real GPU.
+    """
+    expected = require_gpu or is_cuda("auto")
+    found = [finding for name, check in _checks().items() for finding in _guarded(name, check)]
+    if expected:
+        found = [replace(each, state=State.BROKEN) if _is_lacking(each) else each for each in found]
+    return Diagnosis(tuple(found), expected)
+
+
+def _checks() -> dict[str, Callable[[], list[Finding]]]:
+    report = probe()
+    return {
+        "Simulator": simulator.check,
+        "Driver": lambda: driver.check(report),
+        "Compiler": lambda: toolchain.check(report["driver_version"]),
+        "Measuring": measuring.check,
+        "Host": host.check,
+        "Settings": settings.check,
+        "Front ends": front_ends.check,
+    }
+
+
+def _is_lacking(finding: Finding) -> bool:
+    return finding.needed_by_gpu and finding.state is State.MISSING
+
+
+def _guarded(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
+    """A machine that surprises one check must not keep the others from reporting."""
+    try:
+        return check()
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        details = (f"This is a bug in gpushare: {said}",)
+        return [Finding(name, State.BROKEN, "cannot be checked", details, needed_by_gpu=True)]

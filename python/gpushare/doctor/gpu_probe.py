@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the driver and each GPU say, asked in a process that may crash or hang without harm.
+
+As a program it is started as a file, without site packages and without gpushare's other modules, as
+compiler_process.py is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+TIMEOUT_S = 60.0
+"""The first context of a machine with eight GPUs takes seconds; a driver that hangs takes forever."""
+
+TESTED_BYTES = 1 << 16
+
+
+def probe(timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
+    """What there is, as :func:`report` says, or with an ``error`` saying how the process ended."""
+    from gpushare import _core
+
+    # No -E: the loader heeds LD_LIBRARY_PATH, and the driver its own variables.
+    command = [sys.executable, "-I", "-S", __file__, _core.__file__]
+    try:
+        ended = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return _nothing(f"the driver did not answer within {timeout_s:g} s")
+    if ended.returncode < 0:
+        return _nothing(f"the driver crashed: {signal.Signals(-ended.returncode).name}")
+    try:
+        return json.loads(ended.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        return _nothing(f"the driver could not be asked: {ended.stderr.strip()[-500:] or ended.returncode}")
+
+
+def _nothing(error: str) -> dict[str, Any]:
+    return {"has_library": True, "driver_version": 0, "error": error, "gpus": []}
+
+
+def report(core: ModuleType) -> dict[str, Any]:
+    """``has_library``, ``driver_version`` (13000 is 13.0), ``error`` (why there is no GPU) and ``gpus``."""
+    error = None
+    gpus = [_gpu(core, ordinal) for ordinal in range(core.cuda_device_count())]
+    if not gpus:
+        try:
+            core.CudaDevice(0)
+        except core.CudaError as refusal:
+            error = str(refusal)
+    return {
+        "has_library": _has_library(),
+        "driver_version": core.cuda_driver_version(),
+        "error": error,
+        "gpus": gpus,
+    }
+
+
+def _has_library() -> bool:
+    try:
+        ctypes.CDLL(os.environ.get("GPUSHARE_LIBCUDA", "libcuda.so.1"))
+    except OSError:
+        return False
+    return True
+
+
+def _gpu(core: ModuleType, ordinal: int) -> dict[str, Any]:
+    """One GPU, with what went wrong when it was used."""
+    found: dict[str, Any] = {"device": f"cuda:{ordinal}", "error": None}
+    try:
+        device = core.CudaDevice(ordinal)
+        found |= {
+            "name": device.description.name,
+            "architecture": device.architecture,
+            "sms": device.description.sms,
+            "memory_bytes": device.memory_bytes,
+        }
+        found["error"] = _memory_error(device)
+    except core.CudaError as refusal:
+        found["error"] = str(refusal)
+    return found
+
+
+def _memory_error(device: Any) -> str | None:
+    """Sends data there and back, which takes a context, memory and the copy engines."""
+    sent = os.urandom(TESTED_BYTES)
+    received = bytearray(TESTED_BYTES)
+    memory = device.allocate(TESTED_BYTES)
+    memory.upload(sent)
+    memory.download(received)
+    return None if received == sent else "its memory does not keep what is written to it"
+
+
+def _load_core(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gpushare._core", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    print(json.dumps(report(_load_core(sys.argv[1]))))

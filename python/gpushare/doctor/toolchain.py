@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compiles kernels: NVRTC, nvJitLink and the headers that kernels include. Needs no GPU."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from gpushare import _core
+from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
+from gpushare.cuda_libraries import INSTALL
+from gpushare.doctor.finding import Finding, State, cuda_version
+
+ARCHITECTURE = "sm_90"
+SOURCE = """
+extern "C" __global__ void scale(float* values, int count) {
+  const int index = blockIdx.x * blockDim.x + threadIdx.x;
+  if (index < count) values[index] *= 2;
+}
+"""
+FAILURES = (_core.CudaError, _core.InvalidInput, CompilerCrashError, CompilerTimeoutError)
+
+
+def check(driver_version: int) -> list[Finding]:
+    """The libraries, a kernel that is compiled with them, and the headers."""
+    paths = {name: library_path(name) for name in ("nvrtc", "nvJitLink")}
+    versions, problem = _versions() if all(paths.values()) else ({}, None)
+    found = [_library(name, path, versions.get(name.lower()), driver_version) for name, path in paths.items()]
+    if all(paths.values()):
+        found.append(_test_kernel(problem))
+    return [*found, headers(), cccl()]
+
+
+def library_path(name: str) -> str | None:
+    """Where it is; None where it is nowhere."""
+    from cuda import pathfinder
+
+    try:
+        return pathfinder.load_nvidia_dynamic_lib(name).abs_path
+    except (pathfinder.DynamicLibNotFoundError, RuntimeError, OSError):
+        return None
+
+
+def _versions() -> tuple[dict[str, tuple[int, int]], str | None]:
+    """Of both libraries, or what went wrong."""
+    try:
+        return COMPILER.describe(), None
+    except FAILURES as error:
+        return {}, _words(error)
+
+
+def _library(name: str, path: str | None, version: tuple[int, int] | None, driver_version: int) -> Finding:
+    title = "NVRTC" if name == "nvrtc" else name
+    facts = {"path": path, "version": ".".join(map(str, version)) if version else None}
+    shared: dict[str, Any] = {"needed_by_gpu": True, "facts": facts}
+    if path is None:
+        return Finding(title, State.MISSING, f"lib{name}.so was not found", (), INSTALL, **shared)
+    summary = f"{facts['version'] or 'unknown version'}, {path}"
+    if version and driver_version and version[0] > driver_version // 1000:
+        said = f"The driver runs code of CUDA {cuda_version(driver_version)} at most, and of no later major release."
+        return Finding(title, State.BROKEN, summary, (said,), INSTALL, **shared)
+    return Finding(title, State.GOOD, summary, **shared)
+
+
+def _test_kernel(problem: str | None) -> Finding:
+    """CUDA C++ to PTX, to the PTX of a preemptible worker, to machine code."""
+    start = time.perf_counter()
+    problem = problem or _compile()
+    if problem is not None:
+        details = (problem, "Libraries of different releases may have been mixed: install them anew.")
+        fix = INSTALL.replace("install", "install --force-reinstall", 1)
+        return Finding("Test kernel", State.BROKEN, "does not compile", details, fix, needed_by_gpu=True)
+    seconds = time.perf_counter() - start
+    words = f"compiled and made preemptible for {ARCHITECTURE} in {seconds:.2f} s"
+    return Finding("Test kernel", State.GOOD, words, needed_by_gpu=True, facts={"seconds": seconds})
+
+
+def _compile() -> str | None:
+    """What went wrong."""
+    try:
+        made = COMPILER.compile(
+            SOURCE, file_name="doctor.cu", name_expressions=["scale"], options=[f"-arch={ARCHITECTURE}"]
+        )
+        if not made["succeeded"]:
+            return made["log"]
+        worker = _core.make_preemptible(made["ptx"])
+        if not all(kernel.preemptible for kernel in worker.kernels):
+            return "the test kernel cannot be made preemptible"
+        linked = COMPILER.link(worker.ptx, name="doctor", options=[f"-arch={ARCHITECTURE}"])
+    except FAILURES as error:
+        return _words(error)
+    return None if linked["succeeded"] else linked["error_log"]
+
+
+def _words(error: Exception) -> str:
+    how = {CompilerCrashError: "the compiler crashed: ", CompilerTimeoutError: "the compiler did not answer within "}
+    return how.get(type(error), "") + str(error)
+
+
+def headers() -> Finding:
+    """CUDA's own headers, for kernels that include any."""
+    return _headers("CUDA headers", "cudart", "cuda_runtime_api.h", "CUDART_VERSION")
+
+
+def cccl() -> Finding:
+    """The C++ library for kernels: cuda/std, CUB, Thrust."""
+    return _headers("CCCL", "cccl", "cuda/std/__cccl/version.h", "CCCL_VERSION")
+
+
+def _headers(title: str, package: str, header: str, macro: str) -> Finding:
+    from cuda import pathfinder
+
+    folder = pathfinder.find_nvidia_header_directory(package)
+    if folder is None:
+        said = "Kernels that include them do not compile; others do."
+        return Finding(title, State.MISSING, "were not found", (said,), INSTALL, facts={"folder": None})
+    version = _version_in(Path(folder, header), macro)
+    facts = {"folder": folder, "version": version}
+    return Finding(title, State.GOOD, f"{version or 'unknown version'}, {folder}", facts=facts)
+
+
+def _version_in(header: Path, macro: str) -> str | None:
+    """What the macro says: CUDA counts 13000 for 13.0, CCCL 3000002 for 3.0.2."""
+    try:
+        found = re.search(rf"#\s*define\s+{macro}\s+(\d+)", header.read_text(errors="replace"))
+    except OSError:
+        return None
+    if found is None:
+        return None
+    number = int(found[1])
+    if macro == "CUDART_VERSION":
+        return cuda_version(number)
+    return f"{number // 1_000_000}.{number // 1_000 % 1_000}.{number % 1_000}"

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch whose progress is told to a State, with every promise about single events checked on the way.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "core/state.hpp"
+#include "core/workers/worker_progress.hpp"
+#include "sample_workloads.hpp"
+
+namespace gpushare::test {
+
+class ObservedLaunch {
+ public:
+  ObservedLaunch(std::int64_t blocks, int sms)
+      : device_(std::make_unique<Device>(small_device(sms))),
+        workload_(std::make_unique<Workload>(workload_of({launch_of(blocks, 100)}))),
+        state_(*device_, *workload_),
+        progress_({}, {}, blocks, sms) {
+    state_.update({.kind = EventKind::ApplicationArrived});
+    state_.update({.kind = EventKind::LaunchArrived});
+  }
+
+  WorkerProgress& progress() { return progress_; }
+  const RunningLaunch& launch() const { return *state_.find(OperationId{}); }
+  const SmProgress& on(int sm) const { return launch().per_sm[static_cast<std::size_t>(sm)]; }
+  const State& state() const { return state_; }
+  Time now() const { return state_.now(); }
+
+  /// The events of one look.
+  std::vector<Event> look(const WorkerControl& control, std::span<const WorkerSm> table, Time now) {
+    std::vector<Event> events;
+    progress_.observe(control, table, now, events);
+    take(events, now);
+    return events;
+  }
+
+  std::vector<Event> whole(Time started, Time ended) {
+    std::vector<Event> events;
+    progress_.observe_whole(started, ended, events);
+    take(events, ended);
+    return events;
+  }
+
+ private:
+  void take(const std::vector<Event>& events, Time now) {
+    for (const Event& event : events) {
+      EXPECT_GE(event.time, last_) << "time goes back";
+      EXPECT_LE(event.time, now) << "from the future";
+      EXPECT_LE(event.started, event.time);
+      EXPECT_GT(event.blocks, 0);
+      last_ = std::max(last_, event.time);
+      const bool starts = event.kind == EventKind::BlockStarted;
+      EXPECT_EQ(event.block, starts ? launch().started : launch().done);
+      state_.update(event);
+      EXPECT_GE(launch().per_sm[index(event.sm)].resident, 0);
+      EXPECT_LE(launch().started, launch().blocks());
+    }
+    last_ = std::max(last_, now);  // what a later look reports has not happened before this one
+  }
+
+  std::unique_ptr<const Device> device_;
+  std::unique_ptr<const Workload> workload_;
+  State state_;
+  WorkerProgress progress_;
+  Time last_{};
+};
+
+}  // namespace gpushare::test

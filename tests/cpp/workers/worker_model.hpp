@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers as the transformed PTX makes them, in random order: each step of each worker is one atomic operation on the
+// tables, and a look at the tables can come between any two of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/transform/worker_control.hpp"
+#include "core/units.hpp"
+#include "sample_devices.hpp"
+
+namespace gpushare::test {
+
+struct Snapshot {
+  WorkerControl control;
+  std::vector<WorkerSm> table;
+};
+
+class WorkerModel {
+ public:
+  WorkerModel(Dice& dice, int blocks, int sms, bool claims_early)
+      : dice_(dice), blocks_(static_cast<std::uint32_t>(blocks)), claims_early_(claims_early) {
+    now_.table.resize(static_cast<std::size_t>(sms));
+    running_.resize(now_.table.size());
+  }
+
+  Time time() const { return Time(Duration(clock_)); }
+  bool nobody_left() const { return workers_.empty(); }
+  std::uint32_t next_task() const { return now_.control.next_task; }
+  /// Blocks on an SM that run, or have ended and are not yet told.
+  int running(std::size_t sm) const { return running_[sm]; }
+  std::int64_t done() const {
+    std::int64_t done = 0;
+    for (const WorkerSm& sm : now_.table) done += sm.tasks_done;
+    return done;
+  }
+
+  void set_chunk(int chunk) { now_.control.chunk = static_cast<std::uint32_t>(chunk); }
+  void set_quota(std::size_t sm, int quota) { now_.table[sm].quota = static_cast<std::uint32_t>(quota); }
+  void launch(int workers) { workers_.resize(workers_.size() + static_cast<std::size_t>(workers)); }
+
+  /// One step of any worker.
+  void step() {
+    clock_ += dice_.between(0, 50);
+    if (workers_.empty()) return;
+    const auto chosen = workers_.begin() + dice_.between(0, static_cast<int>(workers_.size()) - 1);
+    advance(*chosen);
+    if (chosen->stage == Stage::Gone) workers_.erase(chosen);
+  }
+  void steps(int count) {
+    for (; count > 0; --count) step();
+  }
+
+  Snapshot look() const { return now_; }
+  /// The control block first, then one word after the other, while the workers go on.
+  Snapshot torn_look() {
+    Snapshot seen = now_;
+    for (std::size_t sm = 0; sm < seen.table.size(); ++sm) {
+      steps(dice_.between(0, 3));
+      seen.table[sm].quota = now_.table[sm].quota;
+      seen.table[sm].workers = now_.table[sm].workers;
+      steps(dice_.between(0, 1));
+      seen.table[sm].tasks_done = now_.table[sm].tasks_done;
+      steps(dice_.between(0, 1));
+      seen.table[sm].busy_ns = now_.table[sm].busy_ns;
+    }
+    return seen;
+  }
+
+ private:
+  enum class Stage : std::uint8_t { Waiting, Choosing, Running, TellingTime, TellingTasks, Leaving, Going, Gone };
+  struct Worker {
+    Stage stage = Stage::Waiting;
+    std::size_t sm = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t left = 0;
+    std::uint32_t next = 0;
+    bool holds_place = false;
+    bool has_claimed = false;
+    std::int64_t since = 0;
+  };
+
+  std::uint32_t claim(Worker& worker) {
+    worker.has_claimed = true;
+    WorkerSm& sm = now_.table[worker.sm];
+    if (sm.workers > sm.quota) {
+      --sm.workers;
+      worker.holds_place = false;
+      return 0;
+    }
+    const std::uint32_t count = std::min(now_.control.chunk, blocks_ - std::min(blocks_, now_.control.next_task));
+    now_.control.next_task += count;
+    return count;
+  }
+
+  void begin_chunk(Worker& worker, std::uint32_t tasks) {
+    worker.chunk = worker.left = tasks;
+    worker.has_claimed = false;
+    worker.stage = tasks > 0 ? Stage::Running : Stage::Leaving;
+    if (tasks > 0) ++running_[worker.sm];
+  }
+
+  void end_task(Worker& worker) {
+    if (worker.left == 1 && claims_early_ && !worker.has_claimed) {
+      worker.next = claim(worker);
+      return;
+    }
+    if (--worker.left > 0) return;
+    if (!worker.has_claimed) worker.next = claim(worker);
+    worker.stage = Stage::TellingTime;
+  }
+
+  void enter(Worker& worker) {
+    worker.sm = static_cast<std::size_t>(dice_.between(0, static_cast<int>(now_.table.size()) - 1));
+    ++now_.table[worker.sm].workers;
+    worker.holds_place = true;
+    worker.since = clock_;
+    worker.stage = Stage::Choosing;
+  }
+
+  void advance(Worker& worker) {
+    WorkerSm& sm = now_.table[worker.sm];
+    switch (worker.stage) {
+      case Stage::Waiting:
+        return enter(worker);
+      case Stage::Choosing:
+        return begin_chunk(worker, claim(worker));
+      case Stage::Running:
+        return end_task(worker);
+      case Stage::TellingTime:
+        sm.busy_ns += static_cast<std::uint64_t>(clock_ - worker.since);
+        worker.since = clock_;
+        worker.stage = Stage::TellingTasks;
+        return;
+      case Stage::TellingTasks:
+        sm.tasks_done += worker.chunk;
+        --running_[worker.sm];
+        return begin_chunk(worker, worker.next);
+      case Stage::Leaving:
+        if (worker.holds_place) --sm.workers;
+        worker.stage = Stage::Going;
+        return;
+      case Stage::Going:
+        ++now_.control.workers_gone;
+        worker.stage = Stage::Gone;
+        return;
+      case Stage::Gone:
+        return;
+    }
+  }
+
+  Dice& dice_;
+  std::uint32_t blocks_;
+  bool claims_early_;
+  Snapshot now_;
+  std::vector<Worker> workers_;
+  std::vector<int> running_;
+  std::int64_t clock_ = 0;
+};
+
+}  // namespace gpushare::test

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of a launch: what fits, what is refused and how the message says so."""
+
+import struct
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare import _core
+from gpushare.argument_packing import pack
+from gpushare.parameters import Parameter, parameter_types, parameters_of
+
+SIZES = {"bool": 1, "char": 1, "unsigned char": 1, "short": 2, "int": 4, "unsigned int": 4, "float": 4, "double": 8}
+SIZES |= {"long": 8, "unsigned long long": 8, "__half": 2, ".u8": 1, ".u32": 4, ".u64": 8, ".f32": 4}
+
+
+class OnDevice:
+    """What CuPy, Numba and PyTorch hand over."""
+
+    def __init__(self, typestr="<f4", shape=(4,), strides=None, read_only=False, address=0x1234, **more):
+        self.__cuda_array_interface__ = {
+            "data": (address, read_only),
+            "typestr": typestr,
+            "shape": shape,
+            "strides": strides,
+            "version": 3,
+            **more,
+        }
+
+
+def packed(cpp_type, value, size=None):
+    size = size or (8 if cpp_type.endswith("*") else SIZES[cpp_type])
+    is_float = cpp_type in ("float", "double", "__half", ".f32")
+    kind = "pointer" if cpp_type.endswith("*") else "float" if is_float else "integer"
+    (content,) = pack("k", [Parameter(0, None, cpp_type, kind, size, 0)], [value])
+    return content
+
+
+def packed_struct(value, size=8):
+    return pack("k", [Parameter(0, None, "Pair", "struct", size, 0)], [value])[0]
+
+
+@pytest.mark.parametrize(
+    ("cpp_type", "value", "expected"),
+    [
+        ("int", -2, struct.pack("<i", -2)),
+        ("int", np.int32(7), struct.pack("<i", 7)),
+        ("int", np.array(7, np.int32), struct.pack("<i", 7)),
+        ("unsigned int", 2**32 - 1, b"\xff" * 4),
+        ("long", -1, b"\xff" * 8),
+        ("unsigned long long", 2**64 - 1, b"\xff" * 8),
+        ("char", -128, b"\x80"),
+        ("char", np.uint8(200), b"\xc8"),
+        ("unsigned char", 255, b"\xff"),
+        ("short", -2, struct.pack("<h", -2)),
+        ("bool", True, b"\x01"),
+        ("bool", np.bool_(True), b"\x01"),
+        ("float", 0.1, struct.pack("<f", 0.1)),
+        ("float", 3, struct.pack("<f", 3)),
+        ("float", float("inf"), struct.pack("<f", float("inf"))),
+        ("float", np.float32(0.1), np.float32(0.1).tobytes()),
+        ("double", 0.1, struct.pack("<d", 0.1)),
+        ("__half", 0.5, np.float16(0.5).tobytes()),
+        ("__half", np.float16(0.5), np.float16(0.5).tobytes()),
+        (".u32", -1, b"\xff" * 4),
+        (".u32", 2**32 - 1, b"\xff" * 4),
+        (".u32", np.int32(-1), b"\xff" * 4),
+        (".u32", np.uint32(1), struct.pack("<I", 1)),
+        (".u8", np.bool_(True), b"\x01"),
+        (".u64", 5, struct.pack("<Q", 5)),
+        (".u64", OnDevice(), struct.pack("<Q", 0x1234)),
+        (".f32", np.float32(1), struct.pack("<f", 1)),
+        ("float*", OnDevice(), struct.pack("<Q", 0x1234)),
+        ("float*", None, bytes(8)),
+        ("float const*", OnDevice(read_only=True), struct.pack("<Q", 0x1234)),
+        ("void*", OnDevice("<i8"), struct.pack("<Q", 0x1234)),
+        ("Pair*", OnDevice("|u1"), struct.pack("<Q", 0x1234)),
+        ("float*", OnDevice(shape=(2, 3), strides=(12, 4)), struct.pack("<Q", 0x1234)),
+        ("float*", OnDevice(shape=(2, 1), strides=(4, 400)), struct.pack("<Q", 0x1234)),
+        ("float*", OnDevice(shape=(0, 3), strides=(1, 1), address=0), bytes(8)),
+    ],
+)
+def test_fits(cpp_type, value, expected):
+    assert packed(cpp_type, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("cpp_type", "value", "message"),
+    [
+        ("int", 2**31, "2147483648 does not lie in -2147483648..2147483647"),
+        ("unsigned int", -1, "-1 does not lie in 0..4294967295"),
+        ("char", 200, "200 does not lie in -128..127"),
+        ("bool", 2, "2 does not lie in 0..1"),
+        (".u32", 2**32, "does not lie in -2147483648..4294967295"),
+        ("int", 1.0, "expected a whole number, got 1.0"),
+        ("int", "1", "expected a whole number, got '1'"),
+        ("int", np.int64(1), "expected int32, got int64 1"),
+        ("int", np.float32(1), "expected int32, got float32"),
+        (".u32", np.float32(1), "expected 4 bytes of kind integer, got float32"),
+        ("float", 1e39, "too large"),
+        ("float", np.float64(1), "expected float32, got float64"),
+        ("float", True, "expected a number"),
+        ("double", None, "expected a number, got None"),
+        ("__half", 1e5, "too large"),
+        ("float*", np.zeros(3, np.float32), "a ndarray in host memory; copy it to the device"),
+        ("float*", 0x1234, "expected an array in device memory"),
+        ("float*", [1.0], "expected an array in device memory"),
+        ("float*", OnDevice("<f8"), "expected an array of float32, got one of float64"),
+        ("unsigned char*", OnDevice("|i1"), "expected an array of uint8, got one of int8"),
+        ("float*", OnDevice(read_only=True), "read-only, but the kernel may write to it"),
+        ("float*", OnDevice(shape=(2, 3), strides=(4, 8)), r"shape \(2, 3\) is not contiguous.*\.contiguous\(\)"),
+        ("float*", OnDevice(shape=(2,), strides=(8,)), "not contiguous"),
+        ("float*", OnDevice(mask=OnDevice()), "mask"),
+        (".u64", np.zeros(3), "expected a whole number"),
+    ],
+)
+def test_does_not_fit(cpp_type, value, message):
+    with pytest.raises(gs.InvalidInput, match=f"kernel 'k', argument 1 .*: .*{message}"):
+        packed(cpp_type, value)
+
+
+def test_array_that_refuses():
+    class NeedsGradient:
+        @property
+        def __cuda_array_interface__(self):
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad")
+
+    with pytest.raises(gs.InvalidInput, match=r"argument 1.*requires grad"):
+        packed("float*", NeedsGradient())
+
+
+def test_structs():
+    pair = np.dtype([("a", "<i4"), ("b", "<f4")])
+    value = np.array((1, 2.0), pair)
+    assert packed_struct(value) == packed_struct(value[()]) == packed_struct(value.tobytes()) == value.tobytes()
+    with pytest.raises(gs.InvalidInput, match="expected 8 bytes, got 4"):
+        packed_struct(b"1234")
+    with pytest.raises(gs.InvalidInput, match="expected 8 bytes or a NumPy scalar"):
+        packed_struct((1, 2.0))
+
+
+def test_number_of_arguments():
+    parameters = [Parameter(0, None, "int", "integer", 4, 0), Parameter(1, "x", "float", "float", 4, 4)]
+    with pytest.raises(gs.InvalidInput, match=r"kernel 'k' takes 2 arguments \(int, float x\), got 1"):
+        pack("k", parameters, [1])
+    with pytest.raises(gs.InvalidInput, match="kernel 'k' takes 0 arguments, got 1"):
+        pack("k", [], [1])
+
+
+@pytest.mark.parametrize(
+    ("symbol", "expected"),
+    [
+        ("_Z1kPfPKfi", ["float*", "float const*", "int"]),
+        ("_Z1kv", []),
+        ("plain", None),
+        ("_Z1kPFviEi", ["void (*)(int)", "int"]),
+        ("_Z1kSt4pairIifEb", ["std::pair<int, float>", "bool"]),
+        ("_ZN12_GLOBAL__N_11kEPh", ["unsigned char*"]),
+    ],
+)
+def test_types_of_a_mangled_name(symbol, expected):
+    assert parameter_types(_core.demangled(symbol)) == expected
+
+
+def test_offsets_follow_alignment():
+    (kernel,) = _core.kernel_signatures(
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".entry k(.param .u8 a, .param .u64 b, .param .u16 c, .param .align 16 .b8 d[20], .param .u8 e) { ret; }"
+    )
+    parameters = parameters_of(kernel)
+    assert [(each.name, each.size, each.offset, each.kind) for each in parameters] == [
+        ("a", 1, 0, "integer"),
+        ("b", 8, 8, "integer"),
+        ("c", 2, 16, "integer"),
+        ("d", 20, 32, "struct"),
+        ("e", 1, 52, "integer"),
+    ]

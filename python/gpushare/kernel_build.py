@@ -137,7 +137,8 @@ def _names(signature: str) -> tuple[str, ...]:
 
 
 def _assembled(ptx: str, symbol: str, request: CompileRequest) -> Assembled:
-    options = [f"-arch={request.arch}", "-verbose", *request.options.nvjitlink]
+    # From nvJitLink's own cache comes the code without the assembler's report.
+    options = [f"-arch={request.arch}", "-verbose", "-no-cache", *request.options.nvjitlink]
     failure = {"text": ptx, "options": options}
     try:
         result = COMPILER.link(ptx, name=request.source.file_name, options=options)

@@ -19,7 +19,7 @@ enum class EventKind : std::uint8_t {
 };
 
 /// A block event stands for one block, as in the simulator, or for a group: a real GPU tells how many blocks of a
-/// launch started or ended on an SM since the last look, not which ones. A group has the time of the look.
+/// launch started or ended on an SM since the last look, not which ones. A group of ends has the time of the look.
 struct Event {
   Time time{};
   Time started;            ///< of the block or copy that ended; of a group, `time` - the mean duration of its blocks

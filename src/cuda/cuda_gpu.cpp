@@ -14,6 +14,7 @@ namespace {
 /// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
 constexpr std::size_t most_launches_on_hardware = 20;
 
+constexpr std::size_t events_per_glance = 16;
 constexpr Duration health_check_interval(1'000'000);
 constexpr Duration heartbeat_interval(50'000'000);
 
@@ -91,8 +92,13 @@ void CudaGpu::apply(const Plan& plan) {
   look_soon();
 }
 
+// The clock is read now and then while there are events: it may cost as much as a policy's decision.
 std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
   while (true) {
+    const bool looks_at_clock = next_event_ % events_per_glance == 0;
+    if (!looks_at_clock) {
+      if (auto event = take_event()) return event;
+    }
     const Time time = now();
     if (deadline && time >= *deadline) {
       last_time_ = std::max(last_time_, *deadline);
@@ -100,7 +106,7 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
     }
     if (auto event = take_event()) return event;
     if (woken_.exchange(false, std::memory_order_acq_rel)) return std::nullopt;
-    attend();
+    attend(time);
     if (!events_.empty() || !is_idle()) continue;
     if (!deadline) return std::nullopt;
     sleep_until(*deadline);
@@ -119,8 +125,7 @@ std::optional<gpushare::Event> CudaGpu::take_event() {
   return event;
 }
 
-void CudaGpu::attend() {
-  const Time time = now();
+void CudaGpu::attend(Time time) {
   collect(time);
   if (resources_.tables.look_has_ended()) finish_look(time);
   hand_to_hardware(time);
@@ -164,10 +169,14 @@ void CudaGpu::finish_look(Time time) {
   resources_.tables.end_look();
   // What has ended first: it is reported with the time when it did, and time does not go back.
   std::ranges::stable_partition(launches_, [](const auto& launch) { return launch->hardware().empty(); });
+  const auto first = static_cast<std::ptrdiff_t>(events_.size());
   for (const auto& launch : launches_) launch->look(look_started_, time, events_);
   report_ends(time);
+  // Starts lie in the past; those of one launch come in order.
+  if (launches_.size() > 1)
+    std::ranges::stable_sort(events_.begin() + first, events_.end(), {}, &gpushare::Event::time);
   look_ended_ = time;
-  look_wait_ = std::min(look_wait_ * 3 / 2, longest_wait);
+  look_wait_ = std::min(2 * look_wait_, longest_wait);
 }
 
 void CudaGpu::report_ends(Time time) {

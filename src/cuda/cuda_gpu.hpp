@@ -52,7 +52,7 @@ class CudaGpu final : public Gpu {
   using Clock = std::chrono::steady_clock;
 
   std::optional<gpushare::Event> take_event();
-  void attend();
+  void attend(Time time);
   void sleep_until(Time deadline);
   void check_health(Time time);
   void collect(Time time);

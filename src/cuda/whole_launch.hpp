@@ -26,14 +26,18 @@ class WholeLaunch final : public LaunchOnGpu {
     return true;
   }
   void look(Time /*seen*/, Time /*now*/, std::vector<gpushare::Event>& events) override {
-    if (launched_ && hardware_.empty() && !progress_.finished()) progress_.observe_whole(start_, end_, events);
+    if (!launched_) return;
+    if (!is_reported_) progress_.start_whole(start_, events);
+    is_reported_ = true;
+    if (hardware_.empty() && !progress_.finished()) progress_.end_whole(start_, end_, events);
   }
-  bool is_settling() const override { return launched_ && hardware_.empty(); }
+  bool is_settling() const override { return launched_ && (!is_reported_ || hardware_.empty()); }
   bool ended() const override { return progress_.finished(); }
 
  private:
   bool has_quota_ = false;
   bool launched_ = false;
+  bool is_reported_ = false;
   Time start_{};
 };
 

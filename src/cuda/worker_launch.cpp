@@ -78,8 +78,7 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
 void WorkerLaunch::place(Time now) {
   slot_ = resources_.tables.take();
   if (!slot_) return;
-  ready_ = make_event(resources_.context);
-  resources_.tables.reset(*slot_, chunk_, quotas_, ready_.get());
+  ready_ = resources_.tables.reset(*slot_, chunk_, quotas_);
   placed_ = now;
 }
 
@@ -89,8 +88,9 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
   const int workers = workers_to_launch();
   const WorkerParameters last = parameters(std::min(workers, demand().wanted));
   hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
-                   std::as_bytes(std::span(&last, 1)), level, launched_ == 0 ? ready_.get() : nullptr);
+                   std::as_bytes(std::span(&last, 1)), level, launched_ == 0 ? ready_ : nullptr);
   launched_ += workers;
+  progress_.launched(workers, now);
   changed_ = now;
   retry_ = now + patience_;
   patience_ = std::min(2 * patience_, longest_patience);

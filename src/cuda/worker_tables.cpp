@@ -29,7 +29,9 @@ WorkerTables::WorkerTables(const SharedContext& context, Completions& completion
       writes_(make_stream(context, context->stream_priorities().front())),
       reads_(make_stream(context, context->stream_priorities().front())),
       taken_(slots, false),
-      initial_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)) {}
+      initial_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)) {
+  for (Slot slot = 0; slot < slots; ++slot) ready_.push_back(make_event(context));
+}
 
 std::optional<Slot> WorkerTables::take() {
   const auto free = std::ranges::find(taken_, false);
@@ -41,7 +43,7 @@ std::optional<Slot> WorkerTables::take() {
 void WorkerTables::give_back(Slot slot) { taken_[slot] = false; }
 
 // The driver copies small pageable sources before it returns, so they may change at once (measured as fast as pinned).
-void WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas, CUevent ready) {
+CUevent WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas) {
   const WorkerControl control{.chunk = chunk};
   std::memcpy(initial_.data(), &control, sizeof control);
   for (std::size_t sm = 0; sm < sms_; ++sm) {
@@ -49,8 +51,10 @@ void WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::ui
     std::memcpy(initial_.data() + sizeof control + sm * sizeof entry, &entry, sizeof entry);
   }
   GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
+  CUevent ready = ready_[slot].get();
   GPUSHARE_CU(cuEventRecord(ready, writes_.get()));
   GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), ready, CU_EVENT_WAIT_DEFAULT));
+  return ready;
 }
 
 void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas) {
@@ -66,8 +70,8 @@ void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas
 }
 
 void WorkerTables::write_chunk(Slot slot, std::uint32_t chunk) {
-  GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot) + offsetof(WorkerControl, chunk), &chunk, sizeof chunk,
-                                writes_.get()));
+  GPUSHARE_CU(
+      cuMemcpyHtoDAsync(control_address(slot) + offsetof(WorkerControl, chunk), &chunk, sizeof chunk, writes_.get()));
 }
 
 void WorkerTables::start_look() {

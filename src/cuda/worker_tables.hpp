@@ -24,8 +24,8 @@ class WorkerTables {
   CUdeviceptr control_address(Slot slot) const { return device_.get() + slot * stride_; }
   CUdeviceptr table_address(Slot slot) const { return control_address(slot) + sizeof(WorkerControl); }
 
-  /// Sets everything to the beginning of a launch; `ready` is then recorded behind it.
-  void reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas, CUevent ready);
+  /// Sets everything to the beginning of a launch. Returns an event behind that.
+  CUevent reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas);
   /// Workers look at their quota before they claim. Takes effect within some microseconds.
   void write_quotas(Slot slot, std::span<const std::uint32_t> quotas);
   void write_chunk(Slot slot, std::uint32_t chunk);
@@ -49,6 +49,7 @@ class WorkerTables {
   Stream writes_;
   Stream reads_;
   std::vector<bool> taken_;
+  std::vector<Event> ready_;  // by slot
   Completion look_;
   std::vector<std::byte> initial_;
 };

@@ -4,7 +4,10 @@
 import ctypes
 import itertools
 import os
+import pathlib
+import re
 import struct
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -164,3 +167,23 @@ def call():
         return result
 
     return call_and_check
+
+
+@pytest.fixture(scope="session")
+def fake_driver(tmp_path_factory):
+    """Builds a library of tests/py/fake_driver to stand in for libcuda.so.1 in a process that has not opened that."""
+    folder = tmp_path_factory.mktemp("fake_driver")
+
+    def build(name, *, whole):
+        """With ``whole``, those functions of the driver that the source lacks succeed and do nothing."""
+        library, source = folder / f"{name}.so", folder / f"{name}.cpp"
+        if not library.exists():
+            text = (pathlib.Path(__file__).parent / "fake_driver" / source.name).read_text()
+            used = re.findall(rb"\0(cu[A-Z]\w+)(?=\0)", pathlib.Path(_core.__file__).read_bytes())
+            lacking = {function.decode() for function in used if f" {function.decode()}(" not in text}
+            stubs = [f'extern "C" int {function}() {{ return 0; }}\n' for function in lacking] if whole else []
+            source.write_text("".join([text, *stubs]))
+            subprocess.run(["c++", "-std=c++20", "-shared", "-fPIC", "-o", library, source], check=True)
+        return str(library)
+
+    return build

@@ -22,7 +22,9 @@ def check() -> list[Finding]:
     versions = {name: _version(names) for name, names in DISTRIBUTIONS.items()}
     words = [f"{name} {version}" for name, version in versions.items() if version is not None]
     if not words:
-        return [Finding("Front ends", State.MISSING, f"none of {', '.join(versions)} (optional)", (), FIX, facts=versions)]
+        return [
+            Finding("Front ends", State.MISSING, f"none of {', '.join(versions)} (optional)", (), FIX, facts=versions)
+        ]
     return [Finding("Front ends", State.GOOD, ", ".join(words), facts=versions)]
 
 

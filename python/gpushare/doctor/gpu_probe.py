@@ -27,7 +27,6 @@ def probe(timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
     """What there is, as :func:`report` says, or with an ``error`` saying how the process ended."""
     from gpushare import _core
 
-    # No -E: the loader heeds LD_LIBRARY_PATH, and the driver its own variables.
     command = [sys.executable, "-I", "-S", __file__, _core.__file__]
     try:
         ended = subprocess.run(

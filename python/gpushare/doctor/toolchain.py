@@ -11,6 +11,7 @@ from typing import Any
 from gpushare import _core
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
 from gpushare.cuda_libraries import INSTALL
+from gpushare.doctor.driver import OLDEST_DRIVER
 from gpushare.doctor.finding import Finding, State, cuda_version
 
 ARCHITECTURE = "sm_90"
@@ -58,7 +59,7 @@ def _library(name: str, path: str | None, version: tuple[int, int] | None, drive
     if path is None:
         return Finding(title, State.MISSING, f"lib{name}.so was not found", (), INSTALL, **shared)
     summary = f"{facts['version'] or 'unknown version'}, {path}"
-    if version and driver_version and version[0] > driver_version // 1000:
+    if version and version[0] > driver_version // 1000 >= OLDEST_DRIVER // 1000:  # An older driver has been told of.
         said = f"The driver runs code of CUDA {cuda_version(driver_version)} at most, and of no later major release."
         return Finding(title, State.BROKEN, summary, (said,), INSTALL, **shared)
     return Finding(title, State.GOOD, summary, **shared)

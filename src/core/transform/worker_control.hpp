@@ -11,11 +11,10 @@ namespace gpushare {
 struct WorkerControl {
   std::uint32_t next_task = 0;     ///< the first task that nobody has claimed; may run past the total
   std::uint32_t chunk = 1;         ///< most tasks that a worker claims at a time; the host may change it at any time
-  std::uint32_t workers_gone = 0;  ///< of the present hardware launch
+  std::uint32_t workers_gone = 0;  ///< of all that were ever launched
   std::uint32_t unused = 0;
-  std::uint64_t mailbox = 0;  ///< address of a word that the last worker out sets to 1; 0: none
 };
-static_assert(sizeof(WorkerControl) == 24);
+static_assert(sizeof(WorkerControl) == 16);
 
 /// One per SM and launch, in device memory.
 struct WorkerSm {

@@ -132,7 +132,7 @@ std::string look_for_claim(const WorkerNeeds& needs) {
 }
 
 constexpr const char* leave = R"($gpushare_leave:
-	// gpushare: give the place back; the last worker of the launch tells the host
+	// gpushare: give the place back
 	@!%gpushare_leader bra 	$gpushare_end;
 	ld.shared.u32 	%gpushare_i, [gpushare_claim+52];
 	setp.eq.u32 	%gpushare_p, %gpushare_i, 0;
@@ -140,16 +140,7 @@ constexpr const char* leave = R"($gpushare_leave:
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
 	red.global.add.u32 	[%gpushare_a+4], -1;
 $gpushare_left_behind:
-	atom.global.add.u32 	%gpushare_i, [%gpushare_control+8], 1;
-	add.u32 	%gpushare_i, %gpushare_i, 1;
-	mov.u32 	%gpushare_j, %nctaid.x;
-	setp.ne.u32 	%gpushare_p, %gpushare_i, %gpushare_j;
-	@%gpushare_p bra 	$gpushare_end;
-	ld.global.u64 	%gpushare_a, [%gpushare_control+16];
-	setp.eq.u64 	%gpushare_p, %gpushare_a, 0;
-	@%gpushare_p bra 	$gpushare_end;
-	mov.u32 	%gpushare_i, 1;
-	st.volatile.u32 	[%gpushare_a], %gpushare_i;
+	red.global.add.u32 	[%gpushare_control+8], 1;
 $gpushare_end:
 	ret;
 )";

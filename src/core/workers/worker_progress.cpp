@@ -120,11 +120,24 @@ void WorkerProgress::observe(const WorkerControl& control, std::span<const Worke
   earliest_ = now;
 }
 
-void WorkerProgress::observe_whole(Time started, Time ended, std::vector<Event>& events) {
+std::int64_t WorkerProgress::share_of(SmId sm) const {
   const auto sms = static_cast<std::int64_t>(per_sm_.size());
-  const auto share = [&](std::int64_t sm) { return blocks_ * (sm + 1) / sms - blocks_ * sm / sms; };
-  for (std::int64_t sm = 0; sm < sms; ++sm) start(static_cast<SmId>(sm), share(sm), started, events);
-  for (std::int64_t sm = 0; sm < sms; ++sm) end(static_cast<SmId>(sm), share(sm), ended - started, ended, events);
+  const auto before = static_cast<std::int64_t>(index(sm));
+  return blocks_ * (before + 1) / sms - blocks_ * before / sms;
+}
+
+void WorkerProgress::start_whole(Time now, std::vector<Event>& events) {
+  for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
+    const auto id = static_cast<SmId>(sm);
+    start(id, share_of(id), now, events);
+  }
+}
+
+void WorkerProgress::end_whole(Time started, Time now, std::vector<Event>& events) {
+  for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
+    const auto id = static_cast<SmId>(sm);
+    end(id, share_of(id), now - started, now, events);
+  }
   done_ = blocks_;
   unclaimed_ = 0;
 }

@@ -7,9 +7,9 @@
 // - So a worker that came and found nothing to do may have been reported as a block. Such a block ends as soon as it is
 //   clear that nobody runs it: when every worker that has not gone holds a place, an SM runs no more blocks than it has
 //   workers. In exchange, one of the blocks that end next, on whatever SM, goes unreported.
-// - Of one look, the starts come first, by time, and then the ends, all at the time of the look. The blocks that started
-//   on an SM did so as long ago as its finished work takes with all places in use (nothing finished: one mean block
-//   time), but not before the last look, and not before workers came to a GPU that had none.
+// - Of one look, the starts come first, by time, and then the ends, all at the time of the look. What started on an SM
+//   did so as long ago as the SM's finished work takes with all places in use (nothing finished: one mean block time),
+//   but not before the last look, and not before workers came to a GPU that had none.
 //
 // No block ends before it has started, no more than the grid has ever start, and in the end all have ended.
 #pragma once
@@ -32,8 +32,10 @@ class WorkerProgress {
   /// Takes the counters as they are now and appends what has happened since the last time.
   void observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now, std::vector<Event>& events);
 
-  /// A launch that ran outside the workers' control has ended: all blocks at once, spread evenly over the SMs.
-  void observe_whole(Time started, Time ended, std::vector<Event>& events);
+  /// For a launch that runs outside the workers' control: all blocks start, and later end, at once, spread evenly over
+  /// the SMs.
+  void start_whole(Time now, std::vector<Event>& events);
+  void end_whole(Time started, Time now, std::vector<Event>& events);
 
   std::int64_t done() const { return done_; }
   bool finished() const { return done_ == blocks_; }
@@ -58,6 +60,8 @@ class WorkerProgress {
     Duration block_time{};
   };
 
+  /// Of a launch that is spread evenly.
+  std::int64_t share_of(SmId sm) const;
   void take_totals(const WorkerControl& control, std::span<const WorkerSm> table);
   void report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);

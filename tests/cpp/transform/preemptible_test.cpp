@@ -100,7 +100,6 @@ TEST(Preemptible, EachKernelOfAModuleHasItsOwnVerdict) {
 TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
   EXPECT_EQ(offsetof(WorkerControl, chunk), 4u);
   EXPECT_EQ(offsetof(WorkerControl, workers_gone), 8u);
-  EXPECT_EQ(offsetof(WorkerControl, mailbox), 16u);
   EXPECT_EQ(offsetof(WorkerSm, workers), 4u);
   EXPECT_EQ(offsetof(WorkerSm, tasks_done), 8u);
   EXPECT_EQ(offsetof(WorkerSm, chunks_done), 12u);

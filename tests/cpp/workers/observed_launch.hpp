@@ -13,6 +13,15 @@
 
 namespace gpushare::test {
 
+inline Time at(std::int64_t ns) { return Time(Duration(ns)); }
+inline WorkerControl claimed(std::uint32_t tasks, std::uint32_t gone = 0) {
+  return {.next_task = tasks, .workers_gone = gone};
+}
+inline WorkerSm sm_with(std::uint32_t quota, std::uint32_t workers, std::uint32_t done = 0, std::uint64_t busy_ns = 0) {
+  return {.quota = quota, .workers = workers, .tasks_done = done, .busy_ns = busy_ns};
+}
+using Table = std::vector<WorkerSm>;
+
 class ObservedLaunch {
  public:
   ObservedLaunch(std::int64_t blocks, int sms)
@@ -27,8 +36,6 @@ class ObservedLaunch {
   WorkerProgress& progress() { return progress_; }
   const RunningLaunch& launch() const { return *state_.find(OperationId{}); }
   const SmProgress& on(int sm) const { return launch().per_sm[static_cast<std::size_t>(sm)]; }
-  const State& state() const { return state_; }
-  Time now() const { return state_.now(); }
 
   /// The events of one look.
   std::vector<Event> look(const WorkerControl& control, std::span<const WorkerSm> table, Time now) {
@@ -40,7 +47,8 @@ class ObservedLaunch {
 
   std::vector<Event> whole(Time started, Time ended) {
     std::vector<Event> events;
-    progress_.observe_whole(started, ended, events);
+    progress_.start_whole(started, events);
+    progress_.end_whole(started, ended, events);
     take(events, ended);
     return events;
   }

@@ -34,8 +34,6 @@ class RandomRun {
     finish();
   }
 
-  std::int64_t ended_before_done() const { return ended_before_done_; }
-
  private:
   void act() {
     switch (dice_.between(0, 5)) {
@@ -59,6 +57,7 @@ class RandomRun {
   void launch(int workers) {
     observed_.progress().launched(workers, model_.time());
     model_.launch(workers);
+    launched_ += workers;
   }
 
   /// After an eviction nothing runs, and the state says so.
@@ -74,7 +73,6 @@ class RandomRun {
   void look() {
     const Snapshot seen = looks_ == Looks::Torn ? model_.torn_look() : model_.look();
     observed_.look(seen.control, seen.table, model_.time());
-    ended_before_done_ = std::max(ended_before_done_, observed_.launch().done - model_.done());
     std::int64_t workers = 0;
     for (const WorkerSm& sm : seen.table) workers += sm.workers;
     EXPECT_EQ(observed_.progress().workers(), workers);
@@ -85,7 +83,11 @@ class RandomRun {
     EXPECT_EQ(observed_.progress().done(), model_.done());
     EXPECT_EQ(observed_.progress().unclaimed(), blocks_ - std::int64_t{seen.control.next_task});
     EXPECT_EQ(observed_.progress().workers_gone(), seen.control.workers_gone);
-    EXPECT_LE(observed_.launch().started, std::max<std::int64_t>(seen.control.next_task, model_.done()));
+    EXPECT_LE(observed_.launch().started, seen.control.next_task);
+    const bool all_hold_places = launched_ - seen.control.workers_gone == observed_.progress().workers();
+    for (int sm = 0; all_hold_places && model_.done() > 0 && sm < sms_; ++sm) {
+      EXPECT_LE(observed_.on(sm).resident, static_cast<int>(seen.table[static_cast<std::size_t>(sm)].workers));
+    }
   }
 
   void finish() {
@@ -111,7 +113,7 @@ class RandomRun {
   int blocks_;
   WorkerModel model_;
   ObservedLaunch observed_;
-  std::int64_t ended_before_done_ = 0;
+  std::int64_t launched_ = 0;
 };
 
 TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereLooksAreWhole) {
@@ -128,7 +130,7 @@ TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereLooksAreTorn) {
   }
 }
 
-/// Always enough workers, a look every so often: how far the state may be from the truth.
+/// Always enough workers, a look every so often: by how many blocks an SM is off, on average.
 TEST(WorkerProgressProperties, ResidencyIsThatOfTheBlocksThatRun) {
   std::int64_t looks = 0;
   std::int64_t wrong = 0;
@@ -149,7 +151,7 @@ TEST(WorkerProgressProperties, ResidencyIsThatOfTheBlocksThatRun) {
       }
     }
   }
-  EXPECT_LT(static_cast<double>(wrong) / static_cast<double>(looks), 0.6);
+  EXPECT_LT(static_cast<double>(wrong) / static_cast<double>(looks), 0.2);
 }
 
 }  // namespace

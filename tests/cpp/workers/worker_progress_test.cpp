@@ -3,23 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "observed_launch.hpp"
 
 namespace gpushare {
 namespace {
 
 using namespace test;
-
-Time at(std::int64_t ns) { return Time(Duration(ns)); }
-WorkerControl claimed(std::uint32_t tasks, std::uint32_t gone = 0) {
-  return {.next_task = tasks, .workers_gone = gone};
-}
-WorkerSm sm_with(std::uint32_t quota, std::uint32_t workers, std::uint32_t done = 0, std::uint64_t busy_ns = 0) {
-  return {.quota = quota, .workers = workers, .tasks_done = done, .busy_ns = busy_ns};
-}
-using Table = std::vector<WorkerSm>;
 
 TEST(WorkerProgress, BeforeTheFirstLookNothingHasHappened) {
   ObservedLaunch launch(10, 2);
@@ -66,15 +55,16 @@ TEST(WorkerProgress, TheDurationOfAGroupIsThatOfItsOwnBlocks) {
 TEST(WorkerProgress, TimeThatIsCountedBeforeItsTasksWaitsForThem) {
   ObservedLaunch launch(100, 1);
   launch.look(claimed(20), Table{sm_with(1, 1, 2, 200)}, at(1000));
-  launch.look(claimed(20), Table{sm_with(1, 1, 2, 300)}, at(2000));
-  const auto events = launch.look(claimed(20), Table{sm_with(1, 1, 3, 300)}, at(3000));
-  EXPECT_EQ(events.back().started, at(2900));
+  launch.look(claimed(20), Table{sm_with(1, 1, 2, 500)}, at(2000));
+  const auto events = launch.look(claimed(20), Table{sm_with(1, 1, 3, 500)}, at(3000));
+  EXPECT_EQ(events.back().started, at(2700));
 }
 
 TEST(WorkerProgress, TasksThatAreCountedBeforeTheirTimeTakeTheMean) {
   ObservedLaunch launch(100, 1);
   launch.look(claimed(20), Table{sm_with(1, 1, 2, 300)}, at(1000));
   const auto events = launch.look(claimed(20), Table{sm_with(1, 1, 3, 300)}, at(2000));
+  EXPECT_EQ(events.front().time, at(1900));
   EXPECT_EQ(events.back().started, at(1900));
 }
 
@@ -139,6 +129,19 @@ TEST(WorkerProgress, NoMoreRunsThanWasClaimed) {
   EXPECT_EQ(launch.launch().started, 3);
 }
 
+TEST(WorkerProgress, NewcomersFindNothingWhenAllIsClaimed) {
+  ObservedLaunch launch(20, 2);
+  launch.look(claimed(20), Table{sm_with(8, 4, 8, 80), sm_with(8, 3)}, at(10));
+  EXPECT_EQ(launch.launch().started, 8);
+}
+
+/// The control block is read first.
+TEST(WorkerProgress, WhatIsDoneWasClaimedEvenIfThatIsSeenLater) {
+  ObservedLaunch launch(4, 1);
+  launch.look(claimed(2), Table{sm_with(2, 0, 4, 40)}, at(10));
+  EXPECT_EQ(launch.launch().done, 4);
+}
+
 TEST(WorkerProgress, WhoIsToLeaveRunsOnUntilItHasLeft) {
   ObservedLaunch launch(100, 1);
   launch.look(claimed(8), Table{sm_with(4, 4)}, at(10));
@@ -167,55 +170,6 @@ TEST(WorkerProgress, TheLastBlocksRunOnWhenNothingIsLeftToClaim) {
   launch.look(claimed(8), Table{sm_with(4, 0, 8, 80)}, at(30));
   EXPECT_EQ(launch.on(0).resident, 0);
   EXPECT_TRUE(launch.progress().finished());
-}
-
-/// A worker came, was looked at, and had to leave before it had found anything to do.
-ObservedLaunch with_a_block_that_nobody_runs() {
-  ObservedLaunch launch(10, 2);
-  launch.progress().launched(2, at(0));
-  launch.look(claimed(4), Table{sm_with(1, 1), sm_with(1, 1, 2, 20)}, at(100));
-  EXPECT_EQ(launch.on(0).resident, 1);
-  return launch;
-}
-
-TEST(WorkerProgress, ABlockThatNobodyRunsEndsWhenAllWorkersHoldPlaces) {
-  ObservedLaunch launch = with_a_block_that_nobody_runs();
-  const auto events = launch.look(claimed(4, 1), Table{sm_with(0, 0), sm_with(1, 1, 3, 30)}, at(200));
-  EXPECT_EQ(launch.on(0).resident, 0);
-  EXPECT_EQ(launch.on(1).resident, 1);
-  const Event& end = *std::ranges::find(events, EventKind::BlockEnded, &Event::kind);
-  EXPECT_EQ(end.sm, SmId{0});
-  EXPECT_EQ(end.time - end.started, Duration(10)) << "the mean block time: predictors read it";
-}
-
-TEST(WorkerProgress, WhileSomebodyHoldsNoPlaceItMayBeTheOneWhoRunsIt) {
-  ObservedLaunch launch = with_a_block_that_nobody_runs();
-  launch.look(claimed(4, 0), Table{sm_with(0, 0), sm_with(1, 1, 3, 30)}, at(200));
-  EXPECT_EQ(launch.on(0).resident, 1);
-}
-
-TEST(WorkerProgress, InExchangeABlockThatEndsNextGoesUnreported) {
-  ObservedLaunch launch = with_a_block_that_nobody_runs();
-  launch.look(claimed(4, 1), Table{sm_with(0, 0), sm_with(1, 1, 3, 30)}, at(200));
-  EXPECT_EQ(launch.launch().done, 4);  // three, and the one that nobody ran
-  launch.look(claimed(6, 1), Table{sm_with(0, 0), sm_with(1, 1, 5, 50)}, at(300));
-  EXPECT_EQ(launch.launch().done, 5);
-  EXPECT_EQ(launch.on(1).resident, 1);
-  launch.look(claimed(10, 2), Table{sm_with(0, 0), sm_with(1, 0, 10, 100)}, at(400));
-  EXPECT_EQ(launch.on(0).done, 1);
-  EXPECT_EQ(launch.on(1).done, 9);
-}
-
-TEST(WorkerProgress, ABlockThatWasMissedAfterAllIsMadeUpFor) {
-  ObservedLaunch launch(10, 1);
-  launch.progress().launched(2, at(0));
-  launch.look(claimed(4), Table{sm_with(2, 2, 2, 20)}, at(100));
-  // The worker's going is seen before what it has done.
-  launch.look(claimed(4, 1), Table{sm_with(2, 1, 2, 20)}, at(200));
-  EXPECT_EQ(launch.on(0).resident, 1);
-  launch.look(claimed(4, 1), Table{sm_with(2, 1, 3, 30)}, at(300));
-  EXPECT_EQ(launch.launch().done, 3);
-  EXPECT_EQ(launch.on(0).resident, 1);
 }
 
 TEST(WorkerProgress, AtTheEndWhatWasReportedHereCountsHere) {

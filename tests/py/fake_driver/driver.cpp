@@ -15,9 +15,18 @@ int wish(const char* variable, int otherwise) {
   return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-constexpr int out_of_memory = 2, no_device = 100, invalid_device = 101, device_unavailable = 46;
-// As in cuda.h; all else that is asked for is 1024.
-constexpr int warp_size = 10, clock_rate = 13, multiprocessors = 16, capability_major = 75, capability_minor = 76;
+struct Pair {
+  int key;
+  int value;
+};
+
+struct ErrorName {
+  int error;
+  const char* name;
+};
+
+constexpr ErrorName error_names[] = {
+    {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {46, "CUDA_ERROR_DEVICE_UNAVAILABLE"}, {100, "CUDA_ERROR_NO_DEVICE"}};
 
 }  // namespace
 
@@ -27,19 +36,16 @@ int cuDriverGetVersion(int* version) {
   if (wish("FAKE_CRASH", 0) != 0) std::abort();
   if (wish("FAKE_HANG", 0) != 0) sleep(60);
   *version = wish("FAKE_VERSION", 13000);
-  return wish("FAKE_VERSION_RESULT", 0);
+  return 0;
 }
 
 int cuInit(unsigned) { return wish("FAKE_INIT", 0); }
 
 int cuGetErrorName(int error, const char** name) {
-  switch (error) {
-    case out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; return 0;
-    case device_unavailable: *name = "CUDA_ERROR_DEVICE_UNAVAILABLE"; return 0;
-    case no_device: *name = "CUDA_ERROR_NO_DEVICE"; return 0;
-    case invalid_device: *name = "CUDA_ERROR_INVALID_DEVICE"; return 0;
-    default: return 1;  // and the name stays as it is
+  for (const ErrorName& known : error_names) {
+    if (known.error == error) return *name = known.name, 0;
   }
+  return 1;  // and the name stays as it is
 }
 
 int cuGetErrorString(int, const char** meaning) { return *meaning = "as the test wants it", 0; }
@@ -49,14 +55,13 @@ int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, 0; }
 int cuDeviceGetName(char* name, int length, int) { return std::strncpy(name, "Fake GPU", length), 0; }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{80} << 30, 0; }
 
+/// The keys are as in cuda.h: warp size, clock in kHz, SMs, compute capability, major and minor.
 int cuDeviceGetAttribute(int* value, int which, int) {
-  switch (which) {
-    case warp_size: *value = 32; break;
-    case clock_rate: *value = 1'000'000; break;
-    case multiprocessors: *value = 132; break;
-    case capability_major: *value = wish("FAKE_CAPABILITY", 90) / 10; break;
-    case capability_minor: *value = wish("FAKE_CAPABILITY", 90) % 10; break;
-    default: *value = 1024;
+  const int capability = wish("FAKE_CAPABILITY", 90);
+  const Pair attributes[] = {{10, 32}, {13, 1'000'000}, {16, 132}, {75, capability / 10}, {76, capability % 10}};
+  *value = 1024;
+  for (const Pair& known : attributes) {
+    if (known.key == which) *value = known.value;
   }
   return 0;
 }
@@ -74,6 +79,12 @@ int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
 }
 
 int cuMemFreeAsync(std::uintptr_t address, void*) { return std::free(reinterpret_cast<void*>(address)), 0; }
+
+int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+  return *address = std::malloc(bytes), wish("FAKE_PIN", 0);
+}
+
+int cuMemFreeHost(void* address) { return std::free(address), 0; }
 
 int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void*) {
   return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;

@@ -9,21 +9,35 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
+import typing_extensions
 
 __all__: list[str] = [
     "AllocationGranularity",
     "Application",
     "CommandDelays",
+    "Compilation",
     "Copy",
     "CopyEngine",
+    "CoreSession",
     "CoreWorkload",
+    "CudaDevice",
+    "CudaError",
+    "CudaProgram",
     "Device",
+    "DeviceMemory",
     "Event",
     "EventKind",
+    "HardwareSharing",
     "InvalidInput",
+    "KernelCode",
     "KernelModel",
+    "KernelParameter",
+    "KernelSignature",
     "KernelVerdict",
     "Launch",
+    "Linked",
+    "NvJitLink",
+    "Nvrtc",
     "OffSmBandwidth",
     "PolicyEntry",
     "PolicyError",
@@ -37,6 +51,10 @@ __all__: list[str] = [
     "Transformed",
     "average_normalized_turnaround",
     "check_predictions",
+    "cuda_device_count",
+    "cuda_driver_version",
+    "demangled",
+    "kernel_signatures",
     "linear_regression_runtime",
     "make_preemptible",
     "max_residency",
@@ -45,6 +63,8 @@ __all__: list[str] = [
     "policies",
     "replay",
     "residency_limits",
+    "run_as_hardware_does",
+    "run_on_cuda",
     "simulate",
     "split_block_time",
     "staircase_runtime",
@@ -60,6 +80,11 @@ class InvalidInput(ValueError):
 class PolicyError(RuntimeError):
     """
     A policy returned an impossible plan, starved the work, or raised.
+    """
+
+class CudaError(RuntimeError):
+    """
+    CUDA, or a part of it, is missing or too old, or said no; the message names the call and what to do.
     """
 
 class SmCapacity:
@@ -614,6 +639,252 @@ class Transformed:
     @property
     def ptx(self) -> str: ...
 
+class Compilation:
+    """
+    What NVRTC made of a source.
+    """
+    @property
+    def log(self) -> str: ...
+    @property
+    def lowered_names(self) -> list[str]: ...
+    @property
+    def ptx(self) -> str: ...
+    @property
+    def succeeded(self) -> bool: ...
+
+class Nvrtc:
+    """
+    CUDA C++ to PTX. Invalid source may crash the process.
+    """
+    def __init__(self, path: str, builtins_path: str) -> None: ...
+    def compile(
+        self,
+        source: str,
+        file_name: str,
+        name_expressions: collections.abc.Sequence[str],
+        options: collections.abc.Sequence[str],
+    ) -> Compilation: ...
+    @property
+    def architectures(self) -> list[int]: ...
+    @property
+    def version(self) -> tuple[int, int]: ...
+
+class Linked:
+    """
+    What nvJitLink made of a PTX module.
+    """
+    @property
+    def cubin(self) -> bytes: ...
+    @property
+    def error_log(self) -> str: ...
+    @property
+    def info_log(self) -> str: ...
+    @property
+    def succeeded(self) -> bool: ...
+
+class NvJitLink:
+    """
+    PTX to machine code.
+    """
+    def __init__(self, path: str) -> None: ...
+    def link(self, ptx: str, name: str, options: collections.abc.Sequence[str]) -> Linked: ...
+    @property
+    def version(self) -> tuple[int, int]: ...
+
+class KernelParameter:
+    """
+    A parameter as PTX declares it.
+    """
+    @property
+    def alignment(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def is_pointer(self) -> bool:
+        """
+        Surely a pointer; false proves nothing.
+        """
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+
+class KernelSignature:
+    """
+    A kernel of a PTX module.
+    """
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> list[KernelParameter]: ...
+
+class DeviceMemory:
+    def download(
+        self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None: ...
+    def upload(
+        self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None: ...
+    @property
+    def address(self) -> int: ...
+
+class KernelCode:
+    """
+    A kernel's machine code on a GPU.
+    """
+    def needs(
+        self,
+        threads: typing.SupportsInt | typing.SupportsIndex,
+        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> tuple[int, int, int]:
+        """
+        Threads, registers per thread and shared bytes of a block.
+        """
+    def occupancy(
+        self,
+        device: ...,
+        threads: typing.SupportsInt | typing.SupportsIndex,
+        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> int:
+        """
+        Blocks per SM, as the driver sees it.
+        """
+    @property
+    def is_preemptible(self) -> bool: ...
+    @property
+    def symbol(self) -> str: ...
+
+class CudaDevice:
+    """
+    One GPU, through its primary context.
+    """
+    def __init__(self, ordinal: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def allocate(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> DeviceMemory:
+        """
+        Device memory, zeroed. Waits for no kernel.
+        """
+    def copy(
+        self,
+        target: typing.SupportsInt | typing.SupportsIndex,
+        source: typing.SupportsInt | typing.SupportsIndex,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None:
+        """
+        Copies from one address of the device to another, and waits for that.
+        """
+    def load(self, symbol: str, original: bytes, worker: bytes | None) -> KernelCode:
+        """
+        Machine code of a kernel and of its worker, or None where it cannot be preempted.
+        """
+    def reset(self) -> None:
+        """
+        Gives up everything on the GPU, of every library in this process. After a kernel has faulted nothing else helps.
+        """
+    @property
+    def architecture(self) -> str: ...
+    @property
+    def description(self) -> Device: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def stream_levels(self) -> int: ...
+
+class CudaProgram:
+    """
+    What the operations of a workload are on a GPU, in its order.
+    """
+    def __init__(self) -> None: ...
+    def add_copy(
+        self, device: CudaDevice, direction: Copy.Direction, bytes: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        A copy between pinned and device memory of its own.
+        """
+    def add_launch(
+        self,
+        kernel: KernelCode,
+        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+        arguments: collections.abc.Sequence[bytes],
+    ) -> None: ...
+    def extend(self, other: CudaProgram) -> None:
+        """
+        Appends launches; `other` must have no copies, whose memory is its own.
+        """
+
+class HardwareSharing:
+    """
+    How applications share a GPU without gpushare.
+
+    Members:
+
+      SERIAL
+
+      STREAMS
+
+      PRIORITY
+
+      GREEN_CONTEXTS
+    """
+
+    GREEN_CONTEXTS: typing.ClassVar[HardwareSharing]
+    PRIORITY: typing.ClassVar[HardwareSharing]
+    SERIAL: typing.ClassVar[HardwareSharing]
+    STREAMS: typing.ClassVar[HardwareSharing]
+    __members__: typing.ClassVar[dict[str, HardwareSharing]]
+    @typing.overload
+    def __eq__(self, other: HardwareSharing) -> bool: ...
+    @typing.overload
+    def __eq__(self, other: typing.Any) -> bool: ...
+    def __getstate__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __int__(self) -> int: ...
+    @typing.overload
+    def __ne__(self, other: HardwareSharing) -> bool: ...
+    @typing.overload
+    def __ne__(self, other: typing.Any) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __str__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
+class CoreSession:
+    """
+    An open run on a GPU, in a thread of its own.
+    """
+    def __init__(self, device: CudaDevice, policy: typing.Any) -> None: ...
+    def add(
+        self,
+        name: str,
+        priority: typing.SupportsInt | typing.SupportsIndex,
+        weight: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> int:
+        """
+        An application arrives; returns its number.
+        """
+    def finish(self, device: CudaDevice, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
+        """
+        Waits for everything; returns what was done as a workload, and its record.
+        """
+    def submit(
+        self, application: typing.SupportsInt | typing.SupportsIndex, launch: Launch, program: CudaProgram
+    ) -> int:
+        """
+        Submits the launch, which is the program's only operation; returns the number of the job.
+        """
+    def wait(
+        self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
+    ) -> bool:
+        """
+        Has the job ended within this time?
+        """
+
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
@@ -622,6 +893,18 @@ def check_predictions(trace: Trace, device: Device, workload: CoreWorkload) -> d
     Columns launch, sm, actual_ns and the predictions of each model in ns; one row per launch and SM.
     """
 
+def cuda_device_count() -> int:
+    """
+    How many GPUs there are; 0 where there is no driver.
+    """
+
+def cuda_driver_version() -> int:
+    """
+    What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.
+    """
+
+def demangled(name: str) -> str: ...
+def kernel_signatures(ptx: str) -> list[KernelSignature]: ...
 def linear_regression_runtime(
     ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     blocks: typing.SupportsInt | typing.SupportsIndex,
@@ -642,6 +925,34 @@ def replay(trace: Trace, device: Device, workload: CoreWorkload, policy: typing.
     """
 
 def residency_limits(device: Device, kernel: KernelModel) -> dict: ...
+def run_as_hardware_does(
+    device: CudaDevice,
+    program: CudaProgram,
+    workload: CoreWorkload,
+    sharing: HardwareSharing,
+    *,
+    levels: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+    sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+    record: bool = False,
+    ended: typing.Any = None,
+) -> RunRecord:
+    """
+    Runs the original kernels on streams, without a scheduler.
+    """
+
+def run_on_cuda(
+    device: CudaDevice,
+    program: CudaProgram,
+    workload: CoreWorkload,
+    policy: typing.Any,
+    *,
+    record: bool = False,
+    ended: typing.Any = None,
+) -> RunRecord:
+    """
+    Runs the workload on a GPU under a policy. Releases the GIL. Ctrl-C ends it, and so does ended() once it returns True or raises.
+    """
+
 def simulate(
     device: Device,
     workload: CoreWorkload,

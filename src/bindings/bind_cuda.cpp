@@ -88,7 +88,7 @@ void bind_kernel_code(py::module_& module) {
       .def_property_readonly("is_preemptible", [](const cuda::KernelCode& self) { return self.worker() != nullptr; })
       .def(
           "needs",
-          [](const cuda::KernelCode& self, int threads, unsigned shared_bytes) {
+          [](cuda::KernelCode& self, int threads, unsigned shared_bytes) {
             const BlockNeeds needs = self.needs(threads, shared_bytes);
             return py::make_tuple(needs.threads, needs.registers_per_thread, needs.shared_memory.count);
           },

@@ -12,7 +12,7 @@ namespace {
 /// A test may put another library in the driver's place.
 std::string library_path() {
   const char* path = std::getenv("GPUSHARE_LIBCUDA");
-  return path != nullptr ? path : "libcuda.so.1";
+  return path != nullptr && *path != '\0' ? path : "libcuda.so.1";
 }
 
 SharedLibrary open_library() {
@@ -30,8 +30,8 @@ std::string version_text(int version) {
 
 int version_of(const SharedLibrary& library) {
   int version = 0;
-  library.get<CUresult(int*)>("cuDriverGetVersion")(&version);
-  return version;
+  if (library.get<CUresult(int*)>("cuDriverGetVersion")(&version) == CUDA_SUCCESS) return version;
+  throw CudaError("the NVIDIA driver does not say its version: check with nvidia-smi");
 }
 
 Driver open_driver() {

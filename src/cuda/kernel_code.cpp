@@ -36,7 +36,14 @@ KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::sp
   worker_ = find_function(worker_module_, symbol_);
 }
 
-BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) const {
+BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) {
+  const std::pair key(threads, dynamic_shared_bytes);
+  const auto known = needs_.find(key);
+  if (known != needs_.end()) return known->second;
+  return needs_[key] = ask_for_needs(threads, dynamic_shared_bytes);
+}
+
+BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes) const {
   const CurrentContext current(*original_module_.context());
   CUfunction runs = worker_ != nullptr ? worker_ : original_;
   const int most_threads = attribute(runs, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);

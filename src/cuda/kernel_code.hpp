@@ -2,8 +2,10 @@
 // A kernel's machine code on one GPU: as it was written, and as a worker where it can be preempted.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -25,9 +27,10 @@ class KernelCode {
   std::span<const char> original_cubin() const { return original_cubin_; }
 
   /// What a block needs of an SM as it will run. Throws InvalidInput where the GPU cannot run such a block.
-  BlockNeeds needs(int threads, unsigned dynamic_shared_bytes) const;
+  BlockNeeds needs(int threads, unsigned dynamic_shared_bytes);
 
  private:
+  BlockNeeds ask_for_needs(int threads, unsigned dynamic_shared_bytes) const;
   void allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const;
 
   std::string symbol_;
@@ -36,6 +39,7 @@ class KernelCode {
   LoadedModule worker_module_;
   CUfunction original_ = nullptr;
   CUfunction worker_ = nullptr;
+  std::map<std::pair<int, unsigned>, BlockNeeds> needs_;  // the driver takes microseconds to answer
 };
 
 /// A function's attribute, such as its registers per thread.

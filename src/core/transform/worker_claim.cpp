@@ -63,14 +63,21 @@ std::string next_slot(const WorkerNeeds& needs) {
 )";
 }
 
+/// Instead of a claim ahead: a count of -1 tells the end of the chunk that there is none.
+std::string claim_nothing(const WorkerNeeds& needs) {
+  const std::string text = "\n\tmov.u32 \t%gpushare_count, -1;\n";
+  return needs.claims_in_memory ? text + "\tst.shared.u32 \t[gpushare_claim+60], %gpushare_count;\n" : text;
+}
+
 }  // namespace
 
 std::string claim(Claim when, const WorkerNeeds& needs) {
+  if (when == Claim::Early && needs.waits_for_blocks) return claim_nothing(needs);
   const std::string text = R"(
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
 	ld.volatile.global.v2.u32 	{%gpushare_i, %gpushare_j}, [%gpushare_a];  // quota, workers
 	ld.volatile.global.v2.u32 	{%gpushare_next, %gpushare_count}, [%gpushare_control];  // next task, chunk
-	ld.param.u32 	%gpushare_k, [gpushare_worker+16];  // tasks{unless_near_the_end}
+{one_at_a_time}	ld.param.u32 	%gpushare_k, [gpushare_worker+16];  // tasks{unless_near_the_end}
 	setp.le.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
 	@%gpushare_p bra 	$gpushare_{when}_allowed;
 	// gpushare: more workers than the quota allows
@@ -93,9 +100,11 @@ $gpushare_{when}_allowed:
 $gpushare_{when}_claimed:
 {keep})";
   const char* keep = needs.claims_in_memory ? keep_in_memory : "";
+  const char* one = needs.waits_for_blocks ? "\tmov.u32 \t%gpushare_count, 1;\n" : "";
   const char* name = when == Claim::First ? "first" : when == Claim::Early ? "early" : "late";
   const std::string early = when == Claim::Early ? filled(unless_near_the_end, "forget", forget(needs)) : "";
-  return filled(filled(filled(text, "when", name), "unless_near_the_end", early), "keep", keep);
+  return filled(filled(filled(filled(text, "when", name), "unless_near_the_end", early), "keep", keep), "one_at_a_time",
+                one);
 }
 
 // Without the bit that next_slot() may keep beside it.

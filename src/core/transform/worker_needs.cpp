@@ -157,6 +157,13 @@ std::optional<Refusal> find_refusal(const Module& module, const Function& entry,
   return std::nullopt;
 }
 
+/// A load that sees what other blocks write while the kernel runs: nobody asks for it but to wait for them.
+bool watches_other_blocks(const Instruction& instruction) {
+  if (instruction.has("shared") || instruction.has("local")) return false;
+  return instruction.opcode.starts_with("ld.volatile") || instruction.opcode.starts_with("ld.acquire") ||
+         instruction.opcode.starts_with("ld.relaxed");
+}
+
 WorkerNeeds find_needs(const Module& module, const Function& entry, Functions functions) {
   WorkerNeeds needs;
   for (const Function* callee : functions) {
@@ -171,6 +178,7 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
       needs.waits_for_bulk_copies |=
           instruction.opcode.starts_with("cp.async.bulk") || instruction.opcode.starts_with("cp.reduce.async.bulk");
       needs.waits_for_copies |= instruction.opcode.starts_with("cp.async.c");
+      needs.waits_for_blocks |= watches_other_blocks(instruction);
     });
   }
   needs.barrier_between_tasks |=

@@ -25,6 +25,9 @@ struct WorkerNeeds {
   /// Asynchronous copies must have landed before the next task reuses their buffers.
   bool waits_for_copies = false;
   bool waits_for_bulk_copies = false;
+  /// Blocks may wait for others: what is claimed must run at once, or others wait for it. One task is claimed at a
+  /// time, and none ahead. (Look-back scan with claims ahead: twice the time; with chunks of 16: 88 times.)
+  bool waits_for_blocks = false;
   /// Keep what is claimed ahead in memory and not in registers: for kernels that have none to spare.
   bool claims_in_memory = false;
 };

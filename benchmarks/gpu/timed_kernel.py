@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A suite kernel as it is and as a full set of workers, each timed with events: nobody schedules, nobody looks on."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from gpushare.cuda_device import CudaDevice
+from gpushare.cuda_workload import LoadedLaunch
+
+from .driver import Event, Function, Stream
+
+CONTROL_BYTES = 16
+SM_ENTRY = np.dtype(
+    [("quota", "<u4"), ("workers", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
+)  # as in src/core/transform/worker_control.hpp
+
+
+class TimedKernel:
+    """One launch with its data on the GPU."""
+
+    def __init__(self, gpu: CudaDevice, loaded: LoadedLaunch) -> None:
+        self.loaded = loaded
+        self.launch = loaded.launch
+        self.sms = gpu.description.sms
+        compiled = loaded.compiled
+        self._original = Function(compiled.original, compiled.symbol)
+        self._worker = Function(compiled.worker, compiled.symbol) if compiled.worker else None
+        threads = int(np.prod(self.launch.block))
+        self.residency = loaded.code.occupancy(gpu.core, threads, self.launch.shared_bytes)
+        self._tables = gpu.core.allocate(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize)
+        self._stream = Stream()
+        self._start, self._end = Event(), Event()
+        self.block_us = 0.0
+
+    @property
+    def is_preemptible(self) -> bool:
+        """Whether it has a worker."""
+        return self._worker is not None
+
+    def original_us(self) -> float:
+        """The kernel as it is."""
+        self.loaded.restore()
+        return self._timed(self._original, self.launch.grid, self.loaded.packed)
+
+    def worker_us(self, chunk: int) -> float:
+        """As many workers as fit, claiming at most ``chunk`` blocks at a time. Remembers the mean time of a block."""
+        assert self._worker is not None
+        self.loaded.restore()
+        workers = self.sms * self.residency
+        table = np.zeros(self.sms, SM_ENTRY)
+        table["quota"] = self.residency
+        self._tables.upload(np.frombuffer(struct.pack("<4I", 0, chunk, 0, 0) + table.tobytes(), np.uint8))
+        parameters = self._parameters(workers)
+        time = self._timed(self._worker, (workers, 1, 1), [*self.loaded.packed, parameters])
+        self.block_us = self._mean_block_us()
+        return time
+
+    def chosen_chunk(self) -> int:
+        """As gpushare chooses it: worker_demand.hpp."""
+        return int(min(max(10.0 / self.block_us, 1), 16)) if self.block_us > 0 else 1
+
+    def _parameters(self, workers: int) -> bytes:
+        late = 0 if 0 < self.block_us < 50 else 4 * workers
+        x, y, z = self.launch.grid
+        guide = (4 * workers).bit_length() - 1
+        control = self._tables.address
+        head = struct.pack("<QQII", control, control + CONTROL_BYTES, self.launch.blocks, guide)
+        return head + _divisor(x) + _divisor(y) + struct.pack("<II", z, late)
+
+    def _mean_block_us(self) -> float:
+        host = np.empty(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize, np.uint8)
+        self._tables.download(host)
+        table = host[CONTROL_BYTES:].view(SM_ENTRY)
+        done = int(table["done"].sum())
+        if done != self.launch.blocks:
+            raise RuntimeError(f"{self.launch.kernel.name}: the workers ran {done} of {self.launch.blocks} blocks")
+        return float(table["busy_ns"].sum()) / done / 1e3
+
+    def _timed(self, function: Function, grid: tuple[int, ...], arguments: list[bytes]) -> float:
+        self._start.record(self._stream)
+        function.launch(self._stream, grid, self.launch.block, self.launch.shared_bytes, arguments)
+        self._end.record(self._stream)
+        self._end.wait()
+        return self._end.us_since(self._start)
+
+
+def _divisor(divisor: int) -> bytes:
+    bits = max(divisor - 1, 0).bit_length()
+    power = 1 << (31 + bits)
+    return struct.pack("<III", divisor, (power + divisor - 1) // divisor, 31 + bits)

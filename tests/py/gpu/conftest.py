@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests on a real GPU share: one device for all, processes of their own for what may hang or break it."""
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare.cuda_device import cuda_device
+from gpushare.cuda_run import CudaRunner
+
+DEVICE = "cuda:0"
+TIMEOUT_S = 30
+
+
+def pytest_configure(config):
+    # Registered by pytest-xdist, which these tests are run without.
+    config.addinivalue_line("markers", "xdist_group(name): tests that run in one process")
+
+
+class SharedRunner:
+    """A runner that keeps kernels, data and times alone from test to test, unless a test has lost its device."""
+
+    def __init__(self):
+        self._runner = None
+
+    def get(self):
+        device = cuda_device(DEVICE)
+        if self._runner is None or self._runner.device is not device:
+            self._runner = CudaRunner(device, timeout_s=TIMEOUT_S)
+        return self._runner
+
+
+@pytest.fixture(scope="session")
+def shared_runner():
+    return SharedRunner()
+
+
+@pytest.fixture
+def runner(shared_runner):
+    return shared_runner.get()
+
+
+class Stress(gs.Policy):
+    """Random quotas on every SM, again and again; every so often all get what they want, so that all end."""
+
+    MOST_FULL_EVERY = 8
+    PATTERNS = 32
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.decisions = 0
+        self.patterns = {}
+
+    def decide(self, state):
+        self.decisions += 1
+        launches = list(state.running)
+        self.random.shuffle(launches)
+        full = self.decisions % self.MOST_FULL_EVERY == 0
+        shares = {each: each.max_residency if full else self.quota(each, state.sms) for each in launches}
+        return gs.Plan(shares, state.now_ns + self.random.randrange(20_000, 200_000))
+
+    def quota(self, launch, sms):
+        kind = self.random.randrange(8)
+        if kind == 0:
+            return 0
+        if kind == 1:
+            return self.random.randint(0, launch.max_residency)
+        return self.random.choice(self.patterns_for(launch.max_residency, sms))
+
+    def patterns_for(self, residency, sms):
+        """Made once: to draw a number per SM takes as long as the time to the next decision."""
+        if residency not in self.patterns:
+            some_sms = [0.0, 0.5, 0.9]  # on which a launch gets nothing
+            self.patterns[residency] = [
+                [
+                    0 if self.random.random() < some_sms[number % 3] else self.random.randint(0, residency)
+                    for _ in range(sms)
+                ]
+                for number in range(self.PATTERNS)
+            ]
+        return self.patterns[residency]
+
+
+@pytest.fixture(scope="session")
+def stress():
+    """Makes a policy that changes quotas all the time; the seed decides how."""
+    return Stress
+
+
+@pytest.fixture(scope="session")
+def quota_changes():
+    """How often a launch's quota on some SM became another one in the course of a run."""
+
+    def count(run):
+        quotas = defaultdict(list)
+        for _, _, launch, quota in run.trace.decisions():
+            quotas[launch].append(quota)
+        return sum(before != after for each in quotas.values() for before, after in zip(each, each[1:], strict=False))
+
+    return count
+
+
+def check_blocks(run, launches):
+    """Every block of every grid starts and ends once, and no SM ends what it has not started."""
+    blocks = run.blocks()
+    assert blocks.groupby("launch")["blocks"].sum().to_dict() == launches
+    assert (blocks["blocks"] > 0).all()
+    assert (blocks["start_ns"] >= 0).all()
+    assert (blocks["start_ns"] <= blocks["end_ns"]).all()
+    changes = run.trace.residency_changes()
+    resident = defaultdict(int)
+    started = defaultdict(int)
+    for launch, sm, change in zip(changes["operation"], changes["sm"], changes["change"], strict=True):
+        resident[launch, sm] += change
+        started[launch] += max(change, 0)
+        assert resident[launch, sm] >= 0, f"launch {launch} ends on SM {sm} what it has not started there"
+    assert set(resident.values()) <= {0}
+    assert dict(started) == launches
+
+
+def check_times(run):
+    """Time does not go back, and everything happens between the arrival and the end of its launch."""
+    for times in (run.trace.residency_changes()["time_ns"], run.blocks()["end_ns"], run.decisions()["time_ns"]):
+        assert (np.diff(times) >= 0).all()
+    launches = run.launches().set_index("launch")
+    assert (launches["arrival_ns"] <= launches["end_ns"]).all()
+    ends = run.blocks().groupby("launch")["end_ns"].max()
+    assert (ends <= launches["end_ns"][ends.index]).all()
+    assert (np.array(run.record.arrivals) < np.array(run.record.ends)).all()
+    assert run.record.makespan >= max(run.record.ends) - min(run.record.arrivals)
+
+
+@pytest.fixture(scope="session")
+def check_trace():
+    """Checks the trace of a run under a policy."""
+
+    def check(run):
+        operations = [each for application in run.workload.applications for each in application.operations]
+        launches = {index: each.blocks for index, each in enumerate(operations) if isinstance(each, gs.Launch)}
+        assert run.launches()["launch"].is_unique
+        assert set(run.launches()["launch"]) == set(launches)
+        check_blocks(run, launches)
+        check_times(run)
+        assert run.record.blocks == sum(launches.values())
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def check_metrics():
+    """Checks that a run has figures, and that they can be; how good they are is not for tests."""
+
+    def check(run):
+        metrics = run.metrics()
+        assert all(np.isfinite(value) and value >= 0 for value in metrics.values()), metrics
+        assert metrics["makespan_ns"] > 0
+        assert metrics["stp"] > 0
+        assert metrics["antt"] > 0
+        assert 0 < metrics["strictf"] <= 1
+        assert metrics["sm_utilisation"] <= 1
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def in_a_process():
+    """Runs a script that may hang, crash or lose the GPU; returns what it printed. A hang is a failure."""
+
+    def run(script, *arguments, timeout=60):
+        environment = os.environ | {"PYTHONPATH": str(pathlib.Path(gs.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+        command = [sys.executable, "-X", "faulthandler", "-c", script, *arguments]
+        options = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        try:
+            ended = subprocess.run(command, timeout=timeout, check=False, **options)
+        except subprocess.TimeoutExpired as error:
+            said = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout
+            pytest.fail(f"does not end within {timeout} s; so far it said:\n{said}", pytrace=False)
+        assert ended.returncode == 0, f"exit status {ended.returncode}\n{ended.stdout}"
+        return ended.stdout
+
+    return run
+
+
+SOURCE = """
+extern "C" __global__ void scale(float* values, float factor, int count) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) values[i] *= factor;
+}
+
+// Not commutative: the order of the jobs shows in the result.
+extern "C" __global__ void append(unsigned int* hash, unsigned int value) { *hash = *hash * 31u + value; }
+
+extern "C" __global__ void increment(unsigned int* counter) {
+  if (threadIdx.x == 0) atomicAdd(counter, 1u);
+}
+
+// Waits until the host opens the gate.
+extern "C" __global__ void wait_at_gate(volatile int* gate, unsigned int* passed) {
+  while (*gate == 0) {}
+  atomicAdd(passed, 1u);
+}
+
+// Every block takes about the given number of clock cycles.
+extern "C" __global__ void spin(unsigned int* counter, int cycles) {
+  long long start = clock64();
+  while (clock64() - start < cycles) {}
+  if (threadIdx.x == 0) atomicAdd(counter, 1u);
+}
+
+extern "C" __global__ void fault(int* values) { values[1ll << 42] = 1; }
+"""
+
+
+class Kernels:
+    """Small kernels by name."""
+
+    source = SOURCE
+
+    def __init__(self):
+        for name in ("scale", "append", "increment", "wait_at_gate", "spin", "fault"):
+            setattr(self, name, gs.Kernel(SOURCE, name))
+
+
+@pytest.fixture(scope="session")
+def kernels():
+    return Kernels()
+
+
+@pytest.fixture(scope="session")
+def prelude():
+    """How the scripts of in_a_process begin: imports, kernels, and a job whose result must be right."""
+    return f"""
+import gc, os, signal, sys, threading
+import numpy as np
+import gpushare as gs
+
+SOURCE = {SOURCE!r}
+
+
+def kernel(name, **options):
+    return gs.Kernel(SOURCE, name, **options)
+
+
+def check_a_new_session():
+    with gs.Session("{DEVICE}", "fifo") as session:
+        values = session.array(np.arange(5000, dtype=np.float32))
+        job = session.application("afterwards").submit(
+            kernel("scale"), grid=20, block=256, args=[values, 2.0, 5000])
+        job.result(30)
+        assert np.array_equal(values.numpy(), 2 * np.arange(5000, dtype=np.float32))
+        session.finish()
+"""

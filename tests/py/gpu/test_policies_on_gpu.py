@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every policy and every way of the hardware on a GPU: runs end, traces add up, and replay decides the same."""
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare import _core
+from gpushare.cuda_run import BASELINES
+from gpushare.suite import KERNELS
+
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
+
+POLICIES = [entry.name for entry in gs.policies()]
+
+
+class Fails(gs.Policy):
+    def decide(self, state):
+        raise RuntimeError("not today")
+
+
+class Starves(gs.Policy):
+    def decide(self, state):
+        return gs.Plan()
+
+
+class TooMuch(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({launch: launch.max_residency + 1 for launch in state.running})
+
+
+class NamesTheAbsent(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({1_000: 1})
+
+
+@pytest.fixture
+def pair():
+    """A long application, and a short one with copies that arrives while the long one runs."""
+    product, sums = gs.Launch.of_suite("matrix_product"), gs.Launch.of_suite("early_return", "small")
+    short = [gs.Copy("to_device", 1 << 20), sums, sums, gs.Copy("to_host", 4096), sums]
+    applications = [gs.Application("long", [product] * 3), gs.Application("short", short, arrival_ns=100_000)]
+    return gs.Workload("pair", applications, device="cuda:0")
+
+
+@pytest.fixture
+def prepared(runner, pair):
+    return runner.prepare(pair)
+
+
+def check_results(prepared):
+    """The short application's launches have a reference; the long one's must have written everything."""
+    case = KERNELS["early_return"].case("small")
+    loaded = prepared.loaded[gs.Launch.of_suite("early_return", "small")]
+    (index,) = [place for place, each in enumerate(case.arguments) if each.is_output]
+    assert case.mistakes({case.arguments[index].name: loaded.outputs[index].numpy()}) == []
+
+
+def check_copies(run):
+    copies = run.copies()
+    assert copies["direction"].tolist() == ["to_device", "to_host"]
+    assert (copies["start_ns"] <= copies["end_ns"]).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_policy(runner, prepared, check_trace, check_metrics, policy):
+    run = runner.run(prepared, policy, 0, record=True)
+    check_trace(run)
+    check_metrics(run)
+    check_copies(run)
+    check_results(prepared)
+    assert run.trace.decision_count >= 6  # a launch's arrival or end at least
+
+
+@pytest.mark.parametrize("policy", [*BASELINES, "green-contexts:40,92"])
+def test_a_way_of_the_hardware(runner, prepared, check_metrics, policy):
+    run = runner.run(prepared, policy, 0, record=True)
+    check_metrics(run)
+    check_copies(run)
+    check_results(prepared)
+    launches = run.launches()
+    assert len(launches) == 6
+    assert (launches["arrival_ns"] <= launches["end_ns"]).all()
+    assert run.blocks().empty
+    assert run.trace.decision_count == 0
+    short = launches[launches["application"] == "short"]
+    assert short["end_ns"].is_monotonic_increasing
+    if policy == "hardware-serial":
+        assert short["arrival_ns"].min() >= launches[launches["application"] == "long"]["end_ns"].max()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_replay_decides_the_same(runner, prepared, policy):
+    run = runner.run(prepared, policy, 0, record=True)
+    assert _core.replay(run.trace, run.device, prepared.core, policy) == run.trace
+
+
+def test_replay_of_random_quotas_decides_the_same(runner, prepared, stress, check_trace, quota_changes):
+    run = runner.run(prepared, stress(7), 0, record=True)
+    check_trace(run)
+    assert quota_changes(run) > 0
+    assert _core.replay(run.trace, run.device, prepared.core, stress(7)) == run.trace
+    assert _core.replay(run.trace, run.device, prepared.core, stress(8)) != run.trace
+
+
+def test_a_trace_from_a_gpu_survives_its_bytes(runner, prepared):
+    trace = runner.run(prepared, "srtf", 0, record=True).trace
+    assert _core.Trace.from_bytes(trace.to_bytes()) == trace
+
+
+def test_the_state_that_a_policy_sees_adds_up(runner, prepared):
+    class Looks(gs.Policy):
+        seen = []  # of the class: a run gets a copy of the instance
+
+        def decide(self, state):
+            for launch in state.running:
+                resident, done = launch.resident_per_sm(), launch.done_per_sm()
+                self.seen.append((launch.application, launch.done))
+                assert len(resident) == len(done) == state.sms
+                assert (resident >= 0).all()
+                assert done.sum() == launch.done
+                assert resident.sum() == launch.started - launch.done
+                assert 0 <= launch.done <= launch.started <= launch.blocks
+            return gs.Plan({launch: launch.max_residency for launch in state.running}, state.now_ns + 100_000)
+
+    runner.run(prepared, Looks(), 0, record=False)
+    assert {application for application, _ in Looks.seen} == {"long", "short"}
+    assert any(done > 0 for _, done in Looks.seen)
+
+
+def test_compare(pair):
+    policies = ["hardware-streams", "fifo", "srtf", Fails(), Starves()]
+    result = gs.compare(pair, policies, device="cuda:0", repeats=2)
+    assert set(result.errors) == {"Fails", "Starves"}
+    assert "not today" in result.errors["Fails"]
+    assert "idle for ever" in result.errors["Starves"]
+    assert list(result.metrics().index) == ["hardware-streams", "fifo", "srtf"]
+    assert np.isfinite(result.metrics()[["stp", "antt", "strictf"]].to_numpy()).all()
+    assert len(result.to_pandas()) == 3 * 2 * 2
+
+
+def test_run_takes_the_device_of_the_workload(pair):
+    run = gs.run(pair, "fifo")
+    assert run.policy == "fifo"
+    assert run.device.sms > 1
+    assert run.trace.event_count > 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (Fails(), "not today"),
+        (Starves(), "leaves the GPU idle for ever .* give one of them a quota above 0, or set wake_at"),
+        (TooMuch(), r"quota of \d+ blocks on an SM; it must lie in 0\.\."),
+        (NamesTheAbsent(), "names launch 1000, which is not running"),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_policy_that_breaks_its_contract(pair, policy, message):
+    with pytest.raises(gs.PolicyError, match=message):
+        gs.run(pair, policy, device="cuda:0")
+    gs.run(pair, "fifo", device="cuda:0")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("fastest", "no policy 'fastest'; known: fifo, .* on a GPU also hardware-serial"),
+        ("green-contexts:40", "needed are 2 sizes"),
+        ("green-contexts:400,92", "add up to at most"),
+        ("green-contexts:a,b", "sizes must be whole numbers"),
+    ],
+)
+def test_a_policy_that_does_not_exist(pair, policy, message):
+    with pytest.raises(gs.InvalidInput, match=message):
+        gs.run(pair, policy, device="cuda:0")
+
+
+SLOWER_THAN_ITS_WAKE_UPS = """
+class Hurries(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({launch: launch.max_residency for launch in state.running}, state.now_ns + 1)
+
+spinning = gs.Launch(kernel("spin"), grid=20_000, block=64, args=[gs.Zeros(1, np.uint32), 10_000])
+workload = gs.Workload("hurried", [gs.Application("a", [spinning] * 3), gs.Application("b", [spinning])])
+print(gs.run(workload, Hurries(), device="cuda:0", record=False).record.blocks)
+with gs.Session("cuda:0", Hurries()) as session:
+    counter = session.zeros(1, np.uint32)
+    session.application("a").submit(kernel("spin"), grid=20_000, block=64, args=[counter, 10_000]).result(20)
+    session.finish()
+print(counter.numpy()[0])
+"""
+
+
+def test_a_policy_that_is_slower_than_its_wake_ups_still_ends(in_a_process, prelude):
+    assert in_a_process(prelude + SLOWER_THAN_ITS_WAKE_UPS).split() == ["80000", "20000"]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kernel of the suite on a GPU: preempted, resumed and resized, alone and in pairs, its results stay the same."""
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare.suite import KERNELS
+
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
+
+NAMES = list(KERNELS)
+PAIRS = list(zip(NAMES, NAMES[1:] + NAMES[:1], strict=True))
+POLICIES = ["fifo", "srtf", "stress"]
+CHANGES_PER_KERNEL = 200
+MOST_RUNS = 40
+
+every_kernel = pytest.mark.parametrize("name", NAMES)
+
+
+def workload_of(*names, size):
+    """An application per kernel."""
+    return gs.Workload("+".join(names), [gs.Application(name, [gs.Launch.of_suite(name, size)]) for name in names])
+
+
+class Suite:
+    """Runs kernels of the suite and compares what they leave behind with what the untransformed ones do."""
+
+    def __init__(self, runner):
+        self.runner = runner
+        self.originals = {}
+
+    def outputs(self, prepared, name, size):
+        """The results on the device, by name."""
+        loaded = prepared.loaded[gs.Launch.of_suite(name, size)]
+        places = enumerate(KERNELS[name].case("small").arguments)
+        return {each.name: loaded.outputs[index].numpy() for index, each in places if each.is_output}
+
+    def original(self, prepared, name):
+        """What the untransformed kernel makes of the large case."""
+        if name not in self.originals:
+            alone = self.runner.prepare(workload_of(name, size="large"))
+            assert not any(self.outputs_after_restore(alone, name)), "a run that did nothing would not be noticed"
+            self.runner.run(alone, "hardware-streams", 0, record=False)
+            self.originals[name] = self.outputs(alone, name, "large")
+        return self.originals[name]
+
+    def outputs_after_restore(self, prepared, name):
+        """Whether an output that the kernel does not read holds anything before the launch."""
+        prepared.restore()
+        updated = {each.name for each in KERNELS[name].case("small").arguments if each.is_updated}
+        return [np.any(value) for key, value in self.outputs(prepared, name, "large").items() if key not in updated]
+
+    def mistakes(self, prepared, names):
+        """Outputs of the large cases that are not what the untransformed kernels made, to the byte."""
+        found = []
+        for name in names:
+            right = self.original(prepared, name)
+            for key, value in self.outputs(prepared, name, "large").items():
+                different = np.flatnonzero(value.reshape(-1).view(np.uint8) != right[key].reshape(-1).view(np.uint8))
+                if different.size:
+                    found.append(f"{name}.{key}: {different.size} bytes differ, the first at {different[0]}")
+        return found
+
+
+@pytest.fixture(scope="module")
+def suites():
+    return {}
+
+
+@pytest.fixture
+def suite(suites, runner):
+    """One per device: a test that loses the GPU must not fail the others."""
+    if runner not in suites:
+        suites[runner] = Suite(runner)
+    return suites[runner]
+
+
+@pytest.fixture(scope="module")
+def changes():
+    """Quota changes under stress, by kernel."""
+    return {}
+
+
+@every_kernel
+def test_the_kernel_can_be_preempted(name):
+    assert gs.Launch.of_suite(name).kernel.compile("sm_90").refusal is None
+
+
+@every_kernel
+@pytest.mark.parametrize("policy", [*POLICIES, "hardware-streams"])
+def test_small_case_against_its_reference(suite, stress, name, policy):
+    prepared = suite.runner.prepare(workload_of(name, size="small"))
+    suite.runner.run(prepared, stress(1) if policy == "stress" else policy, 0, record=False)
+    assert KERNELS[name].case("small").mistakes(suite.outputs(prepared, name, "small")) == []
+
+
+@every_kernel
+@pytest.mark.parametrize("policy", ["fifo", "srtf"])
+def test_large_case_alone(suite, check_trace, name, policy):
+    prepared = suite.runner.prepare(workload_of(name, size="large"))
+    for repeat in range(2):
+        run = suite.runner.run(prepared, policy, repeat, record=True)
+        assert suite.mistakes(prepared, [name]) == []
+        check_trace(run)
+
+
+@every_kernel
+def test_large_case_alone_under_stress(suite, stress, check_trace, quota_changes, changes, name):
+    prepared = suite.runner.prepare(workload_of(name, size="large"))
+    total = 0
+    for seed in range(MOST_RUNS):
+        run = suite.runner.run(prepared, stress(seed), seed, record=True)
+        assert suite.mistakes(prepared, [name]) == [], f"seed {seed}"
+        check_trace(run)
+        total += quota_changes(run)
+        if total >= CHANGES_PER_KERNEL:
+            break
+    changes[name] = total
+    assert total >= MOST_RUNS
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=map("+".join, PAIRS))
+@pytest.mark.parametrize("policy", POLICIES)
+def test_large_cases_in_a_pair(suite, stress, check_trace, quota_changes, changes, first, second, policy):
+    prepared = suite.runner.prepare(workload_of(first, second, size="large"))
+    for repeat in range(3 if policy == "stress" else 1):
+        run = suite.runner.run(prepared, stress(repeat) if policy == "stress" else policy, repeat, record=True)
+        assert suite.mistakes(prepared, [first, second]) == [], f"repeat {repeat}"
+        check_trace(run)
+        if policy == "stress":
+            changes[first, second] = changes.get((first, second), 0) + quota_changes(run)
+
+
+def test_quotas_have_changed_thousands_of_times(changes):
+    missing = {*NAMES, *PAIRS} - set(changes)
+    if missing:
+        pytest.skip(f"the tests under stress were not all run, for one not {sorted(map(str, missing))[0]}")
+    assert sum(changes.values()) >= 3000

@@ -89,6 +89,13 @@ class Function:
         call("cuModuleLoadData", ctypes.byref(self._module), cubin)
         call("cuModuleGetFunction", ctypes.byref(self.handle), self._module, symbol.encode())
 
+    def residency(self, threads: int, shared_bytes: int) -> int:
+        """Blocks per SM."""
+        blocks = ctypes.c_int()
+        size = ctypes.c_size_t(shared_bytes)
+        call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(blocks), self.handle, threads, size)
+        return blocks.value
+
     def launch(
         self, stream: Stream, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[bytes]
     ) -> None:

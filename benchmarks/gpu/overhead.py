@@ -17,7 +17,7 @@ from .timed_kernel import TimedKernel
 
 REPEATS = 15
 CHUNKS = (1, 2, 4, 8, 16)
-HOPELESS = 4.0
+HOPELESS = 8.0
 """A chunk size at which the first try takes so many times longer is measured no further."""
 
 
@@ -37,9 +37,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
     through_the_scheduler(runner, launches, options, report)
 
 
-def by_events(
-    runner: CudaRunner, launches: dict[str, Launch], options: argparse.Namespace, report: Report
-) -> None:
+def by_events(runner: CudaRunner, launches: dict[str, Launch], options: argparse.Namespace, report: Report) -> None:
     """One launch, timed with events; original and every chunk size in turn."""
     rows, at_choice, at_best = [], [], []
     for name, launch in launches.items():
@@ -102,7 +100,7 @@ def _resources(kernel: TimedKernel) -> dict[str, str]:
     spills = worker.spill_stores - original.spill_stores
     return {
         "registers": f"{original.registers} -> {worker.registers}" + (f", spills {spills} bytes" if spills else ""),
-        "blocks per SM": str(kernel.residency),
+        "blocks per SM": f"{kernel.original_residency} -> {kernel.residency}",
     }
 
 

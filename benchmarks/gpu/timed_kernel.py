@@ -29,7 +29,9 @@ class TimedKernel:
         self._original = Function(compiled.original, compiled.symbol)
         self._worker = Function(compiled.worker, compiled.symbol) if compiled.worker else None
         threads = int(np.prod(self.launch.block))
-        self.residency = loaded.code.occupancy(gpu.core, threads, self.launch.shared_bytes)
+        needs = (threads, self.launch.shared_bytes)
+        self.original_residency = self._original.residency(*needs)
+        self.residency = self._worker.residency(*needs) if self._worker else self.original_residency
         self._tables = gpu.core.allocate(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize)
         self._stream = Stream()
         self._start, self._end = Event(), Event()

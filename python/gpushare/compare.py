@@ -14,13 +14,20 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.cuda_compare import compare_on_gpu, require_known_policy, runs_on_gpu
+from gpushare.cuda_run import DEFAULT_TIMEOUT_S
 from gpushare.device import device as find_device
-from gpushare.kernel_model import require, whole
+from gpushare.kernel_model import number, require, whole
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked
 from gpushare.result import Result
 from gpushare.run import Run
-from gpushare.simulation import LARGEST_SEED, end_runs_of_this_thread_when, simulate
+from gpushare.simulation import (
+    LARGEST_SEED,
+    TIMEOUTS_S,
+    end_runs_of_this_thread_when,
+    require_not_of_hardware,
+    simulate,
+)
 from gpushare.workload import Workload
 
 
@@ -54,6 +61,7 @@ def compare(
     device: str | Path | Device = "auto",
     repeats: int = 1,
     seed: int = 0,
+    timeout: float = DEFAULT_TIMEOUT_S,
     progress: bool | None = None,
 ) -> Result:
     """Runs every workload under every policy and keeps all runs.
@@ -64,8 +72,9 @@ def compare(
             ones if left out. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
             ``green-contexts:40,92``: what CUDA does by itself with the original kernels.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
-        repeats: runs per workload and policy; repeat ``i`` has seed ``seed + i`` under every policy.
-        seed: of the first repeat.
+        repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
+        seed: of the first repeat; a GPU brings variation of its own.
+        timeout: how long a run on a GPU may take, in seconds.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
 
     Returns:
@@ -73,6 +82,8 @@ def compare(
 
     Raises:
         InvalidInput: a workload, a policy's name or the device cannot be, or two policies share a name.
+        CudaError: there is no such GPU, or a kernel faulted.
+        TimeoutError: a run on a GPU took longer than ``timeout``.
 
     >>> import gpushare as gs
     >>> result = gs.compare(gs.bundled_workload("ercbench").pairs()[:2], ["fifo", "srtf"])
@@ -84,7 +95,12 @@ def compare(
     _require_usable(workloads, contenders, repeats, seed)
     keep_traces = len(workloads) == 1
     if any(runs_on_gpu(device, each) for each in workloads):
-        return compare_on_gpu(workloads, contenders, device, repeats, progress, keep_traces=keep_traces)
+        timeout_s = number("timeout", timeout, *TIMEOUTS_S)
+        return compare_on_gpu(
+            workloads, contenders, device, repeats, progress, keep_traces=keep_traces, timeout_s=timeout_s
+        )
+    for contender in contenders:
+        require_not_of_hardware(contender)
     places = [(each, _usable_device(device, each)) for each in workloads]
     cases = [
         (each, policy, where, seed + repeat)

@@ -9,7 +9,8 @@ from pathlib import Path
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.cuda_device import cuda_device, is_cuda
-from gpushare.cuda_run import BASELINES, CudaRunner, is_baseline
+from gpushare.cuda_run import BASELINES, DEFAULT_TIMEOUT_S, CudaRunner, is_baseline
+from gpushare.device import chosen
 from gpushare.kernel_model import require
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked
@@ -19,10 +20,8 @@ from gpushare.workload import Workload
 
 
 def runs_on_gpu(device: str | Path | Device, workload: Workload) -> bool:
-    """Whether this device means a real GPU; ``"auto"`` is what the workload was written for."""
-    if device == "auto" and not is_cuda("auto"):
-        return is_cuda(workload.device)
-    return is_cuda(device)
+    """Whether this device means a real GPU; ``"auto"`` as in :func:`gpushare.device`."""
+    return is_cuda(chosen(device, workload.device))
 
 
 def require_known_policy(name: str) -> None:
@@ -34,11 +33,18 @@ def require_known_policy(name: str) -> None:
     )
 
 
-def run_on_gpu(workload: Workload, policy: str | Policy, device: str | Path | Device, *, record: bool) -> Run:
+def run_on_gpu(
+    workload: Workload,
+    policy: str | Policy,
+    device: str | Path | Device,
+    *,
+    record: bool,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Run:
     """One run, after one that warms up."""
     if isinstance(policy, str):
         require_known_policy(policy)
-    runner = CudaRunner(cuda_device(_name(device, workload)))
+    runner = CudaRunner(cuda_device(_name(device, workload)), timeout_s)
     prepared = runner.prepare(workload)
     runner.warm_up(prepared)
     return runner.run(prepared, policy, 0, record=record)
@@ -52,12 +58,13 @@ def compare_on_gpu(
     progress: bool | None,
     *,
     keep_traces: bool,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Result:
     """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike."""
     for each in workloads:
         if not runs_on_gpu(device, each):
             raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
-    runner = CudaRunner(cuda_device(_name(device, workloads[0])))
+    runner = CudaRunner(cuda_device(_name(device, workloads[0])), timeout_s)
     runs: list[Run] = []
     errors: dict[str, str] = {}
     cases = [(each, repeat, policy) for each in workloads for repeat in range(repeats) for policy in policies]
@@ -76,4 +83,4 @@ def compare_on_gpu(
 
 
 def _name(device: str | Path | Device, workload: Workload) -> str:
-    return str(workload.device) if device == "auto" and not is_cuda("auto") else str(device)
+    return str(chosen(device, workload.device))

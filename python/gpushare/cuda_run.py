@@ -13,6 +13,7 @@ from gpushare import _core
 from gpushare._core import CudaError, HardwareSharing, InvalidInput
 from gpushare.cuda_device import CudaDevice, forget
 from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
+from gpushare.measured import Measured
 from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.workload import Launch, Workload
@@ -75,6 +76,7 @@ class CudaRunner:
             seed=repeat,
             alone_ns=alone,
             record=self._record(prepared, policy, alone, record=record),
+            measured=Measured.now(self.device, prepared.workload, prepared.core),
         )
 
     def _record(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices by name or file. A simulated device is ``sim:NAME`` or ``NAME``; ``auto`` takes the best there is."""
+"""Devices by name or file: ``cuda:0`` is a GPU, ``sim:NAME`` or ``NAME`` a simulated one."""
 
 from __future__ import annotations
 
@@ -26,28 +26,38 @@ def device(name: str | Path | Device = "auto", preferred: str | None = None) -> 
     """The device of this name, or of this TOML file (docs/devices.md).
 
     Args:
-        name: ``"sim:h100"`` or ``"h100"``, a path to a TOML file, a :class:`Device` (returned as it is), or
-            ``"auto"``: the environment variable GPUSHARE_DEVICE where it is set, else ``preferred``, else ``"h100"``.
+        name: ``"cuda:0"`` (a GPU, as the scheduler sees it), ``"sim:h100"`` or ``"h100"``, a path to a TOML file, a
+            :class:`Device` (returned as it is), or ``"auto"``: the environment variable GPUSHARE_DEVICE where it is
+            set, else ``preferred``, else ``"h100"``.
         preferred: what ``"auto"`` means if the environment says nothing (a workload's own device).
 
     Raises:
         InvalidInput: there is no such device (the message lists the known ones), or its file is wrong.
+        CudaError: there is no such GPU, or no driver.
 
     >>> device("sim:gtx480").sms
     15
     """
+    from gpushare.cuda_device import cuda_device, is_cuda
+
+    name = chosen(name, preferred)
     if isinstance(name, Device):
         return name
-    if str(name) == "auto":
-        name = os.environ.get("GPUSHARE_DEVICE") or preferred or DEFAULT_DEVICE
+    if is_cuda(name):
+        return cuda_device(str(name)).description
     if str(name).endswith(".toml"):
         return _read(Path(name))
     stem = str(name).removeprefix("sim:")
-    if stem.startswith("cuda"):
-        raise InvalidInput(f"device {name!r}: this version has no CUDA backend yet; simulated: {_known()}")
     if stem not in device_names():
-        raise InvalidInput(f"no device {str(name)!r}; known: {_known()}, or the path of a TOML file")
+        raise InvalidInput(f"no device {str(name)!r}; known: {_known()}, cuda:0 for a GPU, or the path of a TOML file")
     return _read(DEVICES_FOLDER / f"{stem}.toml")
+
+
+def chosen(name: str | Path | Device, preferred: str | None = None) -> str | Path | Device:
+    """What ``"auto"`` stands for, as in :func:`device`; anything else as it is."""
+    if isinstance(name, Device) or str(name) != "auto":
+        return name
+    return os.environ.get("GPUSHARE_DEVICE") or preferred or DEFAULT_DEVICE
 
 
 def _known() -> str:

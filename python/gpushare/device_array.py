@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.kernel_model import MOST_BYTES, whole
 
 
 class DeviceArray:
@@ -79,12 +81,23 @@ class DeviceArray:
 
 
 def allocate(device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any) -> DeviceArray:
-    """An array of zeros."""
-    extent = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
+    """An array of zeros; it may be empty.
+
+    Raises:
+        InvalidInput: the shape is none, or a kernel has no such type.
+    """
+    extent = _extent(shape)
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise InvalidInput(f"a GPU cannot hold Python objects: dtype {kind}")
     return DeviceArray(device.allocate(math.prod(extent) * kind.itemsize), extent, kind)
+
+
+def _extent(shape: Any) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, int | np.integer) else shape
+    if isinstance(sizes, str | bytes) or not isinstance(sizes, Iterable):
+        raise InvalidInput(f"shape must be a whole number or a list of them, got {shape!r}")
+    return tuple(whole("shape", size, 0, MOST_BYTES) for size in sizes)
 
 
 def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:

@@ -47,6 +47,16 @@ class Result:
         """Names of the workloads, in the order they were given."""
         return list(dict.fromkeys(run.workload.name for run in self.runs))
 
+    @property
+    def is_real(self) -> bool:
+        """Whether all its runs were made by a real GPU."""
+        return all(run.is_real for run in self.runs) and len(self.runs) > 0
+
+    @property
+    def numbered_by(self) -> str:
+        """The column that tells repeats apart: ``seed``, on a real GPU ``repeat``."""
+        return "repeat" if self.is_real else "seed"
+
     def run(self, policy: str | None = None, workload: str | None = None, repeat: int = 0) -> Run:
         """One of the runs; the first policy and workload unless named.
 
@@ -71,19 +81,19 @@ class Result:
             raise InvalidInput(f"no policy ran; errors: {self.errors}")
 
     def runs_table(self) -> pd.DataFrame:
-        """One row per run: workload, policy, seed, and the columns of :meth:`Run.metrics`."""
+        """One row per run: workload, policy, seed (on a GPU: repeat), and the columns of :meth:`Run.metrics`."""
         import pandas as pd
 
         self._require_runs()
         rows = [
-            {"workload": run.workload.name, "policy": run.policy, "seed": run.seed, **run.metrics()}
+            {"workload": run.workload.name, "policy": run.policy, self.numbered_by: run.seed, **run.metrics()}
             for run in self.runs
         ]
         return pd.DataFrame(rows)
 
     def per_workload(self) -> pd.DataFrame:
         """Median over the repeats, indexed by (workload, policy); ``*_spread`` is largest - smallest."""
-        table = self.runs_table().drop(columns="seed")
+        table = self.runs_table().drop(columns=self.numbered_by)
         grouped = table.groupby(["workload", "policy"], sort=False)
         spread = grouped[GEOMEAN_COLUMNS].agg(lambda values: values.max() - values.min())
         return grouped.median().join(spread.add_suffix("_spread"))
@@ -100,7 +110,10 @@ class Result:
         return means.loc[self.policies]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Tidy: one row per workload, policy, seed and application, with the columns of :meth:`Run.applications`."""
+        """Tidy: one row per workload, policy, seed (on a GPU: repeat) and application.
+
+        The rest of the columns is that of :meth:`Run.applications`.
+        """
         import pandas as pd
 
         self._require_runs()
@@ -108,7 +121,7 @@ class Result:
         for run in self.runs:
             table = run.applications()
             for position, (column, value) in enumerate(
-                [("workload", run.workload.name), ("policy", run.policy), ("seed", run.seed)]
+                [("workload", run.workload.name), ("policy", run.policy), (self.numbered_by, run.seed)]
             ):
                 table.insert(position, column, value)
             tables.append(table)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saved results: one zip file with ``result.json`` and, for every recorded trace, ``traces/NUMBER``.
 
-Equal results give equal bytes. Runs of one workload or device share its description.
+Equal results give equal bytes. Runs of one workload or device share its description. Real runs carry their date.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.kernel_model import require
+from gpushare.measured import Measured
 from gpushare.result import Result
 from gpushare.run import Run
 from gpushare.toml_file import Schema, checked
@@ -44,6 +45,23 @@ class RecordTable(Schema):
     blocks: int
 
 
+class RegistersTable(Schema):
+    """Registers per thread of a kernel and of its worker."""
+
+    original: int
+    worker: int | None
+
+
+class MeasuredTable(Schema):
+    """The conditions of a run on a real GPU, as in Measured."""
+
+    date: str
+    driver: str
+    gpushare: str
+    max_residency: list[int]
+    registers: dict[str, RegistersTable]
+
+
 class RunTable(Schema):
     """One run; workload and device are places in the lists of the file, trace the name of a member of the zip."""
 
@@ -54,6 +72,7 @@ class RunTable(Schema):
     alone_ns: dict[str, int]
     record: RecordTable
     trace: str | None
+    measured: MeasuredTable | None = None
 
 
 class ResultTable(Schema):
@@ -99,7 +118,8 @@ def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
             traces[trace] = run.record.trace.to_bytes()
         place = {"workload": workloads.setdefault(run.workload, len(workloads)), "device": devices.index(device)}
         figures = {"policy": run.policy, "seed": run.seed, "alone_ns": run.alone_ns, "record": _figures(run.record)}
-        runs.append({**place, **figures, "trace": trace})
+        measured = {} if run.measured is None else {"measured": _conditions(run.measured)}
+        runs.append({**place, **figures, "trace": trace, **measured})
     content = {
         "format": FORMAT,
         "gpushare": _version(),
@@ -109,6 +129,13 @@ def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
         "errors": dict(result.errors),
     }
     return content, traces
+
+
+def _conditions(measured: Measured) -> dict[str, Any]:
+    registers = {
+        kernel: {"original": original, "worker": worker} for kernel, (original, worker) in measured.registers.items()
+    }
+    return {**asdict(measured), "registers": registers}
 
 
 def _figures(record: _core.RunRecord) -> dict[str, Any]:
@@ -122,7 +149,7 @@ def _version() -> str:
 
 
 def load_result(path: Path) -> Result:
-    """The inverse of :func:`save_result`. Runs of built-in policies without a trace make it again when asked.
+    """The inverse of :func:`save_result`. Simulated runs of built-in policies without a trace make it when asked.
 
     Raises:
         InvalidInput: the file cannot be read, is no saved result, is damaged, or has another format.
@@ -174,9 +201,17 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
     _require_complete(table, subject, workload, device)
     trace = None if table.trace is None else _core.Trace.from_bytes(traces[table.trace])
     record = _core.RunRecord(**table.record.model_dump(), trace=trace)
-    run = Run(workload, table.policy, device, table.seed, table.alone_ns, record)
+    run = Run(workload, table.policy, device, table.seed, table.alone_ns, record, measured=_measured(table.measured))
     built_in = any(entry.name == table.policy for entry in _core.policies())
-    return replace(run, rerun=_rerun(run)) if built_in and trace is None else run
+    comes_again = built_in and not run.is_real
+    return replace(run, rerun=_rerun(run)) if comes_again and trace is None else run
+
+
+def _measured(table: MeasuredTable | None) -> Measured | None:
+    if table is None:
+        return None
+    registers = {kernel: (each.original, each.worker) for kernel, each in table.registers.items()}
+    return Measured(table.date, table.driver, table.gpushare, tuple(table.max_residency), registers)
 
 
 def _require_complete(table: RunTable, subject: str, workload: Workload, device: Device) -> None:
@@ -188,6 +223,10 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
         "operation_durations": sum(len(application.operations) for application in workload.applications),
         "sm_busy": device.sms,
     }
+    if table.measured is not None:
+        residencies = len(table.measured.max_residency)
+        due = lengths["operation_durations"]
+        require(residencies == due, f"{subject} has {residencies} values in max_residency where {due} are due")
     for name, length in lengths.items():
         found = len(getattr(record, name))
         if found != length:

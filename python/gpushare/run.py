@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.measured import Measured
 from gpushare.workload import Copy, Launch, Workload
 
 if TYPE_CHECKING:
@@ -27,9 +29,11 @@ class Run:
         workload: what ran.
         policy: the policy's name.
         device: where.
-        seed: of the variation between blocks.
+        seed: of the variation between simulated blocks; on a real GPU which repeat it was.
         alone_ns: per application, its turnaround alone on this device with this seed, in nanoseconds.
         record: the core's figures, in nanoseconds.
+        rerun: makes the run again, with its trace; None where it cannot be made again.
+        measured: the conditions of a run on a real GPU; None for a simulated one.
     """
 
     workload: Workload
@@ -39,6 +43,27 @@ class Run:
     alone_ns: dict[str, int]
     record: _core.RunRecord = field(repr=False)
     rerun: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
+    measured: Measured | None = field(default=None, repr=False)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether a real GPU made it."""
+        return self.measured is not None
+
+    @property
+    def numbered_by(self) -> str:
+        """What tells it from other runs of the same workload and policy: its seed, or which repeat it was."""
+        return "repeat" if self.is_real else "seed"
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether it tells of its thread blocks: a GPU that schedules by itself does not."""
+        return self.record.blocks > 0 or not any(isinstance(each, Launch) for each in self._operations)
+
+    @property
+    def has_trace(self) -> bool:
+        """Whether there is a trace, or one can be made."""
+        return self.record.trace is not None or self.rerun is not None
 
     @cached_property
     def trace(self) -> _core.Trace:
@@ -46,8 +71,24 @@ class Run:
         if self.record.trace is not None:
             return self.record.trace
         if self.rerun is None:
-            raise InvalidInput(f"the run of {self.policy!r} was saved without its trace")
+            raise InvalidInput(self._why_no_trace())
         return self.rerun().record.trace
+
+    def _why_no_trace(self) -> str:
+        subject = f"the run of {self.policy!r} on workload {self.workload.name!r}"
+        if self.is_real:
+            return f"{subject} was made without a trace, and on a GPU no run comes again: compare this workload alone"
+        return f"{subject} was saved without its trace"
+
+    @cached_property
+    def max_residency(self) -> dict[int, int]:
+        """Per launch, by the number of its operation, how many of its blocks fill an SM."""
+        launches = {number: each for number, each in enumerate(self._operations) if isinstance(each, Launch)}
+        if self.measured is not None:
+            return {number: self.measured.max_residency[number] for number in launches}
+        kernels = dict.fromkeys(launch.kernel for launch in launches.values())
+        fitting = {kernel: kernel.max_residency(self.device) for kernel in kernels}
+        return {number: fitting[launch.kernel] for number, launch in launches.items()}
 
     def ntt(self) -> list[float]:
         """Normalized turnaround time (shared / alone) per application, in the workload's order."""
@@ -63,8 +104,8 @@ class Run:
 
         Keys: ``stp`` (system throughput), ``antt`` (average normalized turnaround time), ``strictf`` (smallest
         slowdown / largest slowdown), ``makespan_ns``, ``turnaround_p50_ns``, ``_p95_ns`` and ``_p99_ns``,
-        ``sm_utilisation`` (mean share of the makespan in which an SM had a block), ``to_device_utilisation`` and
-        ``to_host_utilisation`` (of the copy engines).
+        ``sm_utilisation`` (mean share of the makespan in which an SM had a block; NaN where the hardware scheduled
+        by itself and told of no block), ``to_device_utilisation`` and ``to_host_utilisation`` (of the copy engines).
         """
         ntt = self.ntt()
         record = self.record
@@ -77,10 +118,15 @@ class Run:
             "turnaround_p50_ns": _core.percentile(turnarounds, 0.5),
             "turnaround_p95_ns": _core.percentile(turnarounds, 0.95),
             "turnaround_p99_ns": _core.percentile(turnarounds, 0.99),
-            "sm_utilisation": sum(record.sm_busy) / len(record.sm_busy) / record.makespan,
+            "sm_utilisation": self._sm_utilisation(),
             "to_device_utilisation": record.to_device_busy / record.makespan,
             "to_host_utilisation": record.to_host_busy / record.makespan,
         }
+
+    def _sm_utilisation(self) -> float:
+        if not self.has_blocks:
+            return math.nan
+        return sum(self.record.sm_busy) / len(self.record.sm_busy) / self.record.makespan
 
     def applications(self) -> pd.DataFrame:
         """One row per application: application, arrival_ns, end_ns, turnaround_ns, alone_ns, ntt."""

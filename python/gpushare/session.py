@@ -19,6 +19,7 @@ from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import number, require, require_name, whole
 from gpushare.launch_geometry import Extent
+from gpushare.measured import Measured
 from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.workload import PRIORITIES, WEIGHTS, Application, Launch, Workload
@@ -187,12 +188,13 @@ class Session:
             CudaError: a job failed, or did not end in time; the message names its application.
             InvalidInput: nothing was submitted.
         """
+        self._require_open()
         busy = [each for each in self._applications if each._launches]
         require(len(busy) > 0, "nothing was submitted to this session")
         busy.sort(key=lambda each: each._number or 0)
         self._finished = True
         try:
-            _, record = self._core.finish(self.device.core, number("timeout", timeout, 0, 1e6))
+            done, record = self._core.finish(self.device.core, number("timeout", timeout, 0, 1e6))
         except _core.CudaError:
             forget(self.device)
             raise
@@ -207,9 +209,13 @@ class Session:
             )
             for each, start in zip(busy, record.arrivals, strict=True)
         ]
-        return Run(
-            Workload("session", tuple(arrived)), policy_name(self.policy), self.device.description, 0, alone, record
-        )
+        workload = Workload("session", tuple(arrived))
+        measured = Measured.now(self.device, workload, done)
+        policy = policy_name(self.policy)
+        return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
+
+    def _require_open(self) -> None:
+        require(not self._finished, "the session has been finished or closed: open another one")
 
     def close(self) -> None:
         """Ends the session without waiting: what runs stops at the next block boundary."""
@@ -234,7 +240,8 @@ class Session:
         args: Sequence[Any],
         shared_bytes: int,
     ) -> Job:
-        require(not self._finished, "the session has been finished: open another one")
+        self._require_open()
+        require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         code = self.device.load(kernel)
         packed = kernel.compile(self.device.core.architecture).pack(args)

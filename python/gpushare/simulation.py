@@ -12,13 +12,15 @@ from pathlib import Path
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.cuda_compare import run_on_gpu, runs_on_gpu
+from gpushare.cuda_run import DEFAULT_TIMEOUT_S, is_baseline
 from gpushare.device import device as find_device
-from gpushare.kernel_model import require, whole
+from gpushare.kernel_model import number, require, whole
 from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
 LARGEST_SEED = 2**64 - 1
+TIMEOUTS_S = (0.001, 1e6)
 _this_thread = threading.local()
 
 
@@ -29,19 +31,24 @@ def run(
     device: str | Path | Device = "auto",
     seed: int = 0,
     record: bool = True,
+    timeout: float = DEFAULT_TIMEOUT_S,
 ) -> Run:
     """Runs a workload under one policy.
 
     Args:
         workload: what to run.
-        policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own.
+        policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own; on a GPU also
+            what the hardware does by itself, as for :func:`gpushare.compare`.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         seed: of the variation between simulated blocks; the same seed gives the same run, to the nanosecond.
-        record: keep the trace at once. Without it the trace is made again when first asked for.
+        record: keep the trace at once. Without it a simulated run makes it when first asked, and a real one cannot.
+        timeout: how long a run on a GPU may take, in seconds.
 
     Raises:
         InvalidInput: workload, policy or device cannot be.
         PolicyError: the policy raised, returned an impossible plan, or starved the work.
+        CudaError: there is no such GPU, or a kernel faulted.
+        TimeoutError: a run on a GPU took longer than ``timeout``.
 
     >>> import gpushare as gs
     >>> pair = gs.bundled_workload("ercbench").pairs()[0]
@@ -53,9 +60,19 @@ def run(
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
     whole("seed", seed, 0, LARGEST_SEED)
     if runs_on_gpu(device, workload):
-        return run_on_gpu(workload, policy, device, record=record)
+        timeout_s = number("timeout", timeout, *TIMEOUTS_S)
+        return run_on_gpu(workload, policy, device, record=record, timeout_s=timeout_s)
+    require_not_of_hardware(policy)
     where = find_device(device, workload.device)
     return simulate(workload, policy, where, seed, record=record)
+
+
+def require_not_of_hardware(policy: str | Policy) -> None:
+    """Raise InvalidInput if this is what only a real GPU does."""
+    require(
+        not is_baseline(policy),
+        f"{policy!r} is what a GPU does by itself, and no simulated device does: leave it out, or take device='cuda:0'",
+    )
 
 
 def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int, *, record: bool) -> Run:

@@ -10,12 +10,18 @@ import struct
 import subprocess
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 os.environ["MPLBACKEND"] = "Agg"
 
 import gpushare as gs
 from gpushare import _core
+from gpushare.device_file import device_from_dict, device_to_dict
+from gpushare.measured import Measured
+
+BIG_ARRAY = np.arange(1000, dtype=np.float32)
+GPU_NAME = "NVIDIA H100 80GB HBM3"
 
 
 def gpu_count():
@@ -104,12 +110,65 @@ def trace_in_groups(trace):
 def in_groups():
     """Turns a run into one whose trace tells of blocks in groups."""
 
-    def with_groups(run):
-        names = ("arrivals", "ends", "operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "makespan")
-        figures = {name: getattr(run.record, name) for name in (*names, "blocks")}
-        return replace(run, record=_core.RunRecord(**figures, trace=trace_in_groups(run.trace)))
+    return lambda run: with_trace(run, trace_in_groups(run.trace))
 
-    return with_groups
+
+def with_trace(run, trace, **changes):
+    """The run with another trace, and what else its figures are to be."""
+    names = ("arrivals", "ends", "operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "makespan")
+    figures = {name: getattr(run.record, name) for name in (*names, "blocks")}
+    return replace(run, record=_core.RunRecord(**{**figures, **changes}, trace=trace), rerun=None)
+
+
+def trace_without_blocks(trace):
+    """The events of a trace as they are where a GPU schedules by itself."""
+    data = trace.to_bytes()
+    (count,) = struct.unpack_from("<q", data, 16)
+    events = [data[24 + EVENT.size * number :][: EVENT.size] for number in range(count)]
+    kept = [event for event in events if EVENT.unpack(event)[7] not in (BLOCK_STARTED, BLOCK_ENDED)]
+    packed = struct.pack("<q", len(kept)) + b"".join(kept) + struct.pack("<q", 0)
+    return _core.Trace.from_bytes(TRACE_VERSION + packed)
+
+
+def of_cuda_code(operation):
+    """What a GPU would run instead of a model."""
+    if isinstance(operation, gs.Copy):
+        return operation
+    kernel = gs.Kernel(f"__global__ void {operation.kernel.name}(float* out, int n) {{}}", operation.kernel.name)
+    return gs.Launch(kernel, grid=operation.blocks, block=operation.kernel.threads, args=[BIG_ARRAY, 3])
+
+
+def as_measured(run, policy=None):
+    """A simulated run as if a GPU had made it; under a policy of the hardware it tells of no blocks."""
+    applications = [
+        replace(each, operations=[of_cuda_code(operation) for operation in each.operations])
+        for each in run.workload.applications
+    ]
+    count = sum(len(each.operations) for each in applications)
+    measured = Measured(
+        date="2026-03-01T12:00:00+00:00",
+        driver="580.95.05, CUDA 13.0",
+        gpushare=gs.__version__,
+        max_residency=tuple(run.max_residency.get(operation, 0) for operation in range(count)),
+        registers={"kernel": (20, 24)},
+    )
+    trace = trace_in_groups(run.trace) if policy is None else trace_without_blocks(run.trace)
+    changes = {} if policy is None else {"blocks": 0, "sm_busy": [0] * run.device.sms}
+    return replace(
+        with_trace(run, trace, **changes),
+        workload=replace(run.workload, applications=applications, device="cuda:0"),
+        policy=policy or run.policy,
+        device=device_from_dict(device_to_dict(run.device) | {"name": GPU_NAME}),
+        measured=measured,
+    )
+
+
+@pytest.fixture
+def measured_result(pair):
+    """A comparison as if on a GPU: two policies of gpushare and one of the hardware, two repeats of each."""
+    runs = [gs.run(pair, policy, seed=repeat) for repeat in range(2) for policy in ("fifo", "srtf")]
+    by_hardware = [as_measured(run, "hardware-streams") for run in runs if run.policy == "fifo"]
+    return gs.Result([*map(as_measured, runs), *by_hardware])
 
 
 PAIR_FILE = """\

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and docs/ show works, and what they link to is there."""
+"""What README.md and docs/ show works, and what they link to is there.
+
+Examples of ``python gpu`` are run in tests/py/gpu.
+"""
 
 import pathlib
 import re

@@ -217,8 +217,12 @@ def test_a_table_that_is_out_of_date_is_noticed(monkeypatch):
 
 def test_the_bundled_pair_is_a_long_kernel_and_a_later_short_one():
     long, short = gs.bundled_workload("suite_pair").applications
-    assert (long.arrival_ns, short.arrival_ns) == (0, 2_000_000)
-    assert [each.operations[0].kernel.name for each in (long, short)] == ["nbody", "triad"]
+    assert (long.arrival_ns, short.arrival_ns) == (0, 1_000_000)
+    assert [each.operations[0].kernel.name for each in (long, short)] == ["matrix_product", "triad"]
+    assert [len(each.operations) for each in (long, short)] == [3, 1]
+    kernel, arguments = short.operations[0].kernel, short.operations[0].build_arguments()
+    assert (short.operations[0].blocks * 256, arguments[-1]) == (arguments[0].shape[0], arguments[0].shape[0])
+    assert kernel == gs.Launch.of_suite("triad").kernel
 
 
 # Which device runs it.

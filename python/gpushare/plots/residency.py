@@ -55,11 +55,14 @@ class Residency:
         return self.time_ns[part], self.blocks[part]
 
     def occupied(self, blocks: NDArray[np.int32], applications: int) -> NDArray[np.float64]:
-        """Per step and application, the share of an SM that its blocks fill: one block fills 1 / max_residency."""
+        """Per step and application, the share of an SM that its blocks fill: one block fills 1 / max_residency.
+
+        A launch that ran as a whole has told of more blocks than fit: it fills the SM.
+        """
         weights = np.zeros((len(self.series), applications))
         for number, series in enumerate(self.series):
             weights[number, series.application] = 1 / series.max_residency
-        return blocks @ weights
+        return np.minimum(blocks, [series.max_residency for series in self.series]) @ weights
 
 
 def residency(run: Run) -> Residency:
@@ -95,8 +98,8 @@ def _series(run: Run) -> tuple[list[Series], NDArray[np.int64]]:
             key = (number, operation.kernel.name)
             if key not in found:
                 found[key] = len(series)
-                residency = max(1, operation.kernel.max_residency(run.device))
-                series.append(Series(number, operation.kernel.name, residency))
+                fitting = max(1, run.max_residency[len(of_operation)])
+                series.append(Series(number, operation.kernel.name, fitting))
             of_operation.append(found[key])
     return series, np.array(of_operation, dtype=np.int64)
 

@@ -63,8 +63,13 @@ def staircase(run: Run, sm: int = 0, application: str | None = None) -> Staircas
     """The first launch of the application (of the first that came here, unless named) with blocks on this SM.
 
     Raises:
-        InvalidInput: there is no such SM or application, or it had no block there.
+        InvalidInput: there is no such SM or application, it had no block there, or nothing is known of single blocks.
     """
+    if not run.has_blocks:
+        raise InvalidInput(
+            f"the run under {run.policy!r} has no staircase: the hardware scheduled by itself and told of no blocks; "
+            "take a run under a policy of gpushare"
+        )
     if not 0 <= sm < run.device.sms:
         raise InvalidInput(f"no SM {sm}; {run.device.name} has {run.device.sms}, counted from 0")
     names = [each.name for each in run.workload.applications]
@@ -78,8 +83,12 @@ def staircase(run: Run, sm: int = 0, application: str | None = None) -> Staircas
         raise InvalidInput(f"no block of {application or 'any application'} ran on SM {sm}")
     first = table.loc[table["start_ns"].idxmin()]
     table = table[table["launch"] == first["launch"]].sort_values("end_ns", kind="stable")
-    operations = [operation for each in run.workload.applications for operation in each.operations]
-    residency = max(1, operations[first["launch"]].kernel.max_residency(run.device))
+    residency = max(1, run.max_residency[first["launch"]])
+    if table["blocks"].max() > residency:
+        raise InvalidInput(
+            f"the launch of {first['kernel']!r} by {first['application']!r} has no staircase: its kernel cannot be "
+            "preempted, so it ran as a whole and nothing is known of its single blocks"
+        )
     starts, ends = (np.repeat(table[column].to_numpy(), table["blocks"]) for column in ("start_ns", "end_ns"))
     return Staircase(first["application"], first["kernel"], residency, starts, ends)
 

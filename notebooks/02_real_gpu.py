@@ -1,0 +1,237 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# <!-- SPDX-License-Identifier: Apache-2.0 -->
+#
+# # A short kernel behind a long one, on a real GPU
+#
+# A matrix product fills the GPU for milliseconds. While it runs, somebody else submits a kernel of some tens of
+# microseconds. When is it done? This notebook asks six ways of sharing: four policies of gpushare, and two that CUDA
+# has by itself, streams and streams with priorities.
+#
+# It measures where there is a GPU and keeps what it measured in files beside it. Where there is none, it reads these
+# files. `docs/gpu.md` has what is behind it all.
+
+# %%
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import gpushare as gs
+from gpushare import _core
+from gpushare.cuda_device import is_cuda
+from gpushare.suite import KERNELS
+
+plt.rcParams |= {"figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
+pd.options.display.max_colwidth = None
+
+device = os.environ.get("GPUSHARE_DEVICE", "cuda:0")
+on_gpu = is_cuda(device) and _core.cuda_device_count() > 0
+
+
+def measured(what, measure):
+    """The result that ``measure()`` returns on a GPU, which is kept in a file; without a GPU, what the file holds."""
+    file = Path(f"02_real_gpu{what}.result")
+    if on_gpu:
+        measure().save(file)
+    elif not file.exists():
+        raise FileNotFoundError(f"{file}: no GPU here, and no recording: run this notebook once where there is a GPU")
+    return gs.Result.load(file)
+
+
+print(f"Measured here, on {device}." if on_gpu else "No GPU here: recorded figures.")
+
+# %% [markdown]
+# ## 1. Two kernels
+#
+# The **long** one is the suite's matrix product, 4096 x 1024 times 1024 x 4096: 65536 blocks, which fill an H100 some
+# sixty times over. The **short** one is written here: SAXPY, four elements per thread, which takes about as long as a
+# block of the other. It arrives after 1.5 ms.
+#
+# `gs.Kernel` compiles the source by NVRTC. It needs no `extern "C"`, and templates are named as in C++. Arrays are
+# uploaded before each run.
+
+# %%
+saxpy = gs.Kernel(
+    """
+    template <typename T>
+    __global__ void saxpy(T* y, T const* x, T a, int count) {
+      int first = blockIdx.x * 4 * blockDim.x + threadIdx.x;
+      for (int k = 0; k < 4; ++k) {
+        int i = first + k * blockDim.x;
+        if (i < count) y[i] += a * x[i];
+      }
+    }
+    """,
+    "saxpy<float>",
+)
+product = gs.Kernel(KERNELS["matrix_product"].source_path, "matrix_product")
+
+random = np.random.default_rng(1)
+rows, inner, columns, count = 4096, 1024, 4096, 1 << 24
+left, right = random.random((rows, inner), np.float32), random.random((inner, columns), np.float32)
+x = random.random(count, np.float32)
+
+long = gs.Launch(
+    product,
+    grid=(columns // 16, rows // 16),
+    block=(16, 16),
+    args=[gs.Zeros((rows, columns), np.float32), left, right, rows, inner, columns],
+)
+short = gs.Launch(saxpy, grid=count // 1024, block=256, args=[gs.Zeros(count, np.float32), x, 2.0, count])
+pair = gs.Workload(
+    "short behind long",
+    [gs.Application("long", [long]), gs.Application("short", [short], arrival_ns=1_500_000, priority=1)],
+    device="cuda:0",
+)
+
+# %% [markdown]
+# ## 2. Six ways to share
+#
+# `compare` runs each application alone first, original kernels with nobody else there: that is what slowdowns are
+# measured against. Then it runs all six, in turn, five times. The policies run the preemptible workers that gpushare
+# makes of the kernels, the two `hardware-` baselines the original kernels. The short kernel arrives at four moments.
+
+# %%
+policies = ["fifo", "mpmax", "srtf", "srtf-adaptive", "hardware-streams", "hardware-priority"]
+workloads = [replace(pair.arriving(short=1e6 * moment), name=f"after {moment} ms") for moment in (0.5, 1.5, 2.5, 3.5)]
+result = measured("", lambda: gs.compare(workloads, policies, device=device, repeats=5))
+conditions = result.run().measured
+print(f"{result.run().device.name}, driver {conditions.driver}, {conditions.date}")
+
+table = result.to_pandas()
+alone = table.groupby("application", sort=False)["alone_ns"].median() / 1e3
+print("alone:", ", ".join(f"{name} {time:.1f} µs" for name, time in alone.items()))
+grouped = table.query("application == 'short'").groupby(["policy", "workload"], sort=False)["turnaround_ns"]
+cells = (grouped.median() / 1e3).map("{:.0f}".format) + grouped.agg(lambda t: np.ptp(t) / 1e3).map(" ({:.0f})".format)
+cells.unstack(sort=False).rename_axis(columns="short: median turnaround (spread) in µs, arriving")
+
+# %% [markdown]
+# The same as slowdowns (NTT, time in company / time alone) and as the metrics made of them, over all four moments. STP
+# is the sum of 1/NTT (2 would be perfect for two applications), ANTT the mean NTT (1 would be perfect), StrictF the
+# smallest slowdown / the largest (1 is fair).
+
+# %%
+slowdowns = table.pivot_table(index="policy", columns="application", values="ntt", aggfunc="median", sort=False)
+slowdowns.join(result.metrics()[["stp", "antt", "strictf"]]).round(3)
+
+# %%
+result.plot.tradeoff("antt", "stp")
+plt.show()
+
+# %%
+result.plot.applications("ntt")
+plt.show()
+
+# %% [markdown]
+# `hardware-priority` is the baseline to respect. Told that the short kernel is urgent, the hardware gives it every slot
+# that falls free, at block boundary and without a scheduler. But somebody has to tell it, when the stream is made.
+# `srtf` finds out by itself, and quotas can say what a priority cannot: so many blocks on these SMs.
+
+# %% [markdown]
+# ## 3. Two of them in pictures
+#
+# One lane per SM; a full lane is a full SM. A GPU tells how many blocks came and went since the last look, not when
+# each of them did, so starts are inferred (`docs/gpu.md`).
+
+# %%
+seen = measured("_timelines", lambda: gs.compare(pair, ["fifo", "srtf"], device=device))
+figure, axes = plt.subplots(1, 2, figsize=(15, 7.5), layout="constrained")
+for policy, ax in zip(seen.policies, axes, strict=True):
+    seen.plot.timeline(policy, ax=ax)
+if on_gpu:
+    figure.savefig(Path("../docs/images/h100_timeline.png"), dpi=80, metadata={"Software": None})
+plt.show()
+
+# %% [markdown]
+# Under `fifo` the short kernel waits for all of the long one, as it does with plain streams. Under `srtf` it is sampled
+# on one SM, found to be short, and gets all SMs as the long kernel's blocks end; then the long kernel takes up where it
+# stopped. No block is cut short and no work is lost.
+
+# %% [markdown]
+# ## 4. What the policy decided
+#
+# Every plan is in the trace: a quota of blocks per SM for each launch, in rank order. These are the moments when the
+# plan of `srtf` changed.
+
+
+# %%
+def in_words(quota):
+    """A quota: one number, or one per SM."""
+    if isinstance(quota, int):
+        return f"{quota} on every SM"
+    usual = max(set(quota), key=quota.count)
+    others = {sm: blocks for sm, blocks in enumerate(quota) if blocks != usual}
+    return f"{usual} on every SM" + "".join(f", {blocks} on SM {sm}" for sm, blocks in others.items())
+
+
+shares = seen.run("srtf").decisions()
+shares["words"] = shares["application"] + ": " + shares["quota"].map(in_words)
+decision = (shares["rank"] == 0).cumsum()  # several may fall on one moment
+plans = shares.groupby(decision).agg(time_ns=("time_ns", "first"), plan=("words", "; ".join))
+changes = plans[plans["plan"] != plans["plan"].shift()]
+print(f"{len(plans)} decisions, {len(changes)} changes")
+words = {"time (µs)": changes["time_ns"] / 1e3, "blocks per SM, in rank order": changes["plan"]}
+pd.DataFrame(words).round(1).reset_index(drop=True)
+
+# %% [markdown]
+# ## 5. A session
+#
+# A comparison measures and discards what kernels compute. A session does work: arrays live in device memory, launches
+# come at any time from any thread, and results come back.
+
+
+# %%
+def work_together():
+    """Two applications in one session; what they compute is checked against NumPy."""
+    with gs.Session(device, policy="srtf") as session:
+        alice, bob = session.application("alice"), session.application("bob")
+        result, left_there, right_there = session.zeros((rows, columns)), session.array(left), session.array(right)
+        y, x_there = session.array(np.ones(count, np.float32)), session.array(x)
+        slow = alice.submit(
+            product, grid=(columns // 16, rows // 16), block=(16, 16),
+            args=[result, left_there, right_there, rows, inner, columns],
+        )  # fmt: skip
+        quick = [bob.submit(saxpy, grid=count // 1024, block=256, args=[y, x_there, 2.0, count]) for _ in range(5)]
+        quick[-1].result()
+        print("bob is done; is alice?", slow.done())
+        slow.result()
+        np.testing.assert_allclose(y.numpy(), 1 + 10 * x, rtol=1e-5)
+        np.testing.assert_allclose(result.numpy(), left @ right, rtol=1e-4)
+        print("both computed what NumPy does")
+        return gs.Result([session.finish()])
+
+
+session_run = measured("_session", work_together).run()
+if not on_gpu:
+    print("No GPU here: nothing was computed; the table below is the recorded session.")
+session_run.applications().round(2)
+
+# %% [markdown]
+# A session ends in the same kind of run: metrics, timeline, decisions, `to_perfetto`.
+
+# %%
+session_run.plot.timeline()
+plt.show()
+
+# %% [markdown]
+# ## Where to go next
+#
+# - `docs/gpu.md`: sessions, comparisons, baselines, limits, and what happens when something goes wrong.
+# - `gpushare compare suite_pair --device cuda:0 --html report.html`: much the same from a shell.
+# - `docs/write-a-policy.md`: your own policy. It runs on the GPU as it is.

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a run because a real GPU made it: when, with which driver, and how the kernels fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gpushare import _core
+from gpushare.operation import Launch
+
+if TYPE_CHECKING:
+    from gpushare.cuda_device import CudaDevice
+    from gpushare.workload import Workload
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The conditions of a run on a real GPU.
+
+    Attributes:
+        date: of the run, ISO 8601, UTC.
+        driver: its release and the CUDA that it supports.
+        gpushare: version that made the run.
+        max_residency: per operation of the workload, the blocks that fill an SM; 0 for a copy.
+        registers: per kernel, registers per thread of the original and of its worker (None: it has none).
+    """
+
+    date: str
+    driver: str
+    gpushare: str
+    max_residency: tuple[int, ...]
+    registers: dict[str, tuple[int, int | None]]
+
+    @staticmethod
+    def now(device: CudaDevice, workload: Workload, core: _core.CoreWorkload) -> Measured:
+        """The conditions of a run that has just ended; ``core`` is the workload as the core took it."""
+        import gpushare
+
+        return Measured(
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            driver=_driver(),
+            gpushare=gpushare.__version__,
+            max_residency=tuple(_residency(device, each) for part in core.applications for each in part.operations),
+            registers=_registers(workload, device.core.architecture),
+        )
+
+
+def _driver() -> str:
+    from gpushare.doctor.driver import MODULE_VERSION, module_release
+    from gpushare.doctor.finding import cuda_version
+
+    supported = f"CUDA {cuda_version(_core.cuda_driver_version())}"
+    release = module_release(MODULE_VERSION)
+    return f"{release}, {supported}" if release else supported
+
+
+def _residency(device: CudaDevice, operation: _core.Launch | _core.Copy) -> int:
+    is_launch = isinstance(operation, _core.Launch)
+    return _core.max_residency(device.description, operation.kernel) if is_launch else 0
+
+
+def _registers(workload: Workload, architecture: str) -> dict[str, tuple[int, int | None]]:
+    operations = [operation for each in workload.applications for operation in each.operations]
+    kernels = dict.fromkeys(each.kernel for each in operations if isinstance(each, Launch) and each.is_real)
+    compiled = [kernel.compile(architecture) for kernel in kernels]  # known since the run
+    return {
+        each.name: (each.original_usage.registers, each.worker_usage.registers if each.worker_usage else None)
+        for each in compiled
+    }

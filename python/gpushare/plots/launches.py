@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches from arrival to end: all there is to show where the hardware scheduled by itself and told of no blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpushare.run import Run
+
+Span = tuple[int, int]
+
+NOTE = "One bar per launch, from its arrival to its end: the hardware does not tell where and when its blocks run."
+FINEST = 1 / 1_600
+"""Of the makespan: launches closer to each other than this are drawn as one."""
+
+
+def launch_spans(run: Run) -> dict[str, list[Span]]:
+    """Per application, start and end (ns) of its launches; those that a plot cannot tell apart are one."""
+    launches = run.launches().sort_values("arrival_ns", kind="stable")
+    gap = run.record.makespan * FINEST
+    spans: dict[str, list[Span]] = {each.name: [] for each in run.workload.applications}
+    for row in launches.itertuples():
+        found = spans[row.application]
+        is_speck = found and row.end_ns - found[-1][0] < gap
+        if is_speck:
+            found[-1] = (found[-1][0], max(found[-1][1], row.end_ns))
+        else:
+            found.append((row.arrival_ns, row.end_ns))
+    return spans

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from gpushare import _core
-from gpushare._core import Device, InvalidInput
+from gpushare._core import CudaError, Device, InvalidInput
+from gpushare.compiled_kernel import CompiledKernel
 from gpushare.kernel import Kernel
 
 CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>\d+))?")
@@ -19,6 +20,7 @@ class CudaDevice:
 
     def __init__(self, ordinal: int) -> None:
         self.name = f"cuda:{ordinal}"
+        self.ordinal = ordinal
         self.core = _core.CudaDevice(ordinal)
         self._loaded: dict[Kernel, _core.KernelCode] = {}
 
@@ -27,15 +29,20 @@ class CudaDevice:
         """What the scheduler knows of it."""
         return self.core.description
 
+    def compiled(self, kernel: Kernel) -> CompiledKernel:
+        """The kernel compiled for this GPU."""
+        return kernel.compile(self.core.architecture)
+
     def load(self, kernel: Kernel) -> _core.KernelCode:
         """The kernel's code on this GPU, compiled and loaded at its first use."""
         if kernel not in self._loaded:
-            compiled = kernel.compile(self.core.architecture)
+            compiled = self.compiled(kernel)
             self._loaded[kernel] = self.core.load(compiled.symbol, compiled.original, compiled.worker)
         return self._loaded[kernel]
 
 
 _open: dict[int, CudaDevice] = {}
+_stuck: set[int] = set()
 
 
 def is_cuda(name: object) -> bool:
@@ -61,14 +68,23 @@ def cuda_device(name: str) -> CudaDevice:
     if match is None:
         raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
     ordinal = int(match["ordinal"] or 0)
+    if ordinal in _stuck:
+        raise CudaError(f"a block that does not end is still on cuda:{ordinal}: start another process to use it")
     if ordinal not in _open:
         _open[ordinal] = CudaDevice(ordinal)
     return _open[ordinal]
 
 
-def forget(device: CudaDevice) -> None:
-    """Gives up a GPU on which a kernel has faulted: the next use opens it anew."""
-    for ordinal, known in list(_open.items()):
-        if known is device:
-            del _open[ordinal]
-    device.core.reset()
+def give_up_if_broken(device: CudaDevice) -> None:
+    """Gives up a GPU on which a kernel has faulted, so that the next use opens it anew.
+
+    That resets the primary context, which this process shares with libraries such as PyTorch. A GPU with a block that
+    does not end is given up for good: whatever would wait for it would hang.
+    """
+    if device.core.is_healthy:
+        return
+    _open.pop(device.ordinal, None)
+    if device.core.is_lost:
+        _stuck.add(device.ordinal)
+    else:
+        device.core.reset()

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from gpushare import _core
 from gpushare._core import CudaError, HardwareSharing, InvalidInput
-from gpushare.cuda_device import CudaDevice, forget
+from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
 from gpushare.measured import Measured
-from gpushare.policy import Policy, policy_name
+from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.run import Run
 from gpushare.workload import Launch, Workload
 
@@ -86,14 +86,19 @@ class CudaRunner:
         try:
             if is_baseline(policy):
                 return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
-            decider = policy if isinstance(policy, str) else copy.deepcopy(policy)
-            return _core.run_on_cuda(
-                self.device.core, prepared.program, prepared.core, decider, record=record, ended=ended
-            )
+            if isinstance(policy, str):
+                return self._scheduled(prepared, policy, record=record, ended=ended)
+            with blamed_on(policy):
+                return self._scheduled(prepared, copy.deepcopy(policy), record=record, ended=ended)
         except CudaError as error:
-            names = ", ".join(repr(each.name) for each in prepared.workload.applications)
-            forget(self.device)
-            raise CudaError(f"workload {prepared.workload.name!r}: a kernel of {names} faulted: {error}") from error
+            raise CudaError(f"workload {prepared.workload.name!r}: {error}") from error
+        finally:
+            give_up_if_broken(self.device)
+
+    def _scheduled(
+        self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Callable[[], bool]
+    ) -> _core.RunRecord:
+        return _core.run_on_cuda(self.device.core, prepared.program, prepared.core, policy, record=record, ended=ended)
 
     def _hardware(
         self, prepared: CudaWorkload, policy: str, alone: dict[str, int], *, record: bool, ended: Callable[[], bool]

@@ -22,7 +22,7 @@ class LoadedLaunch:
     def __init__(self, device: CudaDevice, launch: Launch) -> None:
         self.launch = launch
         self.code = device.load(launch.kernel)
-        self.compiled = launch.kernel.compile(device.core.architecture)
+        self.compiled = device.compiled(launch.kernel)
         self._arguments = [_on_device(device, value) for value in launch.build_arguments()]
         self._restore = [self._restorer(device, index) for index in range(len(self._arguments))]
         self.packed = self.compiled.pack(self._arguments)

@@ -59,7 +59,7 @@ class DeviceArray:
 
     def upload(self, values: Any) -> None:
         """Copies host values of the same shape in; they are converted to the array's type."""
-        host = np.ascontiguousarray(values, self.dtype)
+        host = np.asarray(values, self.dtype, order="C")
         if host.shape != self.shape:
             raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
         if host.size > 0:

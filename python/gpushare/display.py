@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpushare.device_file import device_to_dict
+from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import application_colours, colours
 from gpushare.plots.residency import binned, residency
-from gpushare.plots.words import METRICS, duration, number, shortened
+from gpushare.plots.words import METRICS, UNKNOWN, device_names, duration, number, shortened
 from gpushare.workload import Launch
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def workload_html(workload: Workload) -> str:
 def device_html(device: Device) -> str:
     """The figures of a device, by the names of its file format."""
     tables = device_to_dict(device)
-    heading = f"<b>Device {escape(tables.pop('name'))}</b> (simulated)"
+    heading = f"<b>Device {escape(tables.pop('name'))}</b>"
     rows = []
     for key, value in tables.items():
         figures = value.items() if isinstance(value, dict) else [("", value)]
@@ -64,12 +66,14 @@ def run_html(run: Run) -> str:
         for row in run.applications().itertuples()
     ]  # fmt: skip
     table = _table(["application", "arrives", "turnaround", "alone", "slowdown"], rows)
-    return _box(f"{where}: {figures}", mini_timeline(run, shades) + table)
+    drawn = mini_timeline(run, shades) if run.has_trace else ""
+    return _box(f"{where}: {figures}", drawn + table)
 
 
 def result_html(result: Result) -> str:
     """A comparison: one row per policy, the best values marked, what failed, and the best policy's timeline."""
     heading = f"<b>{_counted(len(result.workloads), 'workload')}</b>, {_counted(len(result.policies), 'policy')}"
+    heading += f" on {escape(device_names(result))}" if result.is_real else ""
     parts = [_failures(result)]
     if result.runs:
         means = result.metrics()
@@ -79,7 +83,7 @@ def result_html(result: Result) -> str:
             for policy, row in means.iterrows()
         ]
         parts.append(_table(["policy", *(METRICS[name].short for name in SHOWN)], rows))
-    if len(result.workloads) == 1:
+    if len(result.workloads) == 1 and result.run(means["stp"].idxmax()).has_trace:
         run = result.run(means["stp"].idxmax())
         caption = f"{escape(run.workload.name)} under {escape(run.policy)}, the highest STP:"
         parts.append(f"<div style='margin-top:6px'>{caption}</div>{mini_timeline(run, application_colours(result))}")
@@ -88,8 +92,10 @@ def result_html(result: Result) -> str:
 
 def mini_timeline(run: Run, shades: dict[str, str]) -> str:
     """An SVG of who fills the SMs over time: the mean share of all SMs, stacked by application."""
-    steps = residency(run)
     names = [application.name for application in run.workload.applications]
+    if not run.has_blocks:
+        return _drawing(_launch_bars(run, shades), NOTE, names, shades)
+    steps = residency(run)
     edges = np.linspace(0, run.record.makespan, COLUMNS + 1)
     shares = np.zeros((COLUMNS, len(names)))
     for sm in range(run.device.sms):
@@ -103,10 +109,27 @@ def mini_timeline(run: Run, shades: dict[str, str]) -> str:
         for number, name in enumerate(names)
     ]
     label = f"share of the SMs per application over {duration(run.record.makespan)}"
+    return _drawing(areas, label, names, shades)
+
+
+def _launch_bars(run: Run, shades: dict[str, str]) -> list[str]:
+    """A row per application with its launches."""
+    spans = launch_spans(run)
+    row, scale = HEIGHT / len(spans), WIDTH / run.record.makespan
+    return [
+        f'<rect fill="{shades[name]}" x="{start * scale:.1f}" y="{number * row + 0.1 * row:.1f}" '
+        f'width="{(end - start) * scale:.2f}" height="{0.8 * row:.1f}"><title>{escape(name)}</title></rect>'
+        for number, (name, bars) in enumerate(spans.items())
+        for start, end in bars
+    ]
+
+
+def _drawing(shapes: list[str], label: str, names: list[str], shades: dict[str, str]) -> str:
+    """The shapes with their legend."""
     legend = " ".join(f"{_swatch(shades[name])}{escape(shortened(name))}&ensp;" for name in names)
     return (
         f'<div><svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'style="width:100%;max-width:{WIDTH}px;height:auto;border-bottom:1px solid #8a9099">{"".join(areas)}</svg>'
+        f'style="width:100%;max-width:{WIDTH}px;height:auto;border-bottom:1px solid #8a9099">{"".join(shapes)}</svg>'
         f"<div style='font-size:90%'>{legend} <span style='opacity:.7'>{escape(label)}</span></div></div>"
     )
 
@@ -156,6 +179,8 @@ def _failures(result: Result) -> str:
 def _value(metric: str, value: float) -> str:
     if metric.endswith("_ns"):
         return duration(value)
+    if math.isnan(value):
+        return UNKNOWN
     return f"{value:.0%}" if metric.endswith("utilisation") else number(value)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -15,6 +16,8 @@ from gpushare.kernel_cache import KernelCache, cache_folder
 from gpushare.kernel_cache_key import cache_key
 from gpushare.kernel_model import require, require_name
 from gpushare.kernel_source import compile_options, kernel_source
+
+TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)", re.MULTILINE)
 
 
 class Kernel:
@@ -62,6 +65,7 @@ class Kernel:
             CudaError: NVRTC or nvJitLink is missing; the message says how to install them.
         """
         require(isinstance(arch, str), f"architecture must be a text such as 'sm_90', got {arch!r}")
+        arch = self._arch_for(arch)
         with self._lock:
             if arch not in self._compiled:
                 request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch)
@@ -77,6 +81,14 @@ class Kernel:
     @property
     def _identity(self) -> tuple[object, ...]:
         return self.text, self.name, self.options, self.preemptible
+
+    def _arch_for(self, arch: str) -> str:
+        """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""
+        if self._source.is_ptx and isinstance(arch, str):
+            target = TARGET.search(self._source.text)
+            if target and target[1].rstrip("af") == arch:
+                return target[1]
+        return arch
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r} of {self._source.file_name})"

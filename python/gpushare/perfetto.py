@@ -32,7 +32,8 @@ def write_perfetto(run: Run, path: Path) -> Path:
     Tracks: per application its operations, from arrival to end; per SM the blocks, one track per slot, in groups of
     SMs with a counter of resident blocks; the copy engines; the launches that wait; the policy's plans as instants.
     Blocks that a real GPU reported together are one slice, which says how many they are and lasts as long as they did
-    on average; the counters follow the reports.
+    on average; the counters follow the reports. Where a GPU scheduled by itself it told of no blocks: then there are
+    the operations of the applications and the copies alone.
     """
     path = Path(path)
     path.write_bytes(TraceOfRun(run).serialize())
@@ -55,9 +56,11 @@ class TraceOfRun:
         """The trace file."""
         self._add_applications()
         gpu = self._process(1, f"GPU {self._run.device.name}")
-        self._add_waiting(gpu)
+        if self._run.has_blocks:
+            self._add_waiting(gpu)
         self._add_copies(gpu)
-        self._add_blocks(gpu)
+        if self._run.has_blocks:
+            self._add_blocks(gpu)
         self._add_decisions()
         builder = TraceProtoBuilder()
         # Stable: on one track events were added in order, an end before the next begin.
@@ -131,7 +134,7 @@ class TraceOfRun:
             ]
             for start, end, name, notes, launch in sorted(slices, key=lambda each: each[:2]):
                 event = self._slice(thread, name, start, end, notes)
-                if launch is not None:
+                if launch is not None and self._run.has_blocks:
                     event.flow_ids.append(launch + 1)
 
     def _add_copies(self, gpu: int) -> None:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpushare._core import EventKind
+from gpushare._core import CudaError, EventKind, PolicyError
 from gpushare.kernel_model import require_name
 
 if TYPE_CHECKING:
@@ -73,3 +74,16 @@ def policy_name(policy: str | Policy) -> str:
         return policy
     require_name("a policy's name", policy.name)
     return policy.name
+
+
+@contextmanager
+def blamed_on(policy: Policy) -> Iterator[None]:
+    """What a policy raises becomes a PolicyError that names it; Ctrl-C and errors of the GPU stay what they are."""
+    try:
+        yield
+    except PolicyError as error:
+        raise PolicyError(f"policy {policy.name!r}: {error}") from error
+    except (CudaError, TimeoutError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpushare import _core
 from gpushare.compare import oracles
 from gpushare.plots.axes import detached_axes
+from gpushare.plots.launches import NOTE
 from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
 from gpushare.plots.policies import draw_policies, policies_size
 from gpushare.plots.tradeoff import draw_tradeoff
-from gpushare.plots.words import METRICS, duration
+from gpushare.plots.words import METRICS, UNKNOWN, duration
+from gpushare.policy_words import described
 from gpushare.report_traces import chosen_workloads, traces
 from gpushare.report_words import contest_winner, headline, winner
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpushare.result import Result
+    from gpushare.run import Run
 
 TEMPLATES = Path(__file__).parent / "templates"
 TABLE = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p95_ns", "sm_utilisation"]
@@ -64,7 +67,8 @@ def _contents(result: Result) -> dict[str, Any]:
         "colours": policy_styles(result),
         "data": _embedded_json(result, shown),
         "style": _source("report.css"),
-        "script": _source("timeline.js") + _source("table.js"),
+        "by_launch": NOTE,
+        "script": (_source("timeline.js") if shown else "") + _source("table.js"),
     }
 
 
@@ -90,17 +94,19 @@ def _embedded_json(result: Result, shown: list[str]) -> Any:
 def _formatted(metric: str, value: float) -> str:
     if metric.endswith("_ns"):
         return duration(value)
+    if math.isnan(value):
+        return UNKNOWN
     return f"{value:.1%}" if metric.endswith("utilisation") else f"{value:.3f}"
 
 
 def _policy_rows(result: Result) -> list[dict[str, Any]]:
     means = result.metrics()
-    best = {name: means.loc[winner(means, name), name] for name in TABLE}
-    summaries = {entry.name: f"{entry.summary} ({entry.source})" for entry in _core.policies()}
+    # Of values that are all unknown the best is unknown, too, and equals none of them.
+    best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in TABLE}
     return [
         {
             "name": policy,
-            "summary": summaries.get(policy, "your own policy"),
+            "summary": described(policy),
             "cells": [
                 {"text": _formatted(name, row[name]), "spread": _spread(name, row), "best": row[name] == best[name]}
                 for name in TABLE
@@ -142,17 +148,45 @@ def _conditions(result: Result) -> dict[str, str]:
     """What somebody needs to know to run this again."""
     import gpushare
 
-    devices = dict.fromkeys(f"{run.device.name} ({run.device.sms} SMs, simulated)" for run in result.runs)
-    seeds = sorted({run.seed for run in result.runs})
+    devices = dict.fromkeys(_device_words(run) for run in result.runs)
     return {
         "Device": ", ".join(devices) or "none",
         "Workloads": str(len(result.workloads)),
         "Policies": ", ".join(result.policies) or "none finished",
-        "Seeds": ", ".join(str(seed) for seed in seeds) or "none",
-        "Runtime alone": "each application by itself on the same device with the same seed, arriving at time 0",
-        "Means": "geometric over workloads for STP, ANTT and StrictF, arithmetic for the rest; median over the seeds",
+        **(_measured_conditions(result) if result.is_real else _simulated_conditions(result)),
+        "Means": "geometric over workloads for STP, ANTT and StrictF, arithmetic for the rest; median over the "
+        f"{result.numbered_by}s",
         "gpushare": gpushare.__version__,
     }
+
+
+def _device_words(run: Run) -> str:
+    return f"{run.device.name} ({run.device.sms} SMs{'' if run.is_real else ', simulated'})"
+
+
+def _simulated_conditions(result: Result) -> dict[str, str]:
+    seeds = sorted({run.seed for run in result.runs})
+    return {
+        "Seeds": ", ".join(str(seed) for seed in seeds) or "none",
+        "Runtime alone": "each application by itself on the same device with the same seed, arriving at time 0",
+    }
+
+
+def _measured_conditions(result: Result) -> dict[str, str]:
+    known = [run.measured for run in result.runs if run.measured is not None]
+    dates = sorted(each.date for each in known)
+    registers = {name: counts for each in known for name, counts in each.registers.items()}
+    return {
+        "Driver": ", ".join(dict.fromkeys(each.driver for each in known)),
+        "Date": dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}",
+        "Repeats": str(len({run.seed for run in result.runs})),
+        "Registers per thread": "; ".join(_register_words(name, *counts) for name, counts in registers.items()),
+        "Runtime alone": "each application by itself on the same device, original kernels, median of several runs",
+    }
+
+
+def _register_words(kernel: str, original: int, worker: int | None) -> str:
+    return f"{kernel} {original}" + (", runs as a whole" if worker is None else f", as a worker {worker}")
 
 
 def _plots(result: Result) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpushare.plots.launches import launch_spans
 from gpushare.plots.residency import Residency, residency
 
 if TYPE_CHECKING:
@@ -23,9 +24,14 @@ FEWEST_WORKLOADS, MOST_WORKLOADS = 2, 9
 
 
 def chosen_workloads(result: Result) -> list[str]:
-    """All workloads where they fit; else some, from where the choice of a policy changes STP most to where least."""
+    """All workloads where they fit; else some, from where the choice of a policy changes STP most to where least.
+
+    None where no trace was kept: a GPU does not make a run again.
+    """
+    if not all(run.has_trace for run in result.runs):
+        return []
     blocks = sum(run.record.blocks for run in result.runs if run.seed == result.runs[0].seed)
-    fitting = int(len(result.workloads) * ALL_STEPS / (2 * blocks))  # a block is at most two changes
+    fitting = int(len(result.workloads) * ALL_STEPS / (2 * max(blocks, 1)))  # a block is at most two changes
     if len(result.workloads) <= max(fitting, FEWEST_WORKLOADS):
         return result.workloads
     stp = result.per_workload()["stp"].groupby("workload", sort=False)
@@ -51,10 +57,11 @@ def compact(run: Run, most_steps: int) -> dict[str, Any]:
     """
     steps = residency(run)
     tick_ns = 1
-    lanes = _lanes(steps, run.device.sms, tick_ns)
+    sms = run.device.sms if run.has_blocks else 0
+    lanes = _lanes(steps, sms, tick_ns)
     while sum(len(lane) for lane in lanes) > 3 * most_steps:
         tick_ns *= 2
-        lanes = _lanes(steps, run.device.sms, tick_ns)
+        lanes = _lanes(steps, sms, tick_ns)
     return {
         "workload": run.workload.name,
         "policy": run.policy,
@@ -69,12 +76,14 @@ def compact(run: Run, most_steps: int) -> dict[str, Any]:
         ],
         "series": [[series.application, series.kernel, series.max_residency] for series in steps.series],
         "lanes": lanes,
+        "launches": [] if run.has_blocks else _launches(run),
         "copies": _copies(run),
     }
 
 
 def _lanes(steps: Residency, sms: int, tick_ns: int) -> list[list[int]]:
-    return [_lane(*steps.lane(sm), tick_ns) for sm in range(sms)]
+    most = [series.max_residency for series in steps.series]  # a launch that ran as a whole tells of more
+    return [_lane(times, np.minimum(blocks, most), tick_ns) for times, blocks in map(steps.lane, range(sms))]
 
 
 def _lane(times_ns: NDArray[np.int64], blocks: NDArray[np.int32], tick_ns: int) -> list[int]:
@@ -85,6 +94,11 @@ def _lane(times_ns: NDArray[np.int64], blocks: NDArray[np.int32], tick_ns: int) 
     step, series = np.nonzero(np.diff(blocks, axis=0, prepend=0))
     changes = np.column_stack([np.diff(ticks[step], prepend=0), series, blocks[step, series]])
     return changes.ravel().tolist()
+
+
+def _launches(run: Run) -> list[list[int]]:
+    """Per launch: application, start, end (ns); those that cannot be told apart are one."""
+    return [[number, start, end] for number, spans in enumerate(launch_spans(run).values()) for start, end in spans]
 
 
 def _copies(run: Run) -> list[list[int]]:

@@ -12,14 +12,13 @@ from markupsafe import Markup
 
 from gpushare.compare import oracles
 from gpushare.plots.words import METRICS, number
+from gpushare.policy_words import ordinary
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gpushare.result import Result
 
-BASELINE = "fifo"
-"""What a GPU does by itself; comparisons are against it where it ran, else against the first policy."""
 CONTESTS = {"stp": "throughput", "antt": "turnaround", "strictf": "fairness"}
 SAME = 0.005
 """Relative differences below this are called equal."""
@@ -65,12 +64,12 @@ def _candidates(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def baseline(means: pd.DataFrame) -> str:
-    """The policy to compare with."""
-    return BASELINE if BASELINE in means.index else means.index[0]
+    """The policy to compare with: what comes closest to a GPU by itself, else the first."""
+    return ordinary(list(means.index)) or means.index[0]
 
 
 def winner(means: pd.DataFrame, metric: str) -> str:
-    """The policy with the best value."""
+    """The policy with the best value; some policy must have one."""
     return means[metric].idxmin() if METRICS[metric].lower_is_better else means[metric].idxmax()
 
 
@@ -155,9 +154,11 @@ def _waiting_sentence(result: Result, candidates: pd.DataFrame) -> list[Markup]:
         Markup("{} times under {}{}").format(number(typical[policy]), _code(policy), _at_worst(typical, worst, policy))
         for policy in shown
     ]
-    work = [Markup("{} under {}").format(f"{busy[policy]:.0%}", _code(policy)) for policy in shown]
-    sentence = Markup("Why: the shortest application of a workload took, against its time alone, {}. SMs had work {}.")
-    return [sentence.format(Markup(", ").join(said), Markup(", ").join(work))]
+    known = [policy for policy in shown if not np.isnan(busy[policy])]
+    work = [Markup("{} under {}").format(f"{busy[policy]:.0%}", _code(policy)) for policy in known]
+    sentence = Markup("Why: the shortest application of a workload took, against its time alone, {}.")
+    utilisation = [Markup(" SMs had work {}.").format(Markup(", ").join(work))] if work else []
+    return [Markup("").join([sentence.format(Markup(", ").join(said)), *utilisation])]
 
 
 def _at_worst(typical: pd.Series, worst: pd.Series, policy: str) -> str:

@@ -75,10 +75,12 @@ class Run:
         return self.rerun().record.trace
 
     def _why_no_trace(self) -> str:
-        subject = f"the run of {self.policy!r} on workload {self.workload.name!r}"
-        if self.is_real:
-            return f"{subject} was made without a trace, and on a GPU no run comes again: compare this workload alone"
-        return f"{subject} was saved without its trace"
+        if not self.is_real:
+            return f"the run of {self.policy!r} was saved without its trace"
+        return (
+            f"the run of {self.policy!r} on workload {self.workload.name!r} has no trace, and on a GPU no run comes "
+            "again: traces are kept where one workload is compared, and by gpushare.run"
+        )
 
     @cached_property
     def max_residency(self) -> dict[int, int]:

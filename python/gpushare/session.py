@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import copy
 import statistics
+import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,7 +16,7 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import HardwareSharing, InvalidInput
-from gpushare.cuda_device import CudaDevice, cuda_device, forget
+from gpushare.cuda_device import CudaDevice, cuda_device, give_up_if_broken
 from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import number, require, require_name, whole
@@ -149,6 +151,8 @@ class Session:
         self._applications: list[SessionApplication] = []
         self._jobs: list[Job] = []
         self._finished = False
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._core.close)  # also when the process ends
 
     def application(self, name: str, priority: int = 0, weight: float = 1.0) -> SessionApplication:
         """A new application; it arrives with its first launch.
@@ -196,7 +200,7 @@ class Session:
         try:
             done, record = self._core.finish(self.device.core, number("timeout", timeout, 0, 1e6))
         except _core.CudaError:
-            forget(self.device)
+            give_up_if_broken(self.device)
             raise
         alone = {each.name: self._alone_ns(each) if self._measure_alone else 1 for each in busy}
         arrived = [
@@ -215,13 +219,15 @@ class Session:
         return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
 
     def _require_open(self) -> None:
-        require(not self._finished, "the session has been finished or closed: open another one")
+        require(not self._finished, "the session has been finished: open another one")
 
     def close(self) -> None:
         """Ends the session without waiting: what runs stops at the next block boundary."""
-        if not self._finished:
-            self._finished = True
-            self._core = None
+        if self._finished:
+            return
+        self._finished = True
+        self._core.close()
+        give_up_if_broken(self.device)
 
     def __enter__(self) -> Session:
         return self
@@ -244,7 +250,7 @@ class Session:
         require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         code = self.device.load(kernel)
-        packed = kernel.compile(self.device.core.architecture).pack(args)
+        packed = self.device.compiled(kernel).pack(args)
         threads = launch.block[0] * launch.block[1] * launch.block[2]
         needs = code.needs(threads, launch.shared_bytes)
         model = _core.KernelModel(
@@ -253,8 +259,9 @@ class Session:
         program = _core.CudaProgram()
         program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, packed)
         core = _core.Launch(model, launch.blocks)
-        if application._number is None:
-            application._number = self._core.add(application.name, application.priority, application.weight)
+        with self._lock:
+            if application._number is None:
+                application._number = self._core.add(application.name, application.priority, application.weight)
         job_number = self._core.submit(application._number, core, program)
         kept = args if self._measure_alone else ()
         application._launches.append(Submitted(launch, core, program, kept))

@@ -10,12 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from gpushare import _core
-from gpushare._core import Device, InvalidInput, PolicyError
+from gpushare._core import Device, InvalidInput
 from gpushare.cuda_compare import run_on_gpu, runs_on_gpu
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S, is_baseline
 from gpushare.device import device as find_device
 from gpushare.kernel_model import number, require, whole
-from gpushare.policy import Policy, policy_name
+from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
@@ -102,12 +102,8 @@ def _simulate(
     ended = getattr(_this_thread, "ended", None)
     if isinstance(policy, str):
         return _core.simulate(device, workload, policy, seed=seed, record=record, ended=ended)
-    try:
+    with blamed_on(policy):
         return _core.simulate(device, workload, copy.deepcopy(policy), seed=seed, record=record, ended=ended)
-    except PolicyError as error:
-        raise PolicyError(f"policy {policy.name!r}: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error
 
 
 @lru_cache(maxsize=65536)

@@ -47,6 +47,17 @@ void copy_on_device(const CudaDevice& device, CUdeviceptr target, CUdeviceptr so
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
+bool is_healthy(const CudaDevice& device) {
+  if (device.context->is_lost()) return false;
+  try {
+    const cuda::CurrentContext current(*device.context);
+    device.resources->completions.require_healthy();
+    return true;
+  } catch (const cuda::CudaError&) {
+    return false;
+  }
+}
+
 void bind_device_class(py::module_& module) {
   py::class_<CudaDevice>(module, "CudaDevice", "One GPU, through its primary context.")
       .def(py::init<int>(), py::arg("ordinal"))
@@ -66,6 +77,10 @@ void bind_device_class(py::module_& module) {
           py::arg("bytes"), "Device memory, zeroed. Waits for no kernel.")
       .def("copy", &copy_on_device, py::arg("target"), py::arg("source"), py::arg("bytes"),
            "Copies from one address of the device to another, and waits for that.")
+      .def_property_readonly(
+          "is_lost", [](const CudaDevice& self) { return self.context->is_lost(); },
+          "A block did not end, or reset() was called: this object is good for nothing more.")
+      .def_property_readonly("is_healthy", &is_healthy, "False after a kernel has faulted.")
       .def(
           "reset", [](const CudaDevice& self) { self.context->reset(); },
           "Gives up everything on the GPU, of every library in this process. After a kernel has faulted nothing else "

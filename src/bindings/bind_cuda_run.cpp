@@ -7,6 +7,7 @@
 #include "bindings/run_record.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/hardware_run.hpp"
+#include "cuda/shared_library.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -37,11 +38,23 @@ struct CudaWorld {
   Workload workload;
 };
 
+std::string names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload) {
+  std::string names;
+  for (const ApplicationId application : gpu.applications_on_gpu()) {
+    names += (names.empty() ? "'" : ", '") + workload.applications[index(application)].name + "'";
+  }
+  return names;
+}
+
 /// A run that ends early leaves nothing behind on the GPU.
 void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload,
                  std::span<RunObserver* const> observers) {
   try {
     run(gpu, policy, workload, observers);
+  } catch (const cuda::CudaError& error) {
+    const std::string names = names_on_gpu(gpu, workload);
+    if (names.empty()) throw;
+    throw cuda::CudaError("a kernel of " + names + " failed: " + error.what());
   } catch (...) {
     constexpr Duration patience(1'000'000'000);
     gpu.stop(patience);

@@ -15,6 +15,7 @@ using SessionPtr = std::shared_ptr<cuda::Session>;
 /// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
 struct WithoutGil {
   void operator()(cuda::Session* session) const {
+    if (PyGILState_Check() == 0) return delete session;
     const py::gil_scoped_release no_gil;
     delete session;
   }
@@ -30,6 +31,7 @@ SessionPtr open_session(const CudaDevice& device, const py::object& policy) {
     const py::gil_scoped_acquire gil;
     return to_policy(*kept, std::move(world));
   };
+  const py::gil_scoped_release no_gil;
   return {new cuda::Session(device.resources, make_policy), WithoutGil{}};
 }
 
@@ -86,6 +88,8 @@ void bind_session(py::module_& module) {
           py::arg("application"), py::arg("launch"), py::arg("program"),
           "Submits the launch, which is the program's only operation; returns the number of the job.")
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
+      .def("close", &cuda::Session::close, py::call_guard<py::gil_scoped_release>(),
+           "Ends everything at the next block boundary; jobs that have not ended fail.")
       .def("finish", &finish, py::arg("device"), py::arg("timeout_s"),
            "Waits for everything; returns what was done as a workload, and its record.");
 }

@@ -87,7 +87,9 @@ Context::Context(int ordinal) {
   keep_freed_memory(device_);
 }
 
-Context::~Context() { GPUSHARE_CU_QUIETLY(cuDevicePrimaryCtxRelease(device_)); }
+Context::~Context() {
+  if (!is_lost_) GPUSHARE_CU_QUIETLY(cuDevicePrimaryCtxRelease(device_));
+}
 
 std::size_t Context::memory_bytes() const {
   std::size_t bytes = 0;

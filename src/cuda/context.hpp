@@ -34,7 +34,9 @@ class Context {
   /// Gives up everything in the context, of every library in the process: after a kernel has faulted nothing else
   /// helps.
   void reset();
-  /// After reset(): handles that live in it are void, and this object is good for nothing more.
+  /// Touches the context no more: after a kernel that does not end, everything that waits for the GPU would hang.
+  void abandon() { is_lost_ = true; }
+  /// After reset() or abandon(): handles that live in it are void, and this object is good for nothing more.
   bool is_lost() const { return is_lost_; }
 
  private:

@@ -2,6 +2,7 @@
 #include "cuda/cuda_gpu.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/errors.hpp"
 #include "core/workers/stream_level.hpp"
@@ -14,7 +15,7 @@ namespace {
 /// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
 constexpr std::size_t most_launches_on_hardware = 20;
 
-constexpr std::size_t events_per_glance = 16;
+constexpr int events_per_clock = 16;
 constexpr Duration health_check_interval(1'000'000);
 constexpr Duration heartbeat_interval(50'000'000);
 
@@ -25,7 +26,10 @@ constexpr Duration sleep_margin(150'000);
 
 std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
                                          const DeviceLaunch& code) {
-  if (code.kernel->worker() == nullptr) return std::make_unique<WholeLaunch>(resources, submission, code);
+  // Workers number their tasks with 31 bits.
+  const bool has_too_many_blocks = count(code.grid) > std::numeric_limits<std::int32_t>::max();
+  if (code.kernel->worker() == nullptr || has_too_many_blocks)
+    return std::make_unique<WholeLaunch>(resources, submission, code);
   return std::make_unique<WorkerLaunch>(resources, submission, code);
 }
 
@@ -52,15 +56,18 @@ bool CudaGpu::is_idle() const {
 bool CudaGpu::stop(Duration patience) {
   apply(Plan{});
   const Time end = now() + patience;
-  const auto on_gpu = [this] {
-    return !to_device_.empty() || !to_host_.empty() || resources_.tables.is_looking() ||
-           std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
-  };
-  while (on_gpu() && now() < end) {
+  while (is_busy() && now() < end) {
     collect(now());
     if (resources_.tables.look_has_ended()) resources_.tables.end_look();
   }
-  return !on_gpu();
+  if (!is_busy()) return true;
+  resources_.context->abandon();
+  return false;
+}
+
+bool CudaGpu::is_busy() const {
+  return !to_device_.empty() || !to_host_.empty() || resources_.tables.is_looking() ||
+         std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
 }
 
 std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
@@ -92,36 +99,36 @@ void CudaGpu::apply(const Plan& plan) {
   look_soon();
 }
 
-// The clock is read now and then while there are events: it may cost as much as a policy's decision.
+// The clock is read after some events: it may cost as much as a policy's decision. Between two deadlines there are
+// always some events, if there are any, and a look at the GPU: a policy slower than its own wake-ups must not stop the
+// rest.
 std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
   while (true) {
-    const bool looks_at_clock = next_event_ % events_per_glance == 0;
-    if (!looks_at_clock) {
-      if (auto event = take_event()) return event;
-    }
+    if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
+    events_since_clock_ = 0;
     const Time time = now();
+    if (events_.empty()) attend(time);
     if (deadline && time >= *deadline) {
       last_time_ = std::max(last_time_, *deadline);
       return std::nullopt;
     }
-    if (auto event = take_event()) return event;
     if (woken_.exchange(false, std::memory_order_acq_rel)) return std::nullopt;
-    attend(time);
     if (!events_.empty() || !is_idle()) continue;
     if (!deadline) return std::nullopt;
     sleep_until(*deadline);
   }
 }
 
-std::optional<gpushare::Event> CudaGpu::take_event() {
-  if (events_.empty()) return std::nullopt;
+gpushare::Event CudaGpu::take_event() {
   gpushare::Event event = events_[next_event_++];
   if (next_event_ == events_.size()) {
     events_.clear();
     next_event_ = 0;
   }
-  event.time = last_time_ = std::max(last_time_, event.time);
-  event.started = std::min(event.started, event.time);
+  const Time reported = last_time_ = std::max(last_time_, event.time);
+  const bool is_group = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded;
+  if (is_group) event.started += reported - event.time;  // blocks last as long as they did
+  event.time = reported;
   return event;
 }
 

@@ -42,7 +42,8 @@ class CudaGpu final : public Gpu {
   /// Called some times a second while a run waits; what it throws ends the run.
   void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
 
-  /// Stops everything at the next block boundary. False if something is still there after `patience`.
+  /// Stops everything at the next block boundary. False if something is still there after `patience`: then the context
+  /// is abandoned.
   bool stop(Duration patience);
 
   /// The applications that have work on the GPU: one of them is to blame where a kernel faults.
@@ -51,7 +52,8 @@ class CudaGpu final : public Gpu {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::optional<gpushare::Event> take_event();
+  gpushare::Event take_event();
+  bool is_busy() const;
   void attend(Time time);
   void sleep_until(Time deadline);
   void check_health(Time time);
@@ -75,7 +77,8 @@ class CudaGpu final : public Gpu {
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
-  Time last_time_{};            // nothing is reported before what has been
+  int events_since_clock_ = 0;
+  Time last_time_{};  // nothing is reported before what has been
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;

@@ -6,13 +6,6 @@
 #include "cuda/driver.hpp"
 
 namespace gpushare::cuda {
-namespace {
-
-/// What a launch may take without asking.
-constexpr unsigned default_shared_bytes = 48 * 1024;
-
-}  // namespace
-
 int attribute(CUfunction function, CUfunction_attribute which) {
   int value = 0;
   GPUSHARE_CU(cuFuncGetAttribute(&value, which, function));
@@ -65,10 +58,10 @@ void KernelCode::allow_shared_memory(CUfunction function, unsigned dynamic_share
   require(std::cmp_less_equal(dynamic_shared_bytes, std::max(most, 0)),
           "kernel '" + symbol_ + "': a block may have at most " + std::to_string(std::max(most, 0)) +
               " bytes of dynamic shared memory here, got " + std::to_string(dynamic_shared_bytes));
-  if (dynamic_shared_bytes <= default_shared_bytes) return;
   const int allowed = attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  if (std::cmp_less_equal(dynamic_shared_bytes, allowed)) return;
   GPUSHARE_CU(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                 std::max(allowed, static_cast<int>(dynamic_shared_bytes))));
+                                 static_cast<int>(dynamic_shared_bytes)));
 }
 
 }  // namespace gpushare::cuda

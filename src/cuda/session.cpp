@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/session.hpp"
 
+#include <array>
+
 #include "core/errors.hpp"
 #include "cuda/shared_library.hpp"
 
@@ -30,15 +32,17 @@ class Session::JobWatcher : public RunObserver {
 };
 
 Session::Session(std::shared_ptr<LaunchResources> resources, MakePolicy make_policy)
-    : resources_(std::move(resources)), make_policy_(std::move(make_policy)), thread_([this] { serve(); }) {}
-
-Session::~Session() {
-  fail("the session has been closed");
-  if (thread_.joinable()) thread_.join();
+    : resources_(std::move(resources)), make_policy_(std::move(make_policy)), thread_([this] { serve(); }) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return gpu_ != nullptr || failure_; });
+  if (!failure_) return;
+  lock.unlock();
+  thread_.join();
+  std::rethrow_exception(failure_);
 }
 
 void Session::require_alive() const {
-  if (!failure_.empty()) throw CudaError(failure_);
+  if (failure_) std::rethrow_exception(failure_);
   require(!closing_, "the session has been finished: open another one");
 }
 
@@ -63,40 +67,58 @@ std::size_t Session::submit(ApplicationId application, Launch launch, DeviceLaun
 
 bool Session::wait(std::size_t job, Duration timeout) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [&] { return ended_[job] || !failure_.empty(); });
-  if (!ended_[job] && !failure_.empty()) throw CudaError(failure_);
+  changed_.wait_for(lock, timeout, [&] { return ended_[job] || failure_; });
+  if (!ended_[job] && failure_) std::rethrow_exception(failure_);
   return ended_[job];
 }
 
 SessionRecord Session::finish(Duration timeout) {
+  bool done = false;
   {
     std::unique_lock lock(mutex_);
     require_alive();
-    const bool done = changed_.wait_for(lock, timeout, [&] { return unfinished_ == 0 || !failure_.empty(); });
-    closing_ = true;
-    if (!done && failure_.empty()) failure_ = "jobs did not end in time: " + (gpu_ ? names_on_gpu(*gpu_) : "");
-    if (gpu_ != nullptr) gpu_->wake();
-    changed_.notify_all();
+    done = changed_.wait_for(lock, timeout, [&] { return unfinished_ == 0 || failure_; });
   }
+  end(done ? "" : "jobs did not end in time");
   thread_.join();
-  if (!failure_.empty()) throw CudaError(failure_);
+  if (failure_) std::rethrow_exception(failure_);
   return std::move(record_);
 }
 
-void Session::fail(const std::string& reason) {
+void Session::close() {
+  if (!thread_.joinable()) return;
+  end("the session has been closed");
+  thread_.join();
+}
+
+/// With a reason, what has not ended is given up.
+void Session::end(std::string reason) {
   const std::scoped_lock lock(mutex_);
   closing_ = true;
-  if (failure_.empty()) failure_ = reason;
+  given_up_ = std::move(reason);
   if (gpu_ != nullptr) gpu_->wake();
   changed_.notify_all();
 }
 
+void Session::fail(std::exception_ptr failure) {
+  const std::scoped_lock lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  changed_.notify_all();
+}
+
+void Session::set_gpu(CudaGpu* gpu) {
+  const std::scoped_lock lock(mutex_);
+  gpu_ = gpu;
+  changed_.notify_all();
+}
+
 std::string Session::names_on_gpu(const CudaGpu& gpu) const {
+  const std::scoped_lock lock(mutex_);
   std::string names;
   for (const ApplicationId application : gpu.applications_on_gpu()) {
     names += (names.empty() ? "'" : ", '") + names_[index(application)] + "'";
   }
-  return names.empty() ? "none" : names;
+  return names;
 }
 
 void Session::serve() {
@@ -107,8 +129,14 @@ void Session::serve() {
         make_policy_(std::make_shared<std::pair<SharedContext, decltype(work)>>(resources_->context, work));
     CudaGpu gpu(*resources_, program);
     serve(gpu, program, *policy, work);
-  } catch (const std::exception& error) {
-    fail(error.what());
+  } catch (const InvalidInput&) {
+    fail(std::current_exception());
+  } catch (const CudaError&) {
+    fail(std::current_exception());
+  } catch (const PolicyError&) {
+    fail(std::current_exception());
+  } catch (const std::exception& error) {  // a policy of the user's may raise anything
+    fail(std::make_exception_ptr(PolicyError(error.what())));
   }
 }
 
@@ -117,38 +145,51 @@ void Session::serve(CudaGpu& gpu, Program& program, Policy& policy, std::shared_
   JobWatcher watcher(*this);
   std::array<RunObserver*, 2> observers{&recorder, &watcher};
   OpenRun run(gpu, policy, std::move(work), observers);
-  const auto set_gpu = [this](CudaGpu* current) {
-    const std::scoped_lock lock(mutex_);
-    gpu_ = current;
-  };
   set_gpu(&gpu);
   try {
-    while (take_requests(gpu, program, run)) {
-      run.advance();
-      run.reach(gpu.now());
-      require_progress(gpu, run);
-    }
-    record_.trace = recorder.take();
-    if (failure_.empty()) record_.workload = run.close(record_.trace);
+    serve_until_closed(gpu, program, run);
   } catch (const CudaError& error) {
-    fail("a kernel of " + names_on_gpu(gpu) + " failed: " + error.what());
-  } catch (const std::exception& error) {
-    fail(error.what());
+    const std::string names = names_on_gpu(gpu);
+    set_gpu(nullptr);
+    if (names.empty()) throw;
+    throw CudaError("a kernel of " + names + " failed: " + error.what());
+  } catch (...) {
+    set_gpu(nullptr);
+    gpu.stop(patience_at_the_end);
+    throw;
   }
   set_gpu(nullptr);
-  if (!gpu.stop(patience_at_the_end)) fail("a block did not end; this process cannot use the GPU any more");
+  give_up(gpu, run);
+  record_.trace = recorder.take();
+  record_.workload = run.close(record_.trace);
+}
+
+void Session::serve_until_closed(CudaGpu& gpu, Program& program, OpenRun& run) {
+  while (take_requests(gpu, program, run)) {
+    run.advance();
+    run.reach(gpu.now());
+    require_progress(gpu, run);
+  }
+}
+
+/// Does nothing where everything has ended.
+void Session::give_up(CudaGpu& gpu, const OpenRun& run) {
+  if (run.is_idle()) return;
+  const std::string names = names_on_gpu(gpu);
+  if (gpu.stop(patience_at_the_end)) throw CudaError(given_up_ + ": jobs of " + names + " were still running");
+  throw CudaError(given_up_ + ": a block of " + names + " does not end, so this process cannot use the GPU any more");
 }
 
 void Session::require_progress(const CudaGpu& gpu, const OpenRun& run) const {
   const std::scoped_lock lock(mutex_);
-  const bool starves = !run.is_idle() && gpu.is_idle() && !run.wake_at() && requests_.empty();
+  const bool starves = !run.is_idle() && gpu.is_idle() && !run.wake_at() && requests_.empty() && !closing_;
   if (starves) throw PolicyError(run.waiting());
 }
 
 bool Session::take_requests(CudaGpu& gpu, Program& program, OpenRun& run) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !requests_.empty() || closing_ || !run.is_idle(); });
-  if (closing_ && (!failure_.empty() || (requests_.empty() && run.is_idle()))) return false;
+  if (closing_ && (!given_up_.empty() || (requests_.empty() && run.is_idle()))) return false;
   std::deque<Request> requests = std::exchange(requests_, {});
   lock.unlock();
   for (Request& request : requests) {

@@ -78,7 +78,7 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
 void WorkerLaunch::place(Time now) {
   slot_ = resources_.tables.take();
   if (!slot_) return;
-  ready_ = resources_.tables.reset(*slot_, chunk_, quotas_);
+  resources_.tables.reset(*slot_, chunk_, quotas_);
   placed_ = now;
 }
 
@@ -88,7 +88,7 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
   const int workers = workers_to_launch();
   const WorkerParameters last = parameters(std::min(workers, demand().wanted));
   hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
-                   std::as_bytes(std::span(&last, 1)), level, launched_ == 0 ? ready_ : nullptr);
+                   std::as_bytes(std::span(&last, 1)), level, resources_.tables.written(*slot_));
   launched_ += workers;
   progress_.launched(workers, now);
   changed_ = now;

@@ -30,7 +30,6 @@ class WorkerLaunch final : public LaunchOnGpu {
   void adapt_chunk();
 
   std::optional<Slot> slot_;
-  CUevent ready_ = nullptr;            // behind the first reset of its place in the tables
   std::vector<std::uint32_t> quotas_;  // by SM
   int max_residency_;
   bool has_quota_ = false;

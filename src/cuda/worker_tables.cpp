@@ -30,7 +30,7 @@ WorkerTables::WorkerTables(const SharedContext& context, Completions& completion
       reads_(make_stream(context, context->stream_priorities().front())),
       taken_(slots, false),
       initial_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)) {
-  for (Slot slot = 0; slot < slots; ++slot) ready_.push_back(make_event(context));
+  for (Slot slot = 0; slot < slots; ++slot) written_.push_back(make_event(context));
 }
 
 std::optional<Slot> WorkerTables::take() {
@@ -43,7 +43,7 @@ std::optional<Slot> WorkerTables::take() {
 void WorkerTables::give_back(Slot slot) { taken_[slot] = false; }
 
 // The driver copies small pageable sources before it returns, so they may change at once (measured as fast as pinned).
-CUevent WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas) {
+void WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas) {
   const WorkerControl control{.chunk = chunk};
   std::memcpy(initial_.data(), &control, sizeof control);
   for (std::size_t sm = 0; sm < sms_; ++sm) {
@@ -51,10 +51,8 @@ CUevent WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std:
     std::memcpy(initial_.data() + sizeof control + sm * sizeof entry, &entry, sizeof entry);
   }
   GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
-  CUevent ready = ready_[slot].get();
-  GPUSHARE_CU(cuEventRecord(ready, writes_.get()));
-  GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), ready, CU_EVENT_WAIT_DEFAULT));
-  return ready;
+  GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
+  GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), written(slot), CU_EVENT_WAIT_DEFAULT));
 }
 
 void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas) {
@@ -67,6 +65,7 @@ void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas
   copy.dstPitch = sizeof(WorkerSm);
   copy.Height = quotas.size();
   GPUSHARE_CU(cuMemcpy2DAsync(&copy, writes_.get()));
+  GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
 }
 
 void WorkerTables::write_chunk(Slot slot, std::uint32_t chunk) {

@@ -24,10 +24,12 @@ class WorkerTables {
   CUdeviceptr control_address(Slot slot) const { return device_.get() + slot * stride_; }
   CUdeviceptr table_address(Slot slot) const { return control_address(slot) + sizeof(WorkerControl); }
 
-  /// Sets everything to the beginning of a launch. Returns an event behind that.
-  CUevent reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas);
+  /// Sets everything to the beginning of a launch.
+  void reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas);
   /// Workers look at their quota before they claim. Takes effect within some microseconds.
   void write_quotas(Slot slot, std::span<const std::uint32_t> quotas);
+  /// Behind what reset() and write_quotas() wrote last: workers that start before it may find quotas of yesterday.
+  CUevent written(Slot slot) const { return written_[slot].get(); }
   void write_chunk(Slot slot, std::uint32_t chunk);
 
   /// Starts reading all the tables. One look at a time.
@@ -49,7 +51,7 @@ class WorkerTables {
   Stream writes_;
   Stream reads_;
   std::vector<bool> taken_;
-  std::vector<Event> ready_;  // by slot
+  std::vector<Event> written_;  // by slot
   Completion look_;
   std::vector<std::byte> initial_;
 };

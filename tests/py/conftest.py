@@ -124,8 +124,8 @@ def trace_without_blocks(trace):
     """The events of a trace as they are where a GPU schedules by itself."""
     data = trace.to_bytes()
     (count,) = struct.unpack_from("<q", data, 16)
-    events = [data[24 + EVENT.size * number :][: EVENT.size] for number in range(count)]
-    kept = [event for event in events if EVENT.unpack(event)[7] not in (BLOCK_STARTED, BLOCK_ENDED)]
+    events = EVENT.iter_unpack(data[24 : 24 + EVENT.size * count])
+    kept = [EVENT.pack(*event) for event in events if event[7] not in (BLOCK_STARTED, BLOCK_ENDED)]
     packed = struct.pack("<q", len(kept)) + b"".join(kept) + struct.pack("<q", 0)
     return _core.Trace.from_bytes(TRACE_VERSION + packed)
 
@@ -169,6 +169,12 @@ def measured_result(pair):
     runs = [gs.run(pair, policy, seed=repeat) for repeat in range(2) for policy in ("fifo", "srtf")]
     by_hardware = [as_measured(run, "hardware-streams") for run in runs if run.policy == "fifo"]
     return gs.Result([*map(as_measured, runs), *by_hardware])
+
+
+@pytest.fixture
+def without_traces():
+    """A result as a comparison of many workloads on a GPU leaves it."""
+    return lambda result: gs.Result([with_trace(run, None) for run in result.runs])
 
 
 PAIR_FILE = """\

@@ -12,6 +12,7 @@ import pytest
 import gpushare as gs
 from gpushare import _core
 from gpushare.cli import main
+from gpushare.cuda_run import BASELINES
 
 pytestmark = pytest.mark.usefixtures("command_folder")
 
@@ -37,11 +38,13 @@ def test_help_has_examples(call, command):
 
 
 def test_policies(call, document):
+    assert [each["name"] for each in document("policies")["hardware"]] == list(BASELINES)
     listed = document("policies")["policies"]
     assert [each["name"] for each in listed] == [entry.name for entry in gs.policies()]
     assert {each["name"] for each in listed if each["oracle"]} == {"sjf", "ljf", "srtf-zero-sampling"}
     table = call("policies").stdout
     assert all(each["name"] in table and each["summary"] in table for each in listed)
+    assert all(name in table.partition("on a GPU also")[2] for name in BASELINES)
 
 
 def test_devices(call, document):
@@ -52,9 +55,11 @@ def test_devices(call, document):
 
 
 def test_workloads(call, document):
-    (ercbench,) = document("workloads")["workloads"]
+    ercbench, suite, suite_pair = document("workloads")["workloads"]
     assert ercbench["device"] == "gtx480"
     assert len(ercbench["applications"]) == 8
+    assert suite["device"] == suite_pair["device"] == "cuda:0"
+    assert suite_pair["applications"] == ["long", "short"]
     assert gs.Workload.from_toml(ercbench["file"]) == gs.bundled_workload("ercbench")
     assert "RayTracing" in call("workloads").stdout
 

@@ -15,12 +15,14 @@ pytestmark = pytest.mark.usefixtures("command_folder")
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("compare nothing", "no workload 'nothing'; known: ercbench, or the path of a TOML file"),
+        ("compare nothing", "no workload 'nothing'; known: ercbench, suite, suite_pair, or the path of a TOML"),
         ("compare absent.toml", "absent.toml: cannot be read: No such file"),
         ("compare pair.toml --policies fifi", "no policy 'fifi'; known: fifo, mpmax"),
         ("compare pair.toml --policies ,", "--policies names no policy"),
         ("compare pair.toml --policies fifo,fifo", "two policies are named 'fifo'"),
         ("compare pair.toml --device b200", "no device 'b200'; known: sim:fermi"),
+        ("compare pair.toml --policies hardware-streams", "'hardware-streams' is what a GPU does by itself"),
+        ("compare pair.toml --policies fifo,green-contexts:40,92", "'green-contexts:40,92' is what a GPU does"),
         ("compare pair.toml --repeats 0", "repeats must lie in 1.."),
         ("compare pair.toml --repeats x", "'x' is not a valid integer"),
         ("compare pair.toml --seed -1", "-1 is not in the range x>=0"),

@@ -14,14 +14,20 @@ import click
 
 from gpushare._core import InvalidInput
 from gpushare.compare import policies as built_in_policies
+from gpushare.cuda_run import BASELINES, DEFAULT_TIMEOUT_S, is_baseline
 from gpushare.kernel_model import require
 from gpushare.policy import Policy
 from gpushare.workload import Workload, bundled_workload, workload_names
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-DEVICE_HELP = "sim:NAME, NAME or a TOML file; auto takes GPUSHARE_DEVICE, else the workload's own, else h100."
-POLICIES_HELP = "Names separated by commas; your own as FILE.py:CLASS. Default: all built-in ones."
+DEVICE_HELP = (
+    "cuda:0 for a GPU; sim:NAME, NAME or a TOML file for a simulated one; auto takes GPUSHARE_DEVICE, else the "
+    "workload's own, else h100."
+)
+POLICIES_HELP = (
+    "Names separated by commas, as gpushare policies lists them; your own as FILE.py:CLASS. Default: all built-in ones."
+)
 
 
 def device_option() -> Decorator:
@@ -44,7 +50,14 @@ def repeats_option() -> Decorator:
 def seed_option() -> Decorator:
     """--seed."""
     return click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the variation between blocks."
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of simulated variation."
+    )
+
+
+def timeout_option() -> Decorator:
+    """--timeout."""
+    return click.option(
+        "--timeout", default=DEFAULT_TIMEOUT_S, show_default=True, metavar="SECONDS", help="Of one run on a GPU."
     )
 
 
@@ -71,20 +84,29 @@ def to_policies(text: str | None) -> list[str | Policy] | None:
     """The policies of a comma-separated list; None, which means all built-in ones, if there is no list."""
     if text is None:
         return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names: list[str] = []
+    for name in (each.strip() for each in text.split(",") if each.strip()):
+        if name.isdigit() and names:
+            names[-1] += f",{name}"  # green-contexts:40,92 is one name
+        else:
+            names.append(name)
     require(len(names) > 0, "--policies names no policy")
     return [to_policy(name) for name in names]
 
 
 def to_policy(text: str) -> str | Policy:
-    """The built-in policy of this name, or an instance of the class in ``FILE.py:CLASS``."""
+    """The policy of this name, built-in or the hardware's, or an instance of the class in ``FILE.py:CLASS``."""
     file, colon, class_name = text.partition(".py:")
     if colon:
         return _make(_policy_class(Path(f"{file}.py"), class_name), text)
     if text.endswith(".py"):
         return _make(_policy_class(Path(text), None), text)
     known = [entry.name for entry in built_in_policies()]
-    require(text in known, f"no policy {text!r}; known: {', '.join(known)}, or your own as FILE.py:CLASS")
+    require(
+        text in known or is_baseline(text),
+        f"no policy {text!r}; known: {', '.join(known)}; on a GPU also {', '.join(BASELINES)}; "
+        "or your own as FILE.py:CLASS",
+    )
     return text
 
 

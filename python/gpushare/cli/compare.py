@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
+from gpushare._core import InvalidInput
 from gpushare.cli.arguments import (
     device_option,
     file_option,
@@ -17,6 +18,7 @@ from gpushare.cli.arguments import (
     policies_option,
     repeats_option,
     seed_option,
+    timeout_option,
     to_policies,
     to_workload,
 )
@@ -24,6 +26,7 @@ from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload, winner
 from gpushare.compare import oracles
+from gpushare.cuda_compare import runs_on_gpu
 
 if TYPE_CHECKING:
     from gpushare.result import Result
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 @device_option()
 @repeats_option()
 @seed_option()
+@timeout_option()
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @file_option("--html", "Write a report.")
 @file_option("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
@@ -46,6 +50,7 @@ def compare(
     device: str,
     repeats: int,
     seed: int,
+    timeout: float,
     pairs: bool,
     html: Path | None,
     perfetto: Path | None,
@@ -59,15 +64,15 @@ def compare(
       gpushare compare pair.toml
       gpushare compare ercbench --pairs --policies fifo,mpmax,srtf --repeats 5
       gpushare compare pair.toml --policies fifo,mine.py:LatestFirst --html report.html
+      gpushare compare suite_pair --device cuda:0 --policies fifo,srtf,hardware-streams
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
     given = [to_workload(text) for text in workloads]
+    compared = [pair for each in given for pair in each.pairs()] if pairs else given
+    if perfetto is not None and len(compared) > 1 and runs_on_gpu(device, compared[0]):
+        raise InvalidInput("--perfetto: on a GPU the traces are kept where one workload is compared; name one alone")
     result = gpushare.compare(
-        [pair for each in given for pair in each.pairs()] if pairs else given,
-        to_policies(policies),
-        device=device,
-        repeats=repeats,
-        seed=seed,
+        compared, to_policies(policies), device=device, repeats=repeats, seed=seed, timeout=timeout
     )
     files = write_files(result, html=html, perfetto=perfetto, save=save) if result.runs else {}
     report(result, files, as_json=as_json)

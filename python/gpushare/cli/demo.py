@@ -14,10 +14,13 @@ from gpushare.cli.compare import report, write_files
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import remark
 from gpushare.cli.verdict import telling_workload, winner
+from gpushare.cuda_compare import runs_on_gpu
+from gpushare.cuda_run import BASELINES
 from gpushare.reproduce.srtf import STAGGER_CYCLES
 from gpushare.result import Result
 
 WORKLOAD = "ercbench"
+WORKLOAD_ON_GPU = "suite_pair"
 
 
 @click.command()
@@ -35,16 +38,24 @@ WORKLOAD = "ercbench"
 def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bool) -> None:
     """Compare all policies on the 56 ordered pairs of SRTF's eight ERCBench kernels. Takes a few seconds.
 
+    On a GPU instead on a short kernel that arrives while a long one runs, and with the GPU's own ways to share.
+
     \b
     Examples:
       gpushare demo
       gpushare demo --policies fifo,srtf,even --repeats 5 --out report
       gpushare demo --device sim:h100 --json
+      gpushare demo --device cuda:0
     """
     workload = gpushare.bundled_workload(WORKLOAD)
-    where = gpushare.device(device, workload.device)
-    pairs = workload.pairs(stagger_ns=round(STAGGER_CYCLES / where.clock_hz * 1e9))
-    result = gpushare.compare(pairs, to_policies(policies), device=where, repeats=repeats)
+    if runs_on_gpu(device, workload):
+        by_all = [each.name for each in gpushare.policies()] + list(BASELINES)
+        pair = gpushare.bundled_workload(WORKLOAD_ON_GPU)
+        result = gpushare.compare(pair, to_policies(policies) or by_all, device=device, repeats=repeats)
+    else:
+        where = gpushare.device(device, workload.device)
+        pairs = workload.pairs(stagger_ns=round(STAGGER_CYCLES / where.clock_hz * 1e9))
+        result = gpushare.compare(pairs, to_policies(policies), device=where, repeats=repeats)
     files = _write_folder(result, out) if result.runs else {}
     report(result, {} if not as_json else files, as_json=as_json)
     if result.runs and not as_json:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare devices``: the simulated devices, all in short or one in full."""
+"""``gpushare devices``: the GPUs of this machine and the simulated devices, all in short or one in full."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from typing import Any
 import click
 
 import gpushare
+from gpushare._core import CudaError, cuda_device_count
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
 
 COLUMNS = ["name", "SMs", "clock", "threads per SM", "registers per SM", "shared memory per SM", "DRAM"]
+GPU_COLUMNS = ["device", "name", *COLUMNS[1:-1]]
 
 
 @click.command()
 @click.argument("name", required=False)
 @json_option()
 def devices(name: str | None, as_json: bool) -> None:
-    """List the simulated devices, or show all figures of the device NAME (or of a TOML file).
+    """List GPUs and simulated devices, or show all figures of the device NAME (or of a TOML file).
 
     \b
     Examples:
       gpushare devices
+      gpushare devices cuda:0
       gpushare devices sim:h100
       gpushare devices my-gpu.toml --json
     """
@@ -33,11 +36,34 @@ def devices(name: str | None, as_json: bool) -> None:
         one = device_to_dict(gpushare.device(name))
         print_json({"gpushare": gpushare.__version__, "device": one}) if as_json else _print_one(one)
         return
-    all_of_them = [device_to_dict(gpushare.device(each)) for each in gpushare.device_names()]
+    gpus = _gpus()
+    simulated = [device_to_dict(gpushare.device(each)) for each in gpushare.device_names()]
     if as_json:
-        print_json({"gpushare": gpushare.__version__, "devices": all_of_them})
-    else:
-        print_table("simulated devices", COLUMNS, [_row(each) for each in all_of_them])
+        print_json({"gpushare": gpushare.__version__, "gpus": gpus, "devices": simulated})
+        return
+    if gpus:
+        print_table("GPUs", GPU_COLUMNS, [_gpu_row(each) for each in gpus], texts=2)
+    print_table("simulated devices", COLUMNS, [_row(each) for each in simulated])
+
+
+def _gpus() -> list[dict[str, Any]]:
+    """Those that the driver knows; one that cannot be used says why."""
+    from gpushare.device_file import device_to_dict
+
+    found: list[dict[str, Any]] = []
+    for ordinal in range(cuda_device_count()):
+        name = f"cuda:{ordinal}"
+        try:
+            found.append({"device": name, **device_to_dict(gpushare.device(name))})
+        except CudaError as error:
+            found.append({"device": name, "error": str(error)})
+    return found
+
+
+def _gpu_row(gpu: dict[str, Any]) -> list[str]:
+    if "error" in gpu:
+        return [gpu["device"], f"cannot be used: {gpu['error']}", *[""] * (len(GPU_COLUMNS) - 2)]
+    return [gpu["device"], gpu["name"], *_row(gpu)[1:-1]]
 
 
 def _row(device: dict[str, Any]) -> list[str]:

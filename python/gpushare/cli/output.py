@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +16,16 @@ LEAST_WIDTH_OF_A_FILE = 160
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The whole of stdout. Keys keep their order; numbers of NumPy become Python's."""
-    click.echo(json.dumps(document, indent=2, default=_plain, allow_nan=False))
+    """The whole of stdout. Keys keep their order; numbers of NumPy become Python's, what is unknown (NaN) null."""
+    click.echo(json.dumps(_without_nan(document), indent=2, default=_plain, allow_nan=False))
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _plain(value: Any) -> Any:
@@ -61,6 +70,15 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= size:
             return f"{nanoseconds / size:.3f} {unit}"
     return f"{nanoseconds:.0f} ns"
+
+
+def share(ratio: float) -> str:
+    """A share in percent; a dash where it is unknown.
+
+    >>> share(0.849), share(math.nan)
+    ('84.9%', '-')
+    """
+    return "-" if math.isnan(ratio) else f"{ratio:.1%}"
 
 
 def remark(message: str) -> None:

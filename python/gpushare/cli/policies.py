@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare policies``: the built-in policies."""
+"""``gpushare policies``: the built-in policies, and what a GPU does without them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import gpushare
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
 from gpushare.compare import oracles
+from gpushare.cuda_run import BASELINES
 
 
 @click.command()
 @json_option()
 def policies(as_json: bool) -> None:
-    """List the built-in policies: what each does and where it is from.
+    """List the built-in policies: what each does and where it is from; and what a GPU does by itself.
 
     \b
     Examples:
@@ -27,7 +28,10 @@ def policies(as_json: bool) -> None:
         for each in gpushare.policies()
     ]
     if as_json:
-        print_json({"gpushare": gpushare.__version__, "policies": rows})
+        hardware = [{"name": name, "summary": words} for name, words in BASELINES.items()]
+        print_json({"gpushare": gpushare.__version__, "policies": rows, "hardware": hardware})
         return
     cells = [[row["name"], row["summary"], row["source"]] for row in rows]
     print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)
+    by_hardware = [list(each) for each in BASELINES.items()]
+    print_table("on a GPU also, without gpushare", ["name", "what it does"], by_hardware, texts=2)

@@ -4,13 +4,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import gpushare
-from gpushare.cli.arguments import device_option, file_option, json_option, seed_option, to_policy, to_workload
+from gpushare.cli.arguments import (
+    device_option,
+    file_option,
+    json_option,
+    seed_option,
+    timeout_option,
+    to_policy,
+    to_workload,
+)
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import duration, print_json, print_table, remark
 from gpushare.policy import policy_name
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or your own as FILE.py:CLASS.")
 @device_option()
 @seed_option()
+@timeout_option()
 @file_option("--perfetto", "Write a trace for ui.perfetto.dev.")
 @file_option("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
 @file_option("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
@@ -33,6 +43,7 @@ def run(
     policy: str,
     device: str,
     seed: int,
+    timeout: float,
     perfetto: Path | None,
     plot: Path | None,
     trace: Path | None,
@@ -44,11 +55,12 @@ def run(
     Examples:
       gpushare run pair.toml --policy srtf
       gpushare run ercbench --policy even --perfetto run.pftrace --plot run.png
+      gpushare run suite_pair --policy srtf --device cuda:0
       gpushare run pair.toml --policy mine.py:LatestFirst --seed 7 --json
     """
     decides = to_policy(policy)
     try:
-        one = gpushare.run(to_workload(workload), decides, device=device, seed=seed)
+        one = gpushare.run(to_workload(workload), decides, device=device, seed=seed, timeout=timeout)
     except gpushare.PolicyError as error:
         errors = {policy_name(decides): str(error)}
         if as_json:
@@ -94,11 +106,17 @@ def _document(one: Run) -> dict[str, Any]:
         "workload": one.workload.name,
         "policy": one.policy,
         "device": one.device.name,
-        "seed": one.seed,
+        one.numbered_by: one.seed,
         "metrics": one.metrics(),
         "applications": one.applications().to_dict(orient="records"),
         "errors": {},
     }
+
+
+def _shown(metric: str, value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    return duration(value) if metric.endswith("_ns") else f"{value:.3f}"
 
 
 def _print_run(one: Run) -> None:
@@ -107,10 +125,8 @@ def _print_run(one: Run) -> None:
         [row["application"], *(duration(row[time]) for time in times), f"{row['ntt']:.3f}"]
         for row in one.applications().to_dict(orient="records")
     ]
-    title = f"{one.workload.name} under {one.policy} on {one.device.name} (simulated), seed {one.seed}"
+    how = "" if one.is_real else f" (simulated), seed {one.seed}"
+    title = f"{one.workload.name} under {one.policy} on {one.device.name}{how}"
     print_table(title, ["application", "arrival", "end", "turnaround", "alone", "slowdown (NTT)"], rows)
-    rows = [
-        [name.removesuffix("_ns"), duration(value) if name.endswith("_ns") else f"{value:.3f}"]
-        for name, value in one.metrics().items()
-    ]
+    rows = [[name.removesuffix("_ns"), _shown(name, value)] for name, value in one.metrics().items()]
     print_table("", ["metric", "value"], rows)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpushare.cli.output import duration, marked, print_table
-from gpushare.compare import oracles, policies
+from gpushare.cli.output import duration, marked, print_table, share
+from gpushare.compare import oracles
+from gpushare.policy_words import ordinary, summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from gpushare.result import Result
 
-BASELINE = "fifo"
 SHOWN_AS = {"stp": "{:.3f}".format, "antt": "{:.3f}".format, "strictf": "{:.3f}".format, "makespan_ns": duration}
 OTHER_AIMS = {"antt": ("ANTT", "response"), "strictf": ("StrictF", "fairness")}
 
@@ -39,7 +39,8 @@ def winner(result: Result) -> str:
 def telling_workload(result: Result) -> str:
     """The workload on which the winner's mean slowdown is smallest against the baseline's, or against the worst."""
     antt = result.per_workload()["antt"].unstack("policy").loc[result.workloads, realizable(result)]
-    others = antt[BASELINE] if BASELINE in antt and winner(result) != BASELINE else antt.max(axis="columns")
+    against = ordinary(list(antt.columns))
+    others = antt[against] if against is not None and winner(result) != against else antt.max(axis="columns")
     return str((others / antt[winner(result)]).idxmax())
 
 
@@ -48,10 +49,11 @@ def verdict(result: Result) -> str:
     table = result.metrics().loc[realizable(result)]
     first = winner(result)
     text = f"{first} wins{_in_words(first)}: STP {table.at[first, 'stp']:.2f}"
-    if BASELINE in table.index and first != BASELINE:
-        gain = table.at[first, "stp"] / table.at[BASELINE, "stp"]
-        slowdowns = f"{table.at[BASELINE, 'antt']:.2f} to {table.at[first, 'antt']:.2f}"
-        text += f" is {gain:.2f} times that of {BASELINE}, and the mean slowdown goes from {slowdowns}"
+    against = ordinary(list(table.index))
+    if against is not None and first != against:
+        gain = table.at[first, "stp"] / table.at[against, "stp"]
+        slowdowns = f"{table.at[against, 'antt']:.2f} to {table.at[first, 'antt']:.2f}"
+        text += f" is {gain:.2f} times that of {against}, and the mean slowdown goes from {slowdowns}"
     rivals: dict[str, list[str]] = {}
     for column, (metric, aim) in OTHER_AIMS.items():
         rival = best(table, column)
@@ -62,8 +64,8 @@ def verdict(result: Result) -> str:
 
 
 def _in_words(policy: str) -> str:
-    summaries = {entry.name: f" ({entry.summary})" for entry in policies()}
-    return summaries.get(policy, "")
+    words = summary(policy)
+    return f" ({words})" if words else ""
 
 
 def print_comparison(result: Result) -> None:
@@ -77,7 +79,7 @@ def print_comparison(result: Result) -> None:
             value = table.at[policy, metric]
             is_best = policy in candidates.index and value == candidates.at[best(candidates, metric), metric]
             cells.append(marked(shown(value), best=is_best and len(candidates) > 1))
-        rows.append([*cells, f"{table.at[policy, 'sm_utilisation']:.1%}"])
+        rows.append([*cells, share(table.at[policy, "sm_utilisation"])])
     print_table(_title(result), ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use"], rows)
     click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
     if len(result.policies) > 1:
@@ -88,4 +90,4 @@ def _title(result: Result) -> str:
     devices = ", ".join(dict.fromkeys(run.device.name for run in result.runs))
     workloads = result.workloads
     what = workloads[0] if len(workloads) == 1 else f"mean over {len(workloads)} workloads (geometric for ratios)"
-    return f"{what} on {devices} (simulated)"
+    return f"{what} on {devices}{'' if result.is_real else ' (simulated)'}"

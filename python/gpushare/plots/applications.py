@@ -9,7 +9,7 @@ import numpy as np
 
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.palette import FAINT, policy_styles
-from gpushare.plots.words import metric_named, plain, scaled, shortened
+from gpushare.plots.words import made_on, metric_named, plain, scaled, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def draw_applications(result: Result, metric: str = "ntt", ax: Axes | None = Non
     ax.set_ylim(len(table) - 0.5, -0.5)
     ax.set_xlabel(f"{what.words}{unit}: {what.better}")
     median = "median over its runs" if len(result.runs) > len(result.policies) else "one run each"
-    clean(ax, f"{what.short} per application and policy ({median})", "x")
+    clean(ax, f"{what.short} per application and policy ({median}){made_on(result)}", "x")
     ax.tick_params(axis="y", length=0)
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, frameon=False)
     return ax

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
-from gpushare.plots.words import Metric, metric_named, number, plain, scaled, shortened
+from gpushare.plots.words import Metric, made_on, metric_named, number, plain, scaled, shortened
 from gpushare.result import GEOMEAN_COLUMNS
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -
     what = metric_named(metric, KNOWN)
     ax = axes_or_new(ax, *policies_size(result))
     table = result.per_workload()[metric].unstack("policy").loc[result.workloads, result.policies]
-    means = result.metrics()[metric]
+    means = result.metrics()[metric].dropna()
+    if means.empty:
+        raise InvalidInput(f"no policy has {metric}: the hardware by itself does not tell it")
     scale, unit = scaled(metric, float(np.nanmax(table.to_numpy())))
     if len(table) == 1:
         _draw_one_workload(ax, result, what, table.iloc[0] / scale, unit)
@@ -45,7 +48,8 @@ def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -
         _draw_workloads(ax, result, table.sort_values(best, kind="stable") / scale, means / scale, best, what)
         ax.set_ylabel(f"{what.words}{unit}\n{what.better}", fontsize=9)
         mean = "geometric mean" if metric in GEOMEAN_COLUMNS else "mean"
-        clean(ax, f"{what.short} of {len(table)} workloads, sorted by {plain(best)}, which has the best {mean}")
+        title = f"{what.short} of {len(table)} workloads, sorted by {plain(best)}, which has the best {mean}"
+        clean(ax, title + made_on(result))
         if what.logarithmic:
             readable_ticks(ax, "y")
         ax.tick_params(axis="x", labelsize=_name_size(len(table)), length=0)
@@ -55,6 +59,7 @@ def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -
 def _draw_one_workload(ax: Axes, result: Result, what: Metric, values: pd.Series, unit: str) -> None:
     """One row per policy: a point with its value."""
     styles = policy_styles(result)
+    values = values.dropna()
     for row, (policy, value) in enumerate(values.items()):
         colour, marker = styles[policy]
         ax.plot(value, row, marker=marker, color=colour, markersize=8, gid=f"policy-{row}")
@@ -71,7 +76,7 @@ def _draw_one_workload(ax: Axes, result: Result, what: Metric, values: pd.Series
     ax.set_yticks(range(len(values)), [plain(policy) for policy in values.index])
     ax.set_ylim(len(values) - 0.5, -0.5)
     ax.set_xlabel(f"{what.words}{unit}: {what.better}", fontsize=9)
-    clean(ax, f"{what.short} on {plain(shortened(result.workloads[0], 40))}", "x")
+    clean(ax, f"{what.short} on {plain(shortened(result.workloads[0], 40))}{made_on(result)}", "x")
     ax.tick_params(axis="y", length=0)
 
 
@@ -81,6 +86,8 @@ def _draw_workloads(ax: Axes, result: Result, table: pd.DataFrame, means: pd.Ser
     ax.vlines([*places, mean_place], [*table.min(axis=1), means.min()], [*table.max(axis=1), means.max()],
               color=FAINT, alpha=0.35, linewidth=1, zorder=1)  # fmt: skip
     for place, (policy, (colour, marker)) in enumerate(policy_styles(result).items()):
+        if policy not in means.index:
+            continue
         is_best = policy == best
         ax.plot(
             places, table[policy], marker=marker, color=colour, markersize=5.5 if is_best else 5,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
-from gpushare.plots.words import Metric, metric_named, scaled
+from gpushare.plots.words import Metric, made_on, metric_named, scaled
 from gpushare.result import GEOMEAN_COLUMNS
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | No
     middle, low, high, spread = _figures(result, [x, y])
     units = [scaled(name, middle[name].max()) for name in (x, y)]
     for number, (policy, (colour, marker)) in enumerate(policy_styles(result).items()):
+        if policy not in middle.index:
+            continue
         point = [middle.loc[policy, name] / scale for name, (scale, _) in zip((x, y), units, strict=True)]
         if spread:
             bars = [
@@ -44,7 +47,7 @@ def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | No
         ax.plot(*point, marker=marker, color=colour, markersize=8, linestyle="none", gid=f"policy-{number}")
     for side, metric, (_, unit) in zip("xy", metrics, units, strict=True):
         _prepare_axis(ax, side, metric, unit)
-    clean(ax, _title(result, spread), "both")
+    clean(ax, _title(result, spread) + made_on(result), "both")
     _point_to_better_corner(ax, *metrics)
     places = [(middle[name] / scale).tolist() for name, (scale, _) in zip((x, y), units, strict=True)]
     label_points(ax, places[0], places[1], list(middle.index))
@@ -52,12 +55,14 @@ def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | No
 
 
 def _figures(result: Result, names: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
-    """Per policy the value, the ends of its spread bar, and what the bar says ("" if there is none)."""
-    middle = result.metrics()[names]
+    """Per policy that has both: the value, the ends of its spread bar, and what the bar says ("" if there is none)."""
+    middle = result.metrics()[names].dropna()
+    if middle.empty:
+        raise InvalidInput(f"no policy has both {' and '.join(names)}: the hardware by itself does not tell all of it")
     runs = result.runs_table()
     repeats = runs.groupby(["workload", "policy"]).size().max()
     if repeats > 1:
-        per_seed = runs.groupby(["policy", "seed"])[names].agg(lambda values: _mean(values))
+        per_seed = runs.groupby(["policy", result.numbered_by])[names].agg(lambda values: _mean(values))
         grouped = per_seed.groupby("policy")
         return middle, grouped.min(), grouped.max(), "bars: smallest to largest of the repeats"
     return middle, middle, middle, ""

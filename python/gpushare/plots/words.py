@@ -4,10 +4,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpushare._core import InvalidInput
 
+if TYPE_CHECKING:
+    from gpushare.result import Result
+
 TIME_UNITS = [(1, "ns"), (1_000, "µs"), (1_000_000, "ms"), (1_000_000_000, "s")]
+
+
+UNKNOWN = "-"
+"""In a table, where there is no value."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,16 @@ def scaled(metric: str, values_max: float) -> tuple[float, str]:
         return 1.0, ""
     scale, unit = time_unit(values_max)
     return float(scale), f" ({unit})"
+
+
+def device_names(result: Result) -> str:
+    """Where the runs were made."""
+    return ", ".join(dict.fromkeys(run.device.name for run in result.runs))
+
+
+def made_on(result: Result) -> str:
+    """A second line for titles: the GPU that made the figures; nothing if they are simulated."""
+    return f"\non {plain(device_names(result))}" if result.is_real else ""
 
 
 def plain(label: str) -> str:

@@ -39,14 +39,17 @@
     return `${value.toFixed(digits)} ${unit[1]}`;
   }
 
-  // Rows from the top: applications, copy engines in use, SMs.
+  // Rows from the top: applications, copy engines in use, SMs (or launches).
   function layout() {
     const engines = [0, 1].filter((direction) => trace.copies.some((copy) => copy[1] === direction));
-    const sms = trace.lanes.length;
-    const lane = sms <= 20 ? 24 : sms <= 48 ? 14 : 6;
+    const rows = rowCount();
+    const lane = rows <= 20 ? 24 : rows <= 48 ? 14 : 6;
     const top = (trace.applications.length + engines.length) * ROW + 8;
-    return { engines, lane, top, height: top + sms * lane + AXIS };
+    return { engines, lane, top, height: top + rows * lane + AXIS };
   }
+
+  // A GPU that schedules by itself tells of no blocks: then there is a row of launches per application, and no SM.
+  const rowCount = () => trace.lanes.length || trace.applications.length;
 
   const width = () => canvas.clientWidth - left - RIGHT;
   const xOf = (ns) => left + (ns - view.from) / (view.to - view.from) * width();
@@ -134,6 +137,21 @@
     });
   }
 
+  function drawLaunches(shape, ink) {
+    trace.applications.forEach((application, row) => {
+      const top = shape.top + row * shape.lane;
+      label(`${application.name}: launches`, top + shape.lane / 2, ink);
+      pen.save();
+      clip();
+      pen.fillStyle = colour(row);
+      trace.launches.filter((launch) => launch[0] === row).forEach(([, start, end]) => {
+        const x = xOf(start), long = xOf(end) - x;
+        pen.fillRect(x, top + 2, Math.max(0.7, long - (long > 4 ? 1 : 0)), shape.lane - 4);
+      });
+      pen.restore();
+    });
+  }
+
   function clip() { pen.beginPath(); pen.rect(left, 0, width(), canvas.clientHeight); pen.clip(); }
 
   function label(text, y, ink) {
@@ -159,6 +177,7 @@
     const shape = layout(), ratio = window.devicePixelRatio || 1;
     pen.font = FONT;
     const names = [...trace.applications.map((application) => application.name), "copies to host"];
+    if (!trace.lanes.length) names.push(...trace.applications.map((application) => `${application.name}: launches`));
     left = Math.min(canvas.clientWidth * 0.3, 14 + Math.max(...names.map((name) => pen.measureText(name).width)));
     canvas.style.height = `${shape.height}px`;
     canvas.width = Math.round(canvas.clientWidth * ratio);
@@ -170,6 +189,7 @@
     drawAxis(shape, css("--faint"), line);
     drawApplications(ink);
     drawCopies(shape, ink);
+    if (!trace.lanes.length) drawLaunches(shape, ink);
     const every = Math.ceil(13 / shape.lane);
     trace.lanes.forEach((lane, sm) => {
       const bottom = shape.top + (sm + 1) * shape.lane;
@@ -191,6 +211,11 @@
   }
 
   function describe() {
+    const time = timeText(cursor.ns, view.to - view.from);
+    if (!trace.lanes.length) {
+      const runs = trace.launches.some((launch) => launch[0] === cursor.sm && launch[1] <= cursor.ns && cursor.ns < launch[2]);
+      return `${time}, ${trace.applications[cursor.sm].name}: ${runs ? "a launch has arrived and not ended" : "no launch"}`;
+    }
     const lane = trace.lanes[cursor.sm], at = indexAt(lane.times, cursor.ns);
     const parts = at < 0 ? [] : lane.states[at].flatMap((blocks, i) => {
       const [application, kernel, most] = trace.series[i];
@@ -198,7 +223,7 @@
     });
     const copies = trace.copies.filter((copy) => copy[2] <= cursor.ns && cursor.ns < copy[3]).map((copy) =>
       `${trace.applications[copy[0]].name} copies ${(copy[4] / 1e6).toPrecision(3)} MB ${copy[1] ? "to the host" : "to the GPU"}`);
-    return `${timeText(cursor.ns, view.to - view.from)}, SM ${cursor.sm}: ${[parts.join("; ") || "idle", ...copies].join(" | ")}`;
+    return `${time}, SM ${cursor.sm}: ${[parts.join("; ") || "idle", ...copies].join(" | ")}`;
   }
 
   function setView(from, to) {
@@ -252,7 +277,9 @@
     element("policy").replaceChildren(...here.map((each) => new Option(each.policy, each.policy)));
     element("policy").value = packed.policy;
     if (!sameWorkload) cursor = null;
-    if (cursor) cursor.ns = clampTime(cursor.ns);
+    if (cursor) cursor = { ns: clampTime(cursor.ns), sm: clampSm(cursor.sm) };
+    element("by-sm").hidden = trace.lanes.length === 0;
+    element("by-launch").hidden = trace.lanes.length > 0;
     element("precision").textContent = trace.tick_ns > 1
       ? `Changes of residency within ${timeText(trace.tick_ns)} are merged in this trace.` : "";
     legend();
@@ -274,7 +301,7 @@
   }
 
   const clampTime = (ns) => Math.min(Math.max(0, ns), trace.makespan_ns);
-  const clampSm = (sm) => Math.min(Math.max(0, Math.round(sm)), trace.lanes.length - 1);
+  const clampSm = (sm) => Math.min(Math.max(0, Math.round(sm)), rowCount() - 1);
 
   function point(event) {
     const shape = layout(), box = canvas.getBoundingClientRect();

@@ -182,6 +182,11 @@ class Session:
         """Zeroed device memory."""
         return allocate(self.device.core, shape, dtype)
 
+    def load(self, kernel: Kernel) -> None:
+        """Compiles the kernel and loads it now rather than at its first launch: loading waits for running kernels."""
+        self._require_open()
+        self.device.load(kernel)
+
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
 

@@ -30,6 +30,7 @@ class Lane {
   std::size_t waiting() const { return waiting_.size(); }
   const Submission& first() const { return waiting_.front().submission; }
   bool first_has_ended() const { return !waiting_.empty() && waiting_.front().end.reached(); }
+  bool has_ended() const { return waiting_.empty() || waiting_.back().end.reached(); }
   void remove_first() {
     completions_.give_back(waiting_.front().end);
     waiting_.pop_front();
@@ -87,6 +88,16 @@ class HardwareRun {
       check_health();
       heartbeat();
     }
+  }
+
+  /// Does what has been handed to the hardware end so soon?
+  bool ends_within(Duration patience) {
+    const Time end = now() + patience;
+    const auto has_ended = [](const Lane& lane) { return lane.has_ended(); };
+    while (!std::ranges::all_of(lanes_, has_ended)) {
+      if (now() > end) return false;
+    }
+    return true;
   }
 
  private:
@@ -207,7 +218,16 @@ void run_on_hardware(const SharedContext& context, const Workload& workload, con
                      const std::function<void()>& heartbeat) {
   validate(workload, context->description());
   const CurrentContext current(*context);
-  HardwareRun(context, workload, program, setup, observers).run(heartbeat);
+  HardwareRun run(context, workload, program, setup, observers);
+  try {
+    run.run(heartbeat);
+  } catch (const CudaError&) {
+    throw;
+  } catch (...) {
+    constexpr Duration patience(1'000'000'000);
+    if (!run.ends_within(patience)) context->abandon();
+    throw;
+  }
 }
 
 }  // namespace gpushare::cuda

@@ -179,6 +179,9 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
           instruction.opcode.starts_with("cp.async.bulk") || instruction.opcode.starts_with("cp.reduce.async.bulk");
       needs.waits_for_copies |= instruction.opcode.starts_with("cp.async.c");
       needs.waits_for_blocks |= watches_other_blocks(instruction);
+      needs.keeps_shared_alignment |= instruction.opcode.starts_with("wgmma") ||
+                                      instruction.opcode.starts_with("tcgen05") ||
+                                      instruction.opcode.starts_with("cp.async.bulk");
     });
   }
   needs.barrier_between_tasks |=

@@ -163,8 +163,9 @@ std::string declarations(const WorkerNeeds& needs) {
 	.reg .b32 	%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left, %gpushare_slot, %gpushare_next, %gpushare_count;
 	.reg .b32 	%gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;
 	.reg .b64 	%gpushare_control, %gpushare_a, %gpushare_b;
-	.shared .align 16 .b8 gpushare_claim[64];
 )";
+  text += needs.keeps_shared_alignment ? "\t.shared .align 1024 .b8 gpushare_claim[1024];\n"
+                                       : "\t.shared .align 16 .b8 gpushare_claim[64];\n";
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
   return text;
 }

@@ -160,6 +160,24 @@ TEST(Preemptible, ADeclarationGetsTheParameterToo) {
               HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n);"));
 }
 
+TEST(Preemptible, DynamicSharedMemoryOfTensorCoresStaysAligned) {
+  const std::string plain = "ld.shared.u32 %r1, [%r2];\nret;\n";
+  EXPECT_THAT(make_preemptible(module_with(plain)).ptx, HasSubstr(".align 16 .b8 gpushare_claim[64];"));
+  const std::string wgmma = "wgmma.fence.sync.aligned;\n" + plain;
+  EXPECT_THAT(make_preemptible(module_with(wgmma)).ptx, HasSubstr(".align 1024 .b8 gpushare_claim[1024];"));
+}
+
+TEST(Preemptible, KernelsThatWaitForOtherBlocksClaimOneTaskAtATimeAndNoneAhead) {
+  const std::string ahead = "$gpushare_early_claimed:";
+  EXPECT_THAT(make_preemptible(module_with("ld.global.u32 %r1, [%rd1];\nret;\n")).ptx, HasSubstr(ahead));
+  EXPECT_THAT(make_preemptible(module_with("ld.volatile.shared.u32 %r1, [%r2];\nret;\n")).ptx, HasSubstr(ahead));
+  for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"}) {
+    const std::string ptx = make_preemptible(module_with(load + " %r1, [%rd1];\nret;\n")).ptx;
+    EXPECT_THAT(ptx, Not(HasSubstr(ahead)));
+    EXPECT_THAT(ptx, HasSubstr("mov.u32 \t%gpushare_count, 1;"));
+  }
+}
+
 TEST(Preemptible, AWorkerIsNotMadeAWorkerAgain) {
   EXPECT_THAT(refusal_of(make_preemptible(module_with("ret;\n")).ptx), HasSubstr("it is a worker already"));
 }

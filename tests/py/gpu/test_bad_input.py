@@ -257,6 +257,9 @@ session = gs.Session("cuda:0", sys.argv[1])
 good, bad = session.application("good"), session.application("bad")
 gate, passed = session.zeros(1, np.int32), session.zeros(1, np.uint32)
 values = session.zeros(1000, np.int32)
+for name in ("wait_at_gate", "increment"):
+    session.load(kernel(name))
+session.load(kernel("fault", preemptible=sys.argv[2] == "preemptible"))  # loading would wait for the gate
 waiting = good.submit(kernel("wait_at_gate"), grid=1, block=1, args=[gate, passed])
 queued = good.submit(kernel("increment"), grid=1, block=32, args=[passed])
 faulty = bad.submit(kernel("fault", preemptible=sys.argv[2] == "preemptible"), grid=1, block=32, args=[values])

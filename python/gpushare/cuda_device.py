@@ -42,7 +42,7 @@ class CudaDevice:
 
 
 _open: dict[int, CudaDevice] = {}
-_stuck: set[int] = set()
+_broken: set[int] = set()
 
 
 def is_cuda(name: object) -> bool:
@@ -68,23 +68,24 @@ def cuda_device(name: str) -> CudaDevice:
     if match is None:
         raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
     ordinal = int(match["ordinal"] or 0)
-    if ordinal in _stuck:
-        raise CudaError(f"a block that does not end is still on cuda:{ordinal}: start another process to use it")
+    if ordinal in _broken:
+        raise CudaError(
+            f"cuda:{ordinal} cannot be used by this process any more, because a kernel faulted or did not end: "
+            "start another process"
+        )
     if ordinal not in _open:
         _open[ordinal] = CudaDevice(ordinal)
     return _open[ordinal]
 
 
 def give_up_if_broken(device: CudaDevice) -> None:
-    """Gives up a GPU on which a kernel has faulted, so that the next use opens it anew.
+    """Gives up a GPU on which a kernel has faulted or does not end.
 
-    That resets the primary context, which this process shares with libraries such as PyTorch. A GPU with a block that
-    does not end is given up for good: whatever would wait for it would hang.
+    After a fault CUDA refuses all further work of the process on that GPU, also that of libraries such as PyTorch; with
+    a kernel that does not end, whatever waits for the GPU would hang.
     """
     if device.core.is_healthy:
         return
     _open.pop(device.ordinal, None)
-    if device.core.is_lost:
-        _stuck.add(device.ordinal)
-    else:
-        device.core.reset()
+    _broken.add(device.ordinal)
+    device.core.abandon()

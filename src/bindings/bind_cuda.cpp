@@ -77,14 +77,10 @@ void bind_device_class(py::module_& module) {
           py::arg("bytes"), "Device memory, zeroed. Waits for no kernel.")
       .def("copy", &copy_on_device, py::arg("target"), py::arg("source"), py::arg("bytes"),
            "Copies from one address of the device to another, and waits for that.")
-      .def_property_readonly(
-          "is_lost", [](const CudaDevice& self) { return self.context->is_lost(); },
-          "A block did not end, or reset() was called: this object is good for nothing more.")
-      .def_property_readonly("is_healthy", &is_healthy, "False after a kernel has faulted.")
+      .def_property_readonly("is_healthy", &is_healthy, "False after a kernel has faulted or did not end.")
       .def(
-          "reset", [](const CudaDevice& self) { self.context->reset(); },
-          "Gives up everything on the GPU, of every library in this process. After a kernel has faulted nothing else "
-          "helps.");
+          "abandon", [](const CudaDevice& self) { self.context->abandon(); },
+          "Touches the GPU no more: this object is good for nothing then.");
   module.def("cuda_device_count", &cuda::device_count, "How many GPUs there are; 0 where there is no driver.");
   module.def("cuda_driver_version", &cuda::driver_version,
              "What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.");

@@ -97,11 +97,6 @@ std::size_t Context::memory_bytes() const {
   return bytes;
 }
 
-void Context::reset() {
-  is_lost_ = true;
-  GPUSHARE_CU(cuDevicePrimaryCtxReset(device_));
-}
-
 CurrentContext::CurrentContext(const Context& context) { GPUSHARE_CU(cuCtxPushCurrent(context.get())); }
 
 CurrentContext::~CurrentContext() {

@@ -31,12 +31,10 @@ class Context {
   /// Most urgent first.
   const std::vector<int>& stream_priorities() const { return stream_priorities_; }
 
-  /// Gives up everything in the context, of every library in the process: after a kernel has faulted nothing else
-  /// helps.
-  void reset();
-  /// Touches the context no more: after a kernel that does not end, everything that waits for the GPU would hang.
+  /// Touches the context no more. After a kernel has faulted, CUDA lets the process do nothing else on this GPU; after
+  /// one that does not end, everything that waits for the GPU would hang.
   void abandon() { is_lost_ = true; }
-  /// After reset() or abandon(): handles that live in it are void, and this object is good for nothing more.
+  /// Handles that live in it are void, and this object is good for nothing more.
   bool is_lost() const { return is_lost_; }
 
  private:

@@ -22,7 +22,6 @@ namespace gpushare::cuda {
   F(cuDeviceGetDefaultMemPool)                   \
   F(cuDevicePrimaryCtxRetain)                    \
   F(cuDevicePrimaryCtxRelease)                   \
-  F(cuDevicePrimaryCtxReset)                     \
   F(cuCtxPushCurrent)                            \
   F(cuCtxPopCurrent)                             \
   F(cuCtxSynchronize)                            \

@@ -90,6 +90,15 @@ class HardwareRun {
     }
   }
 
+  std::string names_on_gpu() const {
+    std::string names;
+    for (std::size_t index = 0; index < lanes_.size(); ++index) {
+      if (lanes_[index].has_ended()) continue;
+      names += (names.empty() ? "'" : ", '") + workload_.applications[index].name + "'";
+    }
+    return names;
+  }
+
   /// Does what has been handed to the hardware end so soon?
   bool ends_within(Duration patience) {
     const Time end = now() + patience;
@@ -221,8 +230,8 @@ void run_on_hardware(const SharedContext& context, const Workload& workload, con
   HardwareRun run(context, workload, program, setup, observers);
   try {
     run.run(heartbeat);
-  } catch (const CudaError&) {
-    throw;
+  } catch (const CudaError& error) {
+    throw CudaError("a kernel of " + run.names_on_gpu() + " failed: " + error.what());
   } catch (...) {
     constexpr Duration patience(1'000'000'000);
     if (!run.ends_within(patience)) context->abandon();

@@ -275,6 +275,18 @@ def check_a_new_session():
         job.result(30)
         assert np.array_equal(values.numpy(), 2 * np.arange(5000, dtype=np.float32))
         session.finish()
+
+
+def check_that_the_gpu_is_lost():
+    # CUDA lets a process do nothing more on a GPU after a fault; the simulated ones still work.
+    try:
+        gs.Session("{DEVICE}", "fifo")
+    except gs.CudaError as error:
+        assert "start another process" in str(error), error
+    else:
+        raise SystemExit("no error")
+    pair = gs.bundled_workload("ercbench").pairs()[0]
+    assert gs.run(pair, "fifo", device="sim:gtx480").record.blocks > 0
 """
 
 

@@ -93,8 +93,9 @@ void CudaGpu::apply(const Plan& plan) {
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan.shares, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan.shares.begin());
-    launch->set_quota(share == plan.shares.end() ? Quota::nowhere() : share->quota, rank, time);
+    launch->set_quota(share == plan.shares.end() ? Quota::nowhere() : share->quota, rank);
   }
+  make_room(time);
   hand_to_hardware(time);
   look_soon();
 }
@@ -179,6 +180,7 @@ void CudaGpu::finish_look(Time time) {
   const auto first = static_cast<std::ptrdiff_t>(events_.size());
   for (const auto& launch : launches_) launch->look(look_started_, time, events_);
   report_ends(time);
+  if (launches_.size() > 1) make_room(time);
   // Starts lie in the past; those of one launch come in order.
   if (launches_.size() > 1)
     std::ranges::stable_sort(events_.begin() + first, events_.end(), {}, &gpushare::Event::time);
@@ -204,6 +206,17 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
     if (!other->hardware().empty()) in_use.push_back({other->rank(), other->hardware().level()});
   }
   return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
+}
+
+/// Who ranks behind gives way to who lacks room, as long as it does.
+void CudaGpu::make_room(Time time) {
+  std::vector<LaunchOnGpu*> ranked;
+  for (const auto& launch : launches_) ranked.push_back(launch.get());
+  std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
+  std::vector<RoomClaim> claims;
+  for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
+  const std::vector<std::vector<int>> allowed = gpushare::make_room(device(), claims);
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[rank], time);
 }
 
 /// In rank order: among equals, the hardware serves first who comes first.

@@ -60,6 +60,7 @@ class CudaGpu final : public Gpu {
   void collect(Time time);
   void finish_look(Time time);
   void report_ends(Time time);
+  void make_room(Time time);
   void hand_to_hardware(Time time);
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;

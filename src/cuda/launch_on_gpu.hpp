@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/gpu.hpp"
+#include "core/residency.hpp"
+#include "core/workers/rank_room.hpp"
 #include "core/workers/worker_demand.hpp"
 #include "core/workers/worker_progress.hpp"
 #include "cuda/hardware_launches.hpp"
@@ -44,6 +46,9 @@ class LaunchOnGpu {
         code_(code),
         hardware_(resources.streams, resources.completions),
         submission_(submission),
+        needs_(std::get<Launch>(*submission.operation).kernel.needs),
+        max_residency_(max_residency(resources.device, needs_)),
+        wanted_(static_cast<std::size_t>(resources.device.sms)),
         progress_(submission.application, submission.id, count(code.grid), resources.device.sms) {}
   virtual ~LaunchOnGpu() = default;
 
@@ -51,8 +56,12 @@ class LaunchOnGpu {
   int rank() const { return rank_; }
   const HardwareLaunches& hardware() const { return hardware_; }
 
-  /// From now on this quota holds; without one, the launch gets nothing.
-  virtual void set_quota(const Quota& quota, int rank, Time now) = 0;
+  /// From now on this is what the policy wants.
+  void set_quota(const Quota& quota, int rank);
+  /// What the launch wants of the SMs, for make_room().
+  virtual RoomClaim claim() const = 0;
+  /// So many workers may stay on each SM: what the policy wants, less what has to make room for others.
+  virtual void allow(std::span<const int> workers, Time now) = 0;
   /// Should something be handed to the hardware now?
   virtual bool wants_hardware(Time now) const = 0;
   virtual void hand_to_hardware(int level, Time now) = 0;
@@ -72,10 +81,20 @@ class LaunchOnGpu {
   const DeviceLaunch& code_;
   HardwareLaunches hardware_;
   Submission submission_;
+  BlockNeeds needs_;
+  int max_residency_;
+  std::vector<int> wanted_;  // by SM
   WorkerProgress progress_;
   int rank_ = 0;
   Time end_{};
 };
+
+inline void LaunchOnGpu::set_quota(const Quota& quota, int rank) {
+  rank_ = rank;
+  for (std::size_t sm = 0; sm < wanted_.size(); ++sm) {
+    wanted_[sm] = std::min(quota.at(static_cast<SmId>(sm)), max_residency_);
+  }
+}
 
 std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
                                          const DeviceLaunch& code);

@@ -10,9 +10,16 @@ class WholeLaunch final : public LaunchOnGpu {
  public:
   using LaunchOnGpu::LaunchOnGpu;
 
-  void set_quota(const Quota& quota, int rank, Time /*now*/) override {
-    rank_ = rank;
-    has_quota_ = quota.largest() > 0;
+  /// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have.
+  RoomClaim claim() const override {
+    const std::int64_t blocks = launched_ || has_quota_ ? count(code_.grid) : 0;
+    return {.block = footprint(resources_.device, needs_),
+            .wanted = wanted_,
+            .present = std::vector<int>(wanted_.size()),
+            .unclaimed = progress_.finished() ? 0 : blocks};
+  }
+  void allow(std::span<const int> /*workers*/, Time /*now*/) override {
+    has_quota_ = std::ranges::any_of(wanted_, [](int wanted) { return wanted > 0; });
   }
   bool wants_hardware(Time /*now*/) const override { return has_quota_ && !launched_; }
   void hand_to_hardware(int level, Time now) override {

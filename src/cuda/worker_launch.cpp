@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/residency.hpp"
-
 namespace gpushare::cuda {
 namespace {
 
@@ -13,12 +11,14 @@ namespace {
 constexpr Duration first_patience(10'000);
 constexpr Duration longest_patience(1'000'000);
 
+/// A full report is two events per SM, and tens of microseconds of work for the policy: while workers come and go,
+/// looks follow each other faster.
+constexpr Duration report_interval(100'000);
+
 }  // namespace
 
 WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
-    : LaunchOnGpu(resources, submission, code),
-      quotas_(static_cast<std::size_t>(resources.device.sms)),
-      max_residency_(max_residency(resources.device, std::get<Launch>(*submission.operation).kernel.needs)) {
+    : LaunchOnGpu(resources, submission, code), quotas_(static_cast<std::size_t>(resources.device.sms)) {
   const auto known = resources.block_times.find(code.kernel->worker());
   if (known != resources.block_times.end()) chunk_ = chunk_for(known->second);
 }
@@ -27,14 +27,18 @@ WorkerLaunch::~WorkerLaunch() {
   if (slot_) resources_.tables.give_back(*slot_);
 }
 
-void WorkerLaunch::set_quota(const Quota& quota, int rank, Time now) {
-  rank_ = rank;
-  std::vector<std::uint32_t> wanted(quotas_.size());
-  for (std::size_t sm = 0; sm < wanted.size(); ++sm) {
-    wanted[sm] = static_cast<std::uint32_t>(std::min(quota.at(static_cast<SmId>(sm)), max_residency_));
-  }
-  if (wanted == quotas_) return;
-  quotas_ = std::move(wanted);
+RoomClaim WorkerLaunch::claim() const {
+  std::vector<int> present(wanted_.size());
+  for (std::size_t sm = 0; sm < present.size(); ++sm) present[sm] = progress_.workers_on(static_cast<SmId>(sm));
+  return {.block = footprint(resources_.device, needs_),
+          .wanted = wanted_,
+          .present = std::move(present),
+          .unclaimed = progress_.unclaimed()};
+}
+
+void WorkerLaunch::allow(std::span<const int> workers, Time now) {
+  if (std::ranges::equal(workers, quotas_, {}, {}, [](std::uint32_t quota) { return static_cast<int>(quota); })) return;
+  quotas_.assign(workers.begin(), workers.end());
   has_quota_ = std::ranges::any_of(quotas_, [](std::uint32_t value) { return value > 0; });
   if (slot_) resources_.tables.write_quotas(*slot_, quotas_);
   asked_ = retry_ = now;
@@ -107,7 +111,10 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   if (!slot_ || seen <= placed_) return;
   seen_ = seen;
   const Time happened = hardware_.empty() ? end_ : now;
-  progress_.observe(resources_.tables.control(*slot_), resources_.tables.table(*slot_), happened, events);
+  const bool all = hardware_.empty() || now - reported_ >= report_interval;
+  if (all) reported_ = now;
+  progress_.observe(resources_.tables.control(*slot_), resources_.tables.table(*slot_), happened, events,
+                    all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
   adapt_chunk();
 }
 

@@ -12,7 +12,8 @@ class WorkerLaunch final : public LaunchOnGpu {
   WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code);
   ~WorkerLaunch() override;
 
-  void set_quota(const Quota& quota, int rank, Time now) override;
+  RoomClaim claim() const override;
+  void allow(std::span<const int> workers, Time now) override;
   bool wants_hardware(Time now) const override;
   void hand_to_hardware(int level, Time now) override;
   bool collect(Time now) override;
@@ -31,15 +32,15 @@ class WorkerLaunch final : public LaunchOnGpu {
 
   std::optional<Slot> slot_;
   std::vector<std::uint32_t> quotas_;  // by SM
-  int max_residency_;
   bool has_quota_ = false;
   std::int64_t launched_ = 0;  // workers, in all
   std::uint32_t chunk_ = 1;
-  Time placed_{};   // in the tables since then
-  Time changed_{};  // when the host last launched workers, or saw a hardware launch end
-  Time asked_{};    // when the quota last changed
-  Time seen_{};     // the last look
-  Time retry_{};    // no more workers before
+  Time placed_{};    // in the tables since then
+  Time changed_{};   // when the host last launched workers, or saw a hardware launch end
+  Time asked_{};     // when the quota last changed
+  Time seen_{};      // the last look
+  Time reported_{};  // the last full report
+  Time retry_{};     // no more workers before
   Duration patience_{};
 };
 

@@ -108,15 +108,25 @@ void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events)
   end(id, ended - sm.ended, sm.block_time, now, events);
 }
 
+bool WorkerProgress::is_due(const OnSm& sm, const WorkerSm& counted, Report report) const {
+  if (report == Report::Everything || finished()) return true;
+  return static_cast<int>(counted.workers) != sm.workers || (sm.done == 0 && counted.tasks_done > 0);
+}
+
 void WorkerProgress::observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now,
-                             std::vector<Event>& events) {
+                             std::vector<Event>& events, Report report) {
   now = std::max(now, earliest_);
   take_totals(control, table);
   const std::size_t first = events.size();
   const std::int64_t started_before = started_;
-  for (std::size_t sm = 0; sm < table.size(); ++sm) report_started(static_cast<SmId>(sm), table[sm], now, events);
+  due_.clear();
+  for (std::size_t sm = 0; sm < table.size(); ++sm) {
+    if (!is_due(per_sm_[sm], table[sm], report)) continue;
+    due_.push_back(static_cast<SmId>(sm));
+    report_started(static_cast<SmId>(sm), table[sm], now, events);
+  }
   put_in_order(std::span(events).subspan(first), started_before);
-  for (std::size_t sm = 0; sm < table.size(); ++sm) report_ended(static_cast<SmId>(sm), now, events);
+  for (const SmId sm : due_) report_ended(sm, now, events);
   earliest_ = now;
 }
 

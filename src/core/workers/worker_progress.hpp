@@ -29,8 +29,16 @@ class WorkerProgress {
   /// So many workers have been handed to the hardware. Who does not say so gets no corrections (see above).
   void launched(std::int64_t workers, Time now);
 
-  /// Takes the counters as they are now and appends what has happened since the last time.
-  void observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now, std::vector<Event>& events);
+  enum class Report {
+    Everything,
+    /// Only SMs where workers came or went, and first blocks: what somebody may be waiting for.
+    Changes
+  };
+
+  /// Takes the counters as they are now and appends what has happened since the last time. What is left out comes
+  /// later.
+  void observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now, std::vector<Event>& events,
+               Report report = Report::Everything);
 
   /// For a launch that runs outside the workers' control: all blocks start, and later end, at once, spread evenly over
   /// the SMs.
@@ -60,6 +68,8 @@ class WorkerProgress {
     Duration block_time{};
   };
 
+  /// Is there anything new on this SM that has to be reported?
+  bool is_due(const OnSm& sm, const WorkerSm& counted, Report report) const;
   /// Of a launch that is spread evenly.
   std::int64_t share_of(SmId sm) const;
   void take_totals(const WorkerControl& control, std::span<const WorkerSm> table);
@@ -72,6 +82,7 @@ class WorkerProgress {
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
   std::vector<OnSm> per_sm_;
+  std::vector<SmId> due_;  // of the present look
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;
   std::int64_t done_ = 0;

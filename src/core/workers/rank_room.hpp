@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks among launches whose blocks are there already. A block scheduler in hardware would give every slot that falls
+// free to whoever ranks first; workers keep their slots. So where a launch lacks room, those that rank behind it have
+// to make some: they get smaller quotas until it has its place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/residency.hpp"
+
+namespace gpushare {
+
+/// What one launch wants and has.
+struct RoomClaim {
+  BlockFootprint block{};
+  std::vector<int> wanted{};   ///< workers, by SM
+  std::vector<int> present{};  ///< workers, by SM
+  std::int64_t unclaimed = 0;  ///< tasks that nobody works on yet: a launch needs no more workers than that
+};
+
+/// How many workers each launch may have on each SM. Launches in rank order.
+std::vector<std::vector<int>> make_room(const Device& device, std::span<const RoomClaim> launches);
+
+}  // namespace gpushare

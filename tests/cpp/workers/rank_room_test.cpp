@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/rank_room.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpushare {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+constexpr int sms = 4;
+
+/// Eight blocks of 256 threads fill an SM.
+Device small_device() {
+  Device device;
+  device.name = "small";
+  device.sms = sms;
+  device.clock_hz = 1e9;
+  device.per_sm = {.threads = 2048, .warps = 64, .blocks = 32, .registers = 65536, .shared_memory = Bytes{228 * 1024}};
+  return device;
+}
+
+RoomClaim claim(std::vector<int> wanted, std::vector<int> present, std::int64_t unclaimed) {
+  return {.block = footprint(small_device(), {.threads = 256}),
+          .wanted = std::move(wanted),
+          .present = std::move(present),
+          .unclaimed = unclaimed};
+}
+
+RoomClaim everywhere(int wanted, int present, std::int64_t unclaimed = 1000) {
+  return claim(std::vector<int>(sms, wanted), std::vector<int>(sms, present), unclaimed);
+}
+
+std::vector<std::vector<int>> room_for(std::vector<RoomClaim> launches) { return make_room(small_device(), launches); }
+
+TEST(MakeRoom, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0], Each(8)); }
+
+TEST(MakeRoom, WhoRanksBehindGivesWayToWhoLacksRoom) {
+  const auto allowed = room_for({everywhere(8, 0), everywhere(8, 8)});
+  EXPECT_THAT(allowed[0], Each(8));
+  EXPECT_THAT(allowed[1], Each(0));
+}
+
+TEST(MakeRoom, WhoHasItsPlaceHoldsNobodyBack) {
+  EXPECT_THAT(room_for({everywhere(8, 8), everywhere(8, 0)})[1], Each(8));
+}
+
+TEST(MakeRoom, OnlyAsMuchAsIsLacked) {
+  EXPECT_THAT(room_for({everywhere(2, 0), everywhere(8, 8)})[1], Each(6));
+  EXPECT_THAT(room_for({claim({8, 0, 0, 0}, {0, 0, 0, 0}, 1000), everywhere(8, 8)})[1], ElementsAre(0, 8, 8, 8));
+}
+
+TEST(MakeRoom, AFewTasksNeedLittleRoom) {
+  EXPECT_THAT(room_for({everywhere(8, 0, 4), everywhere(8, 8)})[1], Each(7));
+  EXPECT_THAT(room_for({everywhere(8, 0, 5), everywhere(8, 8)})[1], Each(6));
+  EXPECT_THAT(room_for({everywhere(8, 0, 0), everywhere(8, 8)})[1], Each(8));
+}
+
+TEST(MakeRoom, RanksAreServedInOrder) {
+  const auto allowed = room_for({everywhere(3, 0), everywhere(4, 0), everywhere(8, 8)});
+  EXPECT_THAT(allowed[1], Each(4));
+  EXPECT_THAT(allowed[2], Each(1));
+}
+
+TEST(MakeRoom, QuotasThatFitBesideEachOtherStayAsTheyAre) {
+  const auto allowed = room_for({everywhere(2, 0), everywhere(6, 0)});
+  EXPECT_THAT(allowed[0], Each(2));
+  EXPECT_THAT(allowed[1], Each(6));
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -215,7 +215,7 @@ void CudaGpu::make_room(Time time) {
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
-  const std::vector<std::vector<int>> allowed = gpushare::make_room(device(), claims);
+  const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[rank], time);
 }
 

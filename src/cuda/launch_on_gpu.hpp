@@ -60,8 +60,8 @@ class LaunchOnGpu {
   void set_quota(const Quota& quota, int rank);
   /// What the launch wants of the SMs, for make_room().
   virtual RoomClaim claim() const = 0;
-  /// So many workers may stay on each SM: what the policy wants, less what has to make room for others.
-  virtual void allow(std::span<const int> workers, Time now) = 0;
+  /// What the policy wants, less what has to make room for others.
+  virtual void allow(const Allowance& allowance, Time now) = 0;
   /// Should something be handed to the hardware now?
   virtual bool wants_hardware(Time now) const = 0;
   virtual void hand_to_hardware(int level, Time now) = 0;

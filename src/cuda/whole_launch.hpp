@@ -18,7 +18,7 @@ class WholeLaunch final : public LaunchOnGpu {
             .present = std::vector<int>(wanted_.size()),
             .unclaimed = progress_.finished() ? 0 : blocks};
   }
-  void allow(std::span<const int> /*workers*/, Time /*now*/) override {
+  void allow(const Allowance& /*allowance*/, Time /*now*/) override {
     has_quota_ = std::ranges::any_of(wanted_, [](int wanted) { return wanted > 0; });
   }
   bool wants_hardware(Time /*now*/) const override { return has_quota_ && !launched_; }

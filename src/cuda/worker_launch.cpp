@@ -36,7 +36,9 @@ RoomClaim WorkerLaunch::claim() const {
           .unclaimed = progress_.unclaimed()};
 }
 
-void WorkerLaunch::allow(std::span<const int> workers, Time now) {
+void WorkerLaunch::allow(const Allowance& allowance, Time now) {
+  const std::vector<int>& workers = allowance.workers;
+  open_sms_ = allowance.open_sms;
   if (std::ranges::equal(workers, quotas_, {}, {}, [](std::uint32_t quota) { return static_cast<int>(quota); })) return;
   quotas_.assign(workers.begin(), workers.end());
   has_quota_ = std::ranges::any_of(quotas_, [](std::uint32_t value) { return value > 0; });
@@ -63,7 +65,7 @@ int WorkerLaunch::workers_to_launch() const {
   WorkerDemand missing = demand();
   const int sms = resources_.device.sms;
   missing.missing = static_cast<int>(std::min<std::int64_t>(missing.missing, progress_.unclaimed()));
-  return gpushare::workers_to_launch(missing, sms, max_residency_);
+  return gpushare::workers_to_launch(missing, open_sms_, sms, max_residency_);
 }
 
 WorkerParameters WorkerLaunch::parameters(int workers) const {

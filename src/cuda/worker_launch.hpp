@@ -13,7 +13,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   ~WorkerLaunch() override;
 
   RoomClaim claim() const override;
-  void allow(std::span<const int> workers, Time now) override;
+  void allow(const Allowance& allowance, Time now) override;
   bool wants_hardware(Time now) const override;
   void hand_to_hardware(int level, Time now) override;
   bool collect(Time now) override;
@@ -33,6 +33,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   std::optional<Slot> slot_;
   std::vector<std::uint32_t> quotas_;  // by SM
   bool has_quota_ = false;
+  int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all
   std::uint32_t chunk_ = 1;
   Time placed_{};    // in the tables since then

@@ -14,11 +14,11 @@ int needed_per_sm(const RoomClaim& launch) {
 
 }  // namespace
 
-std::vector<std::vector<int>> make_room(const Device& device, std::span<const RoomClaim> launches) {
-  std::vector<std::vector<int>> allowed;
+std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim> launches) {
+  std::vector<Allowance> allowed;
   std::vector<int> needed;
   for (const RoomClaim& launch : launches) {
-    allowed.push_back(launch.wanted);
+    allowed.push_back({.workers = launch.wanted});
     needed.push_back(needed_per_sm(launch));
   }
   for (std::size_t sm = 0; sm < static_cast<std::size_t>(device.sms); ++sm) {
@@ -27,12 +27,15 @@ std::vector<std::vector<int>> make_room(const Device& device, std::span<const Ro
     for (std::size_t rank = 0; rank < launches.size(); ++rank) {
       const RoomClaim& launch = launches[rank];
       const int fits = room.count(launch.block);
-      if (somebody_lacks_room) allowed[rank][sm] = std::min(launch.wanted[sm], fits);
+      if (somebody_lacks_room) allowed[rank].workers[sm] = std::min(launch.wanted[sm], fits);
       const int target = std::min(launch.wanted[sm], needed[rank]);
       const bool lacks_room = launch.present[sm] < target;
       const int takes = std::min(fits, std::max(launch.present[sm], target));
       for (int block = 0; block < takes; ++block) room.take(launch.block);
       somebody_lacks_room |= lacks_room;
+    }
+    for (std::size_t rank = 0; rank < launches.size(); ++rank) {
+      if (allowed[rank].workers[sm] > 0 || room.fits(launches[rank].block)) ++allowed[rank].open_sms;
     }
   }
   return allowed;

@@ -20,7 +20,14 @@ struct RoomClaim {
   std::int64_t unclaimed = 0;  ///< tasks that nobody works on yet: a launch needs no more workers than that
 };
 
-/// How many workers each launch may have on each SM. Launches in rank order.
-std::vector<std::vector<int>> make_room(const Device& device, std::span<const RoomClaim> launches);
+struct Allowance {
+  std::vector<int> workers{};  ///< that may stay, by SM
+  /// SMs on which the hardware may place a worker: those where it may stay, and those with room for one that has to
+  /// leave.
+  int open_sms = 0;
+};
+
+/// What each launch may have. Launches in rank order.
+std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim> launches);
 
 }  // namespace gpushare

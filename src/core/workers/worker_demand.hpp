@@ -27,11 +27,12 @@ struct WorkerDemand {
   }
 };
 
-/// How many workers to launch so that the missing ones come about if the hardware spreads them evenly over all SMs.
-/// Never more than fill the GPU twice: those that find no place have to leave again.
-inline int workers_to_launch(const WorkerDemand& demand, int sms, int max_residency) {
+/// How many workers to launch so that the missing ones come about if the hardware spreads them evenly over the SMs that
+/// have room. Never more than fill the GPU twice: those that find no place have to leave again, and until they have had
+/// their turn the launch has not ended.
+inline int workers_to_launch(const WorkerDemand& demand, int open_sms, int sms, int max_residency) {
   if (demand.missing == 0) return 0;
-  const int spread = (sms + demand.lacking_sms - 1) / demand.lacking_sms;
+  const int spread = std::max(1, (open_sms + demand.lacking_sms - 1) / demand.lacking_sms);
   return static_cast<int>(
       std::min<std::int64_t>(std::int64_t{demand.missing} * spread, std::int64_t{2} * sms * max_residency));
 }

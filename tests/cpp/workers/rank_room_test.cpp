@@ -33,41 +33,49 @@ RoomClaim everywhere(int wanted, int present, std::int64_t unclaimed = 1000) {
   return claim(std::vector<int>(sms, wanted), std::vector<int>(sms, present), unclaimed);
 }
 
-std::vector<std::vector<int>> room_for(std::vector<RoomClaim> launches) { return make_room(small_device(), launches); }
+std::vector<Allowance> room_for(std::vector<RoomClaim> launches) { return make_room(small_device(), launches); }
 
-TEST(MakeRoom, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0], Each(8)); }
+TEST(MakeRoom, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0].workers, Each(8)); }
 
 TEST(MakeRoom, WhoRanksBehindGivesWayToWhoLacksRoom) {
   const auto allowed = room_for({everywhere(8, 0), everywhere(8, 8)});
-  EXPECT_THAT(allowed[0], Each(8));
-  EXPECT_THAT(allowed[1], Each(0));
+  EXPECT_THAT(allowed[0].workers, Each(8));
+  EXPECT_THAT(allowed[1].workers, Each(0));
 }
 
 TEST(MakeRoom, WhoHasItsPlaceHoldsNobodyBack) {
-  EXPECT_THAT(room_for({everywhere(8, 8), everywhere(8, 0)})[1], Each(8));
+  EXPECT_THAT(room_for({everywhere(8, 8), everywhere(8, 0)})[1].workers, Each(8));
 }
 
 TEST(MakeRoom, OnlyAsMuchAsIsLacked) {
-  EXPECT_THAT(room_for({everywhere(2, 0), everywhere(8, 8)})[1], Each(6));
-  EXPECT_THAT(room_for({claim({8, 0, 0, 0}, {0, 0, 0, 0}, 1000), everywhere(8, 8)})[1], ElementsAre(0, 8, 8, 8));
+  EXPECT_THAT(room_for({everywhere(2, 0), everywhere(8, 8)})[1].workers, Each(6));
+  EXPECT_THAT(room_for({claim({8, 0, 0, 0}, {0, 0, 0, 0}, 1000), everywhere(8, 8)})[1].workers,
+              ElementsAre(0, 8, 8, 8));
 }
 
 TEST(MakeRoom, AFewTasksNeedLittleRoom) {
-  EXPECT_THAT(room_for({everywhere(8, 0, 4), everywhere(8, 8)})[1], Each(7));
-  EXPECT_THAT(room_for({everywhere(8, 0, 5), everywhere(8, 8)})[1], Each(6));
-  EXPECT_THAT(room_for({everywhere(8, 0, 0), everywhere(8, 8)})[1], Each(8));
+  EXPECT_THAT(room_for({everywhere(8, 0, 4), everywhere(8, 8)})[1].workers, Each(7));
+  EXPECT_THAT(room_for({everywhere(8, 0, 5), everywhere(8, 8)})[1].workers, Each(6));
+  EXPECT_THAT(room_for({everywhere(8, 0, 0), everywhere(8, 8)})[1].workers, Each(8));
 }
 
 TEST(MakeRoom, RanksAreServedInOrder) {
   const auto allowed = room_for({everywhere(3, 0), everywhere(4, 0), everywhere(8, 8)});
-  EXPECT_THAT(allowed[1], Each(4));
-  EXPECT_THAT(allowed[2], Each(1));
+  EXPECT_THAT(allowed[1].workers, Each(4));
+  EXPECT_THAT(allowed[2].workers, Each(1));
 }
 
 TEST(MakeRoom, QuotasThatFitBesideEachOtherStayAsTheyAre) {
   const auto allowed = room_for({everywhere(2, 0), everywhere(6, 0)});
-  EXPECT_THAT(allowed[0], Each(2));
-  EXPECT_THAT(allowed[1], Each(6));
+  EXPECT_THAT(allowed[0].workers, Each(2));
+  EXPECT_THAT(allowed[1].workers, Each(6));
+}
+
+TEST(MakeRoom, WhereOthersFillAnSmNoWorkerCanBePlacedByMistake) {
+  const RoomClaim newcomer = claim({8, 0, 0, 0}, {0, 0, 0, 0}, 1000);
+  EXPECT_EQ(room_for({newcomer, everywhere(8, 8)})[0].open_sms, 1);
+  EXPECT_EQ(room_for({newcomer, everywhere(6, 6)})[0].open_sms, sms);
+  EXPECT_EQ(room_for({newcomer})[0].open_sms, sms);
 }
 
 }  // namespace

@@ -27,20 +27,20 @@ TEST(WorkerDemand, AddsUpWhatIsMissingAndWhere) {
 TEST(WorkerDemand, WhereNothingIsMissingNothingIsLaunched) {
   WorkerDemand demand;
   demand.add_sm(4, 4);
-  EXPECT_EQ(workers_to_launch(demand, 1, 4), 0);
-  EXPECT_EQ(workers_to_launch({}, 1, 4), 0);
+  EXPECT_EQ(workers_to_launch(demand, 1, 1, 4), 0);
+  EXPECT_EQ(workers_to_launch({}, 1, 1, 4), 0);
 }
 
 TEST(WorkerDemand, AWholeEmptyGpuGetsExactlyWhatItLacks) {
   WorkerDemand demand;
   for (int sm = 0; sm < 132; ++sm) demand.add_sm(8, 0);
-  EXPECT_EQ(workers_to_launch(demand, 132, 8), 132 * 8);
+  EXPECT_EQ(workers_to_launch(demand, 132, 132, 8), 132 * 8);
 }
 
 TEST(WorkerDemand, WhatLacksOnOneSmIsAskedForEverywhere) {
   WorkerDemand demand;
   demand.add_sm(1, 0);
-  EXPECT_EQ(workers_to_launch(demand, 132, 8), 132);
+  EXPECT_EQ(workers_to_launch(demand, 132, 132, 8), 132);
 }
 
 TEST(WorkerDemand, ALaunchHasWhatIsMissingAndFillsTheGpuAtMostTwice) {
@@ -50,7 +50,7 @@ TEST(WorkerDemand, ALaunchHasWhatIsMissingAndFillsTheGpuAtMostTwice) {
     const int residency = dice.between(1, 32);
     WorkerDemand demand;
     for (int sm = 0; sm < sms; ++sm) demand.add_sm(dice.between(0, residency), dice.between(0, 2 * residency));
-    const int workers = workers_to_launch(demand, sms, residency);
+    const int workers = workers_to_launch(demand, sms, sms, residency);
     ASSERT_GE(workers, demand.missing) << "seed " << seed;
     ASSERT_LE(workers, 2 * sms * residency) << "seed " << seed;
     // Spread evenly, every lacking SM gets its mean share, if the bound allows.

@@ -76,6 +76,7 @@ class CudaGpu final : public Gpu {
   CopyQueue to_device_;
   CopyQueue to_host_;
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
+  std::optional<std::vector<Share>> applied_;  // to the launches there are
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
   int events_since_clock_ = 0;

@@ -64,7 +64,9 @@ def _figures(result: Result, names: list[str]) -> tuple[pd.DataFrame, pd.DataFra
     if repeats > 1:
         per_seed = runs.groupby(["policy", result.numbered_by])[names].agg(lambda values: _mean(values))
         grouped = per_seed.groupby("policy")
-        return middle, grouped.min(), grouped.max(), "bars: smallest to largest of the repeats"
+        low, high = grouped.min().loc[middle.index], grouped.max().loc[middle.index]
+        # The middle is made of the workloads' medians, each of a repeat of its own: it may lie outside of all repeats.
+        return middle, np.minimum(low, middle), np.maximum(high, middle), "bars: smallest to largest of the repeats"
     return middle, middle, middle, ""
 
 

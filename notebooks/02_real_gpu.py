@@ -144,53 +144,23 @@ plt.show()
 # `srtf` finds out by itself, and quotas can say what a priority cannot: so many blocks on these SMs.
 
 # %% [markdown]
-# ## 3. Two of them in pictures
+# Under `fifo` the short kernel waits for all of the long one, as it does with plain streams. `srtf` gives it one SM,
+# sees from its first block that it is short, and lets it go first: the long kernel's workers leave at the end of their
+# blocks and come back later. No block is cut short and no work is lost; but until the blocks that run have ended, and
+# those that their workers had claimed ahead, even `srtf` can do nothing.
+#
+# ## 3. One of them in a picture
 #
 # One lane per SM; a full lane is a full SM. A GPU tells how many blocks came and went since the last look, not when
 # each of them did, so starts are inferred (`docs/gpu.md`).
 
 # %%
-seen = measured("_timelines", lambda: gs.compare(pair, ["fifo", "srtf"], device=device))
-figure, axes = plt.subplots(1, 2, figsize=(15, 7.5), layout="constrained")
-for policy, ax in zip(seen.policies, axes, strict=True):
-    seen.plot.timeline(policy, ax=ax)
-if on_gpu:
-    figure.savefig(Path("../docs/images/h100_timeline.png"), dpi=80, metadata={"Software": None})
+seen = measured("_timelines", lambda: gs.compare(pair, ["fifo"], device=device))
+seen.plot.timeline("fifo")
 plt.show()
 
 # %% [markdown]
-# Under `fifo` the short kernel waits for all of the long one, as it does with plain streams. Under `srtf` it is sampled
-# on one SM, found to be short, and gets all SMs as the long kernel's blocks end; then the long kernel takes up where it
-# stopped. No block is cut short and no work is lost.
-
-# %% [markdown]
-# ## 4. What the policy decided
-#
-# Every plan is in the trace: a quota of blocks per SM for each launch, in rank order. These are the moments when the
-# plan of `srtf` changed.
-
-
-# %%
-def in_words(quota):
-    """A quota: one number, or one per SM."""
-    if isinstance(quota, int):
-        return f"{quota} on every SM"
-    usual = max(set(quota), key=quota.count)
-    others = {sm: blocks for sm, blocks in enumerate(quota) if blocks != usual}
-    return f"{usual} on every SM" + "".join(f", {blocks} on SM {sm}" for sm, blocks in others.items())
-
-
-shares = seen.run("srtf").decisions()
-shares["words"] = shares["application"] + ": " + shares["quota"].map(in_words)
-decision = (shares["rank"] == 0).cumsum()  # several may fall on one moment
-plans = shares.groupby(decision).agg(time_ns=("time_ns", "first"), plan=("words", "; ".join))
-changes = plans[plans["plan"] != plans["plan"].shift()]
-print(f"{len(plans)} decisions, {len(changes)} changes")
-words = {"time (µs)": changes["time_ns"] / 1e3, "blocks per SM, in rank order": changes["plan"]}
-pd.DataFrame(words).round(1).reset_index(drop=True)
-
-# %% [markdown]
-# ## 5. A session
+# ## 4. A session
 #
 # A comparison measures and discards what kernels compute. A session does work: arrays live in device memory, launches
 # come at any time from any thread, and results come back.
@@ -217,17 +187,14 @@ def work_together():
         return gs.Result([session.finish()])
 
 
-session_run = measured("_session", work_together).run()
-if not on_gpu:
-    print("No GPU here: nothing was computed; the table below is the recorded session.")
-session_run.applications().round(2)
+if on_gpu:
+    session_run = work_together().run()
+    print(session_run.applications().round(2))
+else:
+    print("No GPU here: sessions need one.")
 
 # %% [markdown]
 # A session ends in the same kind of run: metrics, timeline, decisions, `to_perfetto`.
-
-# %%
-session_run.plot.timeline()
-plt.show()
 
 # %% [markdown]
 # ## Where to go next

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/errors.hpp"
+#include "core/residency.hpp"
 #include "cuda/shared_library.hpp"
 
 namespace gpushare::cuda {
@@ -55,6 +56,8 @@ ApplicationId Session::add(Application application) {
 }
 
 std::size_t Session::submit(ApplicationId application, Launch launch, DeviceLaunch code) {
+  require(max_residency(resources_->device, launch.kernel.needs) > 0,
+          "kernel '" + launch.kernel.name + "': no block of it fits an SM of '" + resources_->device.name + "'");
   const std::scoped_lock lock(mutex_);
   require_alive();
   requests_.emplace_back(Job{application, std::move(launch), std::move(code)});

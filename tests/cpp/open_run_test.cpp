@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/open_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "core/errors.hpp"
+#include "core/metrics.hpp"
+#include "core/policies/registry.hpp"
+#include "core/simulation/simulated_gpu.hpp"
+#include "recorded_run.hpp"
+#include "sample_devices.hpp"
+#include "sample_workloads.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// An open run on the simulated GPU, whose clock stands still while work comes in.
+class OpenSession {
+ public:
+  explicit OpenSession(const std::string& policy = "fifo") : policy_(make_policy(policy)) {}
+
+  ApplicationId add(const std::string& name) { return run_.add({.name = name}, now_); }
+  OperationId submit(ApplicationId application, std::int64_t blocks) {
+    return run_.submit(application, launch_of(blocks, 100), now_);
+  }
+  void advance() { run_.advance(); }
+  bool is_idle() const { return run_.is_idle(); }
+  OpenRun& run() { return run_; }
+
+  Workload close(Trace& trace) {
+    trace = recorder_.take();
+    return run_.close(trace);
+  }
+
+ private:
+  Time now_{};
+  Device device_ = small_device(2);
+  SimulatedGpu gpu_{device_, 0};
+  std::unique_ptr<Policy> policy_;
+  TraceRecorder recorder_;
+  std::array<RunObserver*, 1> observers_{&recorder_};
+  std::shared_ptr<OpenWork> work_ = std::make_shared<OpenWork>();
+  OpenRun run_{gpu_, *policy_, work_, observers_};
+};
+
+std::vector<OperationId> ends(const Trace& trace) {
+  std::vector<OperationId> launches;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::LaunchEnded) launches.push_back(event.operation);
+  }
+  return launches;
+}
+
+TEST(OpenRun, ALaunchRunsWhenItComes) {
+  OpenSession session;
+  EXPECT_TRUE(session.is_idle());
+  session.submit(session.add("a"), 9);
+  EXPECT_FALSE(session.is_idle());
+  session.advance();
+  EXPECT_TRUE(session.is_idle());
+}
+
+TEST(OpenRun, LaunchesOfAnApplicationRunOneAfterTheOther) {
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  EXPECT_EQ(session.submit(a, 50), OperationId{0});
+  EXPECT_EQ(session.submit(a, 1), OperationId{1});
+  session.advance();
+  Trace trace;
+  session.close(trace);
+  EXPECT_THAT(ends(trace), ElementsAre(OperationId{0}, OperationId{1}));
+}
+
+TEST(OpenRun, WorkMayComeAfterAPause) {
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  session.submit(a, 3);
+  session.advance();
+  session.submit(a, 4);
+  session.submit(session.add("b"), 5);
+  EXPECT_FALSE(session.is_idle());
+  session.advance();
+  EXPECT_TRUE(session.is_idle());
+}
+
+TEST(OpenRun, WhatHasBeenDoneIsAWorkloadInItsOrder) {
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  const ApplicationId b = session.add("b");
+  session.submit(b, 5);
+  session.submit(a, 6);
+  session.submit(b, 7);
+  session.advance();
+  Trace trace;
+  const Workload workload = session.close(trace);
+  ASSERT_EQ(workload.applications.size(), 2u);
+  EXPECT_EQ(std::get<Launch>(workload.applications[0].operations.at(0)).blocks, 6);
+  EXPECT_EQ(std::get<Launch>(workload.applications[1].operations.at(1)).blocks, 7);
+  EXPECT_THAT(ends(trace), testing::UnorderedElementsAre(OperationId{0}, OperationId{1}, OperationId{2}));
+
+  UsageMeter meter(small_device(2), workload);
+  for (const Event& event : trace.events) meter.saw(event);
+  EXPECT_EQ(meter.blocks(), 18);
+  for (const ApplicationTimes& times : meter.applications()) EXPECT_GT(times.turnaround(), Duration{});
+}
+
+class OpenRunUnderEveryPolicy : public testing::TestWithParam<std::string> {};
+
+TEST_P(OpenRunUnderEveryPolicy, CanBeDecidedAgain) {
+  OpenSession session(GetParam());
+  const ApplicationId a = session.add("a");
+  session.submit(a, 40);
+  const ApplicationId b = session.add("b");
+  session.submit(b, 5);
+  session.submit(a, 6);
+  session.advance();
+  ASSERT_TRUE(session.is_idle());
+  Trace trace;
+  const Workload workload = session.close(trace);
+  const auto policy = make_policy(GetParam());
+  EXPECT_EQ(decide_again(trace, small_device(2), workload, *policy), trace.decisions);
+}
+
+// Those with foresight see less in an open run than in its record.
+INSTANTIATE_TEST_SUITE_P(Policies, OpenRunUnderEveryPolicy, testing::Values("fifo", "even", "srtf", "srtf-adaptive"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(OpenRun, ALaunchThatFitsNoSmIsRefusedAndTheRestGoesOn) {
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  Launch large = launch_of(1, 100);
+  large.kernel.needs.threads = 1 << 16;
+  EXPECT_THAT(message_of<InvalidInput>([&] { session.run().submit(a, large, Time{}); }),
+              HasSubstr("no block of it fits"));
+  session.submit(a, 3);
+  session.advance();
+  EXPECT_TRUE(session.is_idle());
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -759,6 +759,10 @@ class CudaDevice:
     One GPU, through its primary context.
     """
     def __init__(self, ordinal: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def abandon(self) -> None:
+        """
+        Touches the GPU no more: this object is good for nothing then.
+        """
     def allocate(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> DeviceMemory:
         """
         Device memory, zeroed. Waits for no kernel.
@@ -776,14 +780,15 @@ class CudaDevice:
         """
         Machine code of a kernel and of its worker, or None where it cannot be preempted.
         """
-    def reset(self) -> None:
-        """
-        Gives up everything on the GPU, of every library in this process. After a kernel has faulted nothing else helps.
-        """
     @property
     def architecture(self) -> str: ...
     @property
     def description(self) -> Device: ...
+    @property
+    def is_healthy(self) -> bool:
+        """
+        False after a kernel has faulted or did not end.
+        """
     @property
     def memory_bytes(self) -> int: ...
     @property
@@ -867,6 +872,10 @@ class CoreSession:
     ) -> int:
         """
         An application arrives; returns its number.
+        """
+    def close(self) -> None:
+        """
+        Ends everything at the next block boundary; jobs that have not ended fail.
         """
     def finish(self, device: CudaDevice, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """

@@ -28,8 +28,8 @@ struct WorkerNeeds {
   /// Blocks may wait for others: what is claimed must run at once, or others wait for it. One task is claimed at a
   /// time, and none ahead. (Look-back scan with claims ahead: twice the time; with chunks of 16: 88 times.)
   bool waits_for_blocks = false;
-  /// Tensor cores and bulk copies find their way by the bits of shared addresses: dynamic shared memory has to begin where
-  /// it did, up to what such an address pattern spans.
+  /// Tensor cores and bulk copies find their way by the bits of shared addresses: dynamic shared memory has to begin
+  /// where it did, up to what such an address pattern spans.
   bool keeps_shared_alignment = false;
   /// Keep what is claimed ahead in memory and not in registers: for kernels that have none to spare.
   bool claims_in_memory = false;

@@ -129,7 +129,7 @@ def _driver_round_trips(runner: CudaRunner, launch: Launch, options: argparse.Na
 
 
 def _round_trips(runner: CudaRunner, launch: Launch, policy: str | Policy) -> tuple[Times, Run]:
-    arguments = runner._loaded[launch].outputs
+    arguments = runner._loaded[launch].arguments
     times = []
     with Session(runner.device.name, policy, measure_alone=False) as session:
         application = session.application("alone")

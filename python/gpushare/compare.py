@@ -30,6 +30,9 @@ from gpushare.simulation import (
 )
 from gpushare.workload import Workload
 
+Case = tuple[Workload, str | Policy, Device, int]
+"""One simulated run: the arguments of :func:`gpushare.simulation.simulate`, the last of which is the seed."""
+
 
 class PolicyTable(list[_core.PolicyEntry]):
     """A list of policies that Jupyter shows as a table."""
@@ -50,8 +53,8 @@ def policies() -> PolicyTable:
 
 
 def oracles() -> set[str]:
-    """The built-in policies that are told what no scheduler can know; the table of policies says so."""
-    return {entry.name for entry in policies() if "oracle" in entry.summary}
+    """The built-in policies that are told what no scheduler can know."""
+    return {entry.name for entry in _core.policies() if entry.is_oracle}
 
 
 def compare(
@@ -93,20 +96,20 @@ def compare(
     workloads = [workload] if isinstance(workload, Workload) else _listed(workload, "workloads")
     contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
     _require_usable(workloads, contenders, repeats, seed)
-    keep_traces = len(workloads) == 1
     if any(runs_on_gpu(device, each) for each in workloads):
         timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-        return compare_on_gpu(
-            workloads, contenders, device, repeats, progress, keep_traces=keep_traces, timeout_s=timeout_s
-        )
+        return compare_on_gpu(workloads, contenders, device, repeats, progress, timeout_s=timeout_s)
+    seeds = range(seed, seed + repeats)
+    return _gather(_cases(workloads, contenders, device, seeds), progress, keep_traces=len(workloads) == 1)
+
+
+def _cases(
+    workloads: list[Workload], contenders: list[str | Policy], device: str | Path | Device, seeds: range
+) -> list[Case]:
     for contender in contenders:
         require_not_of_hardware(contender)
     places = [(each, _usable_device(device, each)) for each in workloads]
-    cases = [
-        (each, policy, where, seed + repeat)
-        for (each, where), policy, repeat in product(places, contenders, range(repeats))
-    ]
-    return _gather(cases, progress, keep_traces=keep_traces)
+    return [(each, policy, where, seed) for (each, where), policy, seed in product(places, contenders, seeds)]
 
 
 def _usable_device(device: str | Path | Device, workload: Workload) -> Device:
@@ -142,9 +145,7 @@ def _require_usable(workloads: list[Workload], contenders: list[str | Policy], r
         require(len(same) == 1, f"two workloads are named {each.name!r}; give one of them another name")
 
 
-def _gather(
-    cases: list[tuple[Workload, str | Policy, Device, int]], progress: bool | None, *, keep_traces: bool
-) -> Result:
+def _gather(cases: list[Case], progress: bool | None, *, keep_traces: bool) -> Result:
     """Runs the cases on all cores (the core releases the GIL) and collects them in order."""
     runs: list[Run] = []
     errors: dict[str, str] = {}

@@ -10,15 +10,15 @@ import pickle
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from typing import IO, Any
 
-from gpushare import _core, compiler_process
+from gpushare import compiler_process
 from gpushare._core import CudaError
 from gpushare.compiler_process import LENGTH
+from gpushare.core_process import command_for
 from gpushare.cuda_libraries import CudaLibraries, cuda_libraries
 
 TIMEOUT_S = 120.0
@@ -108,7 +108,7 @@ class Compiler:
             self._end()
             self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", compiler_process.__file__, _core.__file__],
+                command_for(compiler_process.__file__),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._messages,

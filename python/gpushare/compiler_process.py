@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program of the process in which NVRTC and nvJitLink run: they may crash or hang on what users hand over.
 
-It is started as a file, without site packages and without gpushare's other modules, which cost more than it does.
-Requests come on stdin, answers go to stdout; each is a pickle behind its length. It ends with whoever started it.
+It is started as core_process.py says. Requests come on stdin, answers go to stdout; each is a pickle behind its
+length. It ends with whoever started it.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pickle
 import queue
@@ -71,15 +70,6 @@ def answer(libraries: Libraries, verb: str, arguments: dict[str, Any]) -> tuple[
         return "error", f"{error}"
 
 
-def _load_core(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gpushare._core", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _read_requests(requests: queue.SimpleQueue[Any]) -> None:
     try:
         while True:
@@ -88,16 +78,12 @@ def _read_requests(requests: queue.SimpleQueue[Any]) -> None:
         os._exit(0)  # Whoever started this process is gone, or wants it gone, even while a compilation runs.
 
 
-def main(core_path: str) -> None:
+def main(core: ModuleType) -> None:
     """Answers requests until stdin ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What the libraries print must not get in between the answers.
-    libraries = Libraries(_load_core(core_path))
+    libraries = Libraries(core)
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=[requests], daemon=True).start()
     while True:
         write_message(answers, answer(libraries, *requests.get()))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

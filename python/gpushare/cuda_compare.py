@@ -57,10 +57,12 @@ def compare_on_gpu(
     repeats: int,
     progress: bool | None,
     *,
-    keep_traces: bool,
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Result:
-    """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike."""
+    """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike.
+
+    Traces are kept of all repeats of a single workload, else of the first repeats: no run can be made again.
+    """
     for each in workloads:
         if not runs_on_gpu(device, each):
             raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
@@ -76,9 +78,11 @@ def compare_on_gpu(
         if policy_name(policy) in errors:
             continue
         try:
-            runs.append(runner.run(prepared, policy, repeat, record=keep_traces))
+            runs.append(runner.run(prepared, policy, repeat, record=len(workloads) == 1 or repeat == 0))
         except PolicyError as error:
             errors[policy_name(policy)] = f"{error} (workload {each.name!r})"
+        except TimeoutError as error:
+            raise TimeoutError(f"{error} (repeat {repeat})") from error
     return Result([run for run in runs if run.policy not in errors], errors)
 
 

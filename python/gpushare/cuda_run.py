@@ -82,7 +82,7 @@ class CudaRunner:
     def _record(
         self, prepared: CudaWorkload, policy: str | Policy, alone: dict[str, int], *, record: bool
     ) -> _core.RunRecord:
-        ended = _deadline(self.timeout_s, prepared.workload)
+        ended = _deadline(self.timeout_s, prepared.workload, policy_name(policy))
         try:
             if is_baseline(policy):
                 return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
@@ -174,13 +174,14 @@ def partition(sizes: str, parts: int, sms: int) -> list[int]:
     return wanted
 
 
-def _deadline(timeout_s: float, workload: Workload) -> Callable[[], bool]:
+def _deadline(timeout_s: float, workload: Workload, policy: str) -> Callable[[], bool]:
     end = time.monotonic() + timeout_s
 
     def ended() -> bool:
         if time.monotonic() > end:
             names = ", ".join(repr(each.name) for each in workload.applications)
-            raise TimeoutError(f"workload {workload.name!r} did not end within {timeout_s:g} s: {names} still running")
+            run = f"workload {workload.name!r} under {policy!r}"
+            raise TimeoutError(f"{run} did not end within {timeout_s:g} s: {names} still running")
         return False
 
     return ended

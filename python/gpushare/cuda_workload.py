@@ -23,19 +23,14 @@ class LoadedLaunch:
         self.launch = launch
         self.code = device.load(launch.kernel)
         self.compiled = device.compiled(launch.kernel)
-        self._arguments = [_on_device(device, value) for value in launch.build_arguments()]
-        self._restore = [self._restorer(device, index) for index in range(len(self._arguments))]
-        self.packed = self.compiled.pack(self._arguments)
+        self.arguments = [_on_device(device, value) for value in launch.build_arguments()]
+        self._restore = [self._restorer(device, index) for index in range(len(self.arguments))]
+        self.packed = self.compiled.pack(self.arguments)
 
     def restore(self) -> None:
         """Makes every array what it was, because kernels may change what they read."""
         for restore in self._restore:
             restore()
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The arguments as they are on the device."""
-        return self._arguments
 
     def model(self, device: CudaDevice) -> _core.KernelModel:
         """The kernel as policies see it: what a block needs, and no costs, for those the GPU shows by itself."""
@@ -49,7 +44,7 @@ class LoadedLaunch:
         )
 
     def _restorer(self, device: CudaDevice, index: int) -> Callable[[], None]:
-        array = self._arguments[index]
+        array = self.arguments[index]
         if not isinstance(array, DeviceArray) or _is_const(self.compiled.parameters[index].type):
             return lambda: None
         return Kept(device.core, array).put_back

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gpushare import _core
-from gpushare._core import Device, InvalidInput
-from gpushare.toml_file import Schema, checked, read_toml
+from gpushare._core import Device
+from gpushare.toml_file import Schema, checked, made_from
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Microseconds = Annotated[float, Field(ge=0, le=1e12)]
@@ -77,11 +77,7 @@ class DeviceTable(Schema):
 
 def read_device(path: Path) -> Device:
     """The device in this file; InvalidInput names file, line and key of what is wrong."""
-    table = read_toml(path, DeviceTable)
-    try:
-        return _device(table)
-    except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from error
+    return made_from(path, DeviceTable, _device)
 
 
 def device_from_dict(data: dict[str, Any]) -> Device:

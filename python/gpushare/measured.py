@@ -40,14 +40,15 @@ class Measured:
 
         return Measured(
             date=datetime.now(UTC).isoformat(timespec="seconds"),
-            driver=_driver(),
+            driver=driver_words(),
             gpushare=gpushare.__version__,
             max_residency=tuple(_residency(device, each) for part in core.applications for each in part.operations),
             registers=_registers(workload, device.core.architecture),
         )
 
 
-def _driver() -> str:
+def driver_words() -> str:
+    """The driver of this machine: its release, where that is known, and the CUDA that it supports."""
     from gpushare.doctor.driver import MODULE_VERSION, module_release
     from gpushare.doctor.finding import cuda_version
 

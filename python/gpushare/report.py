@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare.compare import oracles
+from gpushare.contest import best_of, winner
 from gpushare.plots.axes import detached_axes
 from gpushare.plots.launches import NOTE
 from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
@@ -20,7 +21,7 @@ from gpushare.plots.tradeoff import draw_tradeoff
 from gpushare.plots.words import METRICS, UNKNOWN, duration
 from gpushare.policy_words import described
 from gpushare.report_traces import chosen_workloads, traces
-from gpushare.report_words import contest_winner, headline, winner
+from gpushare.report_words import headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +87,7 @@ def _embedded_json(result: Result, shown: list[str]) -> Any:
     data = {
         "colours": application_colours(result),
         "traces": traces(result, shown) if shown else [],
-        "first": {"workload": shown[len(shown) // 2], "policy": contest_winner(result)} if shown else {},
+        "first": {"workload": shown[len(shown) // 2], "policy": winner(result)} if shown else {},
     }
     return Markup(json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c"))
 
@@ -128,7 +129,7 @@ def _workload_rows(result: Result) -> list[dict[str, Any]]:
     rows = []
     for workload in result.workloads:
         part = table.loc[workload].reindex(result.policies)
-        best = {name: part.loc[winner(part, name), name] for name in SORTED}
+        best = {name: part.loc[best_of(part, name), name] for name in SORTED}
         cells = [
             {
                 name: {

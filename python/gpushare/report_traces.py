@@ -28,7 +28,7 @@ def chosen_workloads(result: Result) -> list[str]:
 
     None where no trace was kept: a GPU does not make a run again.
     """
-    if not all(run.has_trace for run in result.runs):
+    if not all(run.has_trace for workload in result.workloads for run in _first_repeats(result, workload)):
         return []
     blocks = sum(run.record.blocks for run in result.runs if run.seed == result.runs[0].seed)
     fitting = int(len(result.workloads) * ALL_STEPS / (2 * max(blocks, 1)))  # a block is at most two changes
@@ -42,12 +42,14 @@ def chosen_workloads(result: Result) -> list[str]:
 
 def traces(result: Result, workloads: list[str]) -> list[dict[str, Any]]:
     """One compact trace per policy and named workload, of the first repeat."""
-    runs = [result.run(policy, workload) for workload in workloads for policy in _ran_on(result, workload)]
+    runs = [run for workload in workloads for run in _first_repeats(result, workload)]
     return [compact(run, ALL_STEPS // len(runs)) for run in runs]
 
 
-def _ran_on(result: Result, workload: str) -> list[str]:
-    return list(dict.fromkeys(run.policy for run in result.runs if run.workload.name == workload))
+def _first_repeats(result: Result, workload: str) -> list[Run]:
+    """Of every policy that ran on this workload."""
+    policies = dict.fromkeys(run.policy for run in result.runs if run.workload.name == workload)
+    return [result.run(policy, workload) for policy in policies]
 
 
 def compact(run: Run, most_steps: int) -> dict[str, Any]:

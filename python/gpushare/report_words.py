@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from gpushare.compare import oracles
+from gpushare.contest import best_of, realizable
 from gpushare.plots.words import METRICS, number
 from gpushare.policy_words import ordinary
 
@@ -52,25 +52,13 @@ def headline(result: Result) -> Headline:
     return Headline(title, [*sentences, *waiting])
 
 
-def contest_winner(result: Result) -> str:
-    """The policy with the highest STP, oracles left out where there are others."""
-    return winner(_candidates(result.metrics()), "stp")
-
-
 def _candidates(means: pd.DataFrame) -> pd.DataFrame:
-    """The policies that contest: oracles do not, unless nobody else is there."""
-    realizable = means.drop(index=[policy for policy in oracles() if policy in means.index])
-    return realizable if len(realizable) else means
+    return means.loc[realizable(list(means.index))]
 
 
 def baseline(means: pd.DataFrame) -> str:
     """The policy to compare with: what comes closest to a GPU by itself, else the first."""
     return ordinary(list(means.index)) or means.index[0]
-
-
-def winner(means: pd.DataFrame, metric: str) -> str:
-    """The policy with the best value; some policy must have one."""
-    return means[metric].idxmin() if METRICS[metric].lower_is_better else means[metric].idxmax()
 
 
 def _code(name: str) -> Markup:
@@ -91,7 +79,7 @@ def _title(result: Result, means: pd.DataFrame) -> Markup:
 
 def _winners(means: pd.DataFrame, metric: str) -> tuple[str, ...]:
     """The best policy and all that equal it."""
-    best = means.loc[winner(means, metric), metric]
+    best = means.loc[best_of(means, metric), metric]
     return tuple(means.index[(means[metric] - best).abs() < SAME * abs(best)])
 
 
@@ -119,7 +107,7 @@ def _winner_sentence(means: pd.DataFrame, candidates: pd.DataFrame, metric: str,
     rest = candidates.drop(index=list(best))
     if rest.empty:
         return sentence + "."
-    second = winner(rest, metric)
+    second = best_of(rest, metric)
     return Markup("{}; next is {} with {}.").format(sentence, _code(second), number(rest.loc[second, metric]))
 
 
@@ -128,10 +116,10 @@ def _change(value: float, other: float, lower_is_better: bool) -> str:
     return f"{ratio:.1f} times as good as" if ratio >= 2 else f"{100 * (ratio - 1):.0f}% better than"
 
 
-def _oracle_sentence(means: pd.DataFrame, realizable: pd.DataFrame) -> Markup:
-    names = [policy for policy in means.index if policy not in realizable.index]
-    best = winner(means.loc[names], "stp")
-    share = realizable["stp"].max() / means.loc[best, "stp"]
+def _oracle_sentence(means: pd.DataFrame, candidates: pd.DataFrame) -> Markup:
+    names = [policy for policy in means.index if policy not in candidates.index]
+    best = best_of(means.loc[names], "stp")
+    share = candidates["stp"].max() / means.loc[best, "stp"]
     sentence = Markup(
         "Left out of these contests: {}, told the runtimes in advance, as no real scheduler is. "
         "The best of the others reaches {} of the throughput of {}."
@@ -144,7 +132,7 @@ def _waiting_sentence(result: Result, candidates: pd.DataFrame) -> list[Markup]:
     slowdowns = short_slowdowns(result)
     if slowdowns.empty:
         return []
-    quickest, slowest = winner(candidates, "antt"), candidates["antt"].idxmax()
+    quickest, slowest = best_of(candidates, "antt"), candidates["antt"].idxmax()
     against = baseline(result.metrics())
     shown = list(dict.fromkeys([against if against != quickest else slowest, quickest]))
     grouped = slowdowns.groupby("policy")["ntt"]

@@ -79,7 +79,7 @@ class Run:
             return f"the run of {self.policy!r} was saved without its trace"
         return (
             f"the run of {self.policy!r} on workload {self.workload.name!r} has no trace, and on a GPU no run comes "
-            "again: traces are kept where one workload is compared, and by gpushare.run"
+            "again: gpushare.run keeps the trace, a comparison those of first repeats, or of all if it has one workload"
         )
 
     @cached_property

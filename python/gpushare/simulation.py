@@ -63,8 +63,7 @@ def run(
         timeout_s = number("timeout", timeout, *TIMEOUTS_S)
         return run_on_gpu(workload, policy, device, record=record, timeout_s=timeout_s)
     require_not_of_hardware(policy)
-    where = find_device(device, workload.device)
-    return simulate(workload, policy, where, seed, record=record)
+    return simulate(workload, policy, find_device(device, workload.device), seed, record=record)
 
 
 def require_not_of_hardware(policy: str | Policy) -> None:

@@ -45,6 +45,7 @@ def accepted_by(check: Callable[[Any], Any]) -> AfterValidator:
 
 
 AnySchema = TypeVar("AnySchema", bound=Schema)
+Made = TypeVar("Made")
 
 
 def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
@@ -65,6 +66,15 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
         raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
     except ValueError as error:  # TOMLDecodeError, and Python's own for an integer of thousands of digits
         raise InvalidInput(f"{path}: is not TOML: {error}") from error
+
+
+def made_from(path: Path, schema: type[AnySchema], make: Callable[[AnySchema], Made]) -> Made:
+    """What ``make`` makes of the file's content; what it complains of is told with file and line, too."""
+    table = read_toml(path, schema)
+    try:
+        return make(table)
+    except InvalidInput as error:
+        raise InvalidInput(said_at(path, error)) from error
 
 
 def checked(data: Any, schema: type[AnySchema]) -> AnySchema:

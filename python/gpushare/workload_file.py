@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpushare._core import InvalidInput
 from gpushare.argument_file import argument_from_data
 from gpushare.kernel_model import KernelModel, require
 from gpushare.operation import Copy, Launch, Operation
-from gpushare.toml_file import at_key, checked, read_toml, said_at
+from gpushare.toml_file import at_key, checked, made_from
 from gpushare.workload import Application, Workload
 from gpushare.workload_dict import workload_to_dict
 from gpushare.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
@@ -37,11 +36,7 @@ FORMS: dict[str, tuple[set[str], set[str]]] = {
 
 def read_workload(path: Path) -> Workload:
     """The workload in this file; InvalidInput names file, line and key of what is wrong."""
-    table = read_toml(path, WorkloadTable)
-    try:
-        return _workload(table, path.parent)
-    except InvalidInput as error:
-        raise InvalidInput(said_at(path, error)) from error
+    return made_from(path, WorkloadTable, lambda table: _workload(table, path.parent))
 
 
 def workload_from_dict(data: Mapping[str, Any]) -> Workload:

@@ -5,6 +5,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
 #include "bindings/run_record.hpp"
+#include "core/quoted_list.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/hardware_run.hpp"
 #include "cuda/shared_library.hpp"
@@ -39,11 +40,8 @@ struct CudaWorld {
 };
 
 std::string names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload) {
-  std::string names;
-  for (const ApplicationId application : gpu.applications_on_gpu()) {
-    names += (names.empty() ? "'" : ", '") + workload.applications[index(application)].name + "'";
-  }
-  return names;
+  const auto name_of = [&](ApplicationId id) { return workload.applications[index(id)].name; };
+  return quoted_list(gpu.applications_on_gpu(), name_of);
 }
 
 /// A run that ends early leaves nothing behind on the GPU.

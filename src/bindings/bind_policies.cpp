@@ -11,6 +11,7 @@ void bind_policies(py::module_& module) {
       .def_property_readonly("name", [](const PolicyEntry& entry) { return std::string(entry.name); })
       .def_property_readonly("summary", [](const PolicyEntry& entry) { return std::string(entry.summary); })
       .def_property_readonly("source", [](const PolicyEntry& entry) { return std::string(entry.source); })
+      .def_readonly("is_oracle", &PolicyEntry::is_oracle)
       .def("__repr__", [](const PolicyEntry& entry) { return "<PolicyEntry " + std::string(entry.name) + ">"; });
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }

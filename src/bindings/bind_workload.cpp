@@ -42,7 +42,9 @@ void bind_kernel(py::module_& module) {
       .def_property_readonly("llc_hit_ratio", [](const Kernel& kernel) { return kernel.cost.llc_hit_ratio; })
       .def_property_readonly("variation_ratio", [](const Kernel& kernel) { return kernel.cost.variation_ratio; })
       .def_property_readonly("startup_ratio", [](const Kernel& kernel) { return kernel.cost.startup_ratio; });
+}
 
+void bind_residency(py::module_& module) {
   module.def(
       "max_residency", [](const Device& device, const Kernel& kernel) { return max_residency(device, kernel.needs); },
       py::arg("device"), py::arg("kernel"));
@@ -94,6 +96,7 @@ void bind_operations(py::module_& module) {
 
 void bind_workload(py::module_& module) {
   bind_kernel(module);
+  bind_residency(module);
   bind_operations(module);
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "core/units.hpp"
 
 namespace gpushare {
@@ -17,7 +18,11 @@ class Quota {
   Quota() = default;
   static Quota everywhere(int blocks) { return Quota(blocks); }
   static Quota nowhere() { return Quota(0); }
-  static Quota per_sm(std::vector<int> blocks) { return Quota(std::move(blocks)); }
+  /// One number for every SM of the device, in their order.
+  static Quota per_sm(std::vector<int> blocks) {
+    if (blocks.empty()) throw PolicyError("a quota per SM needs a number for every SM, and this one has none");
+    return Quota(std::move(blocks));
+  }
 
   int at(SmId sm) const { return per_sm_.empty() ? everywhere_ : per_sm_[index(sm)]; }
   bool is_uniform() const { return per_sm_.empty(); }

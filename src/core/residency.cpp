@@ -65,6 +65,12 @@ ResidencyLimits residency_limits(const Device& device, const BlockNeeds& needs) 
 
 int max_residency(const Device& device, const BlockNeeds& needs) { return residency_limits(device, needs).smallest(); }
 
+int residency_beside(const Device& device, const BlockNeeds& needs, const BlockNeeds& others, int other_blocks) {
+  SmRoom room(device.per_sm);
+  for (int block = 0; block < other_blocks; ++block) room.take(footprint(device, others));
+  return room.count(footprint(device, needs));
+}
+
 SmRoom::SmRoom(const SmCapacity& capacity)
     : blocks_(capacity.blocks),
       warps_(capacity.warps),

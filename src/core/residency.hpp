@@ -35,6 +35,9 @@ ResidencyLimits residency_limits(const Device& device, const BlockNeeds& needs);
 /// The maximum residency R of a kernel on a device (SRTF, section 3.1); 0 if no block fits.
 int max_residency(const Device& device, const BlockNeeds& needs);
 
+/// How many blocks of one kernel fit an SM beside so many of another.
+int residency_beside(const Device& device, const BlockNeeds& needs, const BlockNeeds& others, int other_blocks);
+
 /// What is left of one SM while blocks come and go.
 class SmRoom {
  public:

@@ -2,12 +2,9 @@
 #include "cuda/cuda_gpu.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/errors.hpp"
 #include "core/workers/stream_level.hpp"
-#include "cuda/whole_launch.hpp"
-#include "cuda/worker_launch.hpp"
 
 namespace gpushare::cuda {
 namespace {
@@ -23,15 +20,6 @@ constexpr Duration heartbeat_interval(50'000'000);
 constexpr Duration sleep_margin(150'000);
 
 }  // namespace
-
-std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
-                                         const DeviceLaunch& code) {
-  // Workers number their tasks with 31 bits.
-  const bool has_too_many_blocks = count(code.grid) > std::numeric_limits<std::int32_t>::max();
-  if (code.kernel->worker() == nullptr || has_too_many_blocks)
-    return std::make_unique<WholeLaunch>(resources, submission, code);
-  return std::make_unique<WorkerLaunch>(resources, submission, code);
-}
 
 CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
     : resources_(resources),

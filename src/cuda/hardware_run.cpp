@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "core/application_streams.hpp"
+#include "core/quoted_list.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/green_contexts.hpp"
 #include "cuda/hardware_launches.hpp"
@@ -90,13 +91,12 @@ class HardwareRun {
     }
   }
 
-  std::string names_on_gpu() const {
-    std::string names;
+  std::vector<ApplicationId> applications_on_gpu() const {
+    std::vector<ApplicationId> applications;
     for (std::size_t index = 0; index < lanes_.size(); ++index) {
-      if (lanes_[index].has_ended()) continue;
-      names += (names.empty() ? "'" : ", '") + workload_.applications[index].name + "'";
+      if (!lanes_[index].has_ended()) applications.push_back(static_cast<ApplicationId>(index));
     }
-    return names;
+    return applications;
   }
 
   /// Does what has been handed to the hardware end so soon?
@@ -231,7 +231,8 @@ void run_on_hardware(const SharedContext& context, const Workload& workload, con
   try {
     run.run(heartbeat);
   } catch (const CudaError& error) {
-    throw CudaError("a kernel of " + run.names_on_gpu() + " failed: " + error.what());
+    const auto name_of = [&](ApplicationId id) { return workload.applications[index(id)].name; };
+    throw CudaError("a kernel of " + quoted_list(run.applications_on_gpu(), name_of) + " failed: " + error.what());
   } catch (...) {
     constexpr Duration patience(1'000'000'000);
     if (!run.ends_within(patience)) context->abandon();

@@ -3,6 +3,7 @@
 // preempted, as it is.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -89,13 +90,7 @@ class LaunchOnGpu {
   Time end_{};
 };
 
-inline void LaunchOnGpu::set_quota(const Quota& quota, int rank) {
-  rank_ = rank;
-  for (std::size_t sm = 0; sm < wanted_.size(); ++sm) {
-    wanted_[sm] = std::min(quota.at(static_cast<SmId>(sm)), max_residency_);
-  }
-}
-
+/// As workers where that is possible.
 std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
                                          const DeviceLaunch& code);
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/errors.hpp"
+#include "core/quoted_list.hpp"
 #include "core/residency.hpp"
 #include "cuda/shared_library.hpp"
 
@@ -117,11 +118,7 @@ void Session::set_gpu(CudaGpu* gpu) {
 
 std::string Session::names_on_gpu(const CudaGpu& gpu) const {
   const std::scoped_lock lock(mutex_);
-  std::string names;
-  for (const ApplicationId application : gpu.applications_on_gpu()) {
-    names += (names.empty() ? "'" : ", '") + names_[index(application)] + "'";
-  }
-  return names;
+  return quoted_list(gpu.applications_on_gpu(), [this](ApplicationId id) { return names_[index(id)]; });
 }
 
 void Session::serve() {

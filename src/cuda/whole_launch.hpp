@@ -2,6 +2,8 @@
 // A launch whose kernel cannot be preempted: once it has a quota anywhere it runs as it is, to its end.
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/launch_on_gpu.hpp"
 
 namespace gpushare::cuda {

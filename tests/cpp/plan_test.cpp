@@ -24,6 +24,8 @@ TEST(Quota, PerSmIsWhatWasSaidForEach) {
   EXPECT_EQ(quota.largest(), 5);
 }
 
+TEST(Quota, PerSmNeedsAnSm) { EXPECT_THROW(Quota::per_sm({}), PolicyError); }
+
 TEST(Quota, ADefaultQuotaIsNowhere) { EXPECT_EQ(Quota{}, Quota::nowhere()); }
 
 }  // namespace

@@ -111,6 +111,14 @@ TEST(SmRoom, HoldsExactlyWhatTheScarcestResourceAllows) {
   }
 }
 
+TEST(ResidencyBeside, IsWhatTheOthersLeave) {
+  const BlockNeeds needs{.threads = 64};
+  const BlockNeeds twice{.threads = 128};
+  EXPECT_EQ(residency_beside(small_device(), needs, twice, 0), 4);
+  EXPECT_EQ(residency_beside(small_device(), needs, twice, 1), 2);
+  EXPECT_EQ(residency_beside(small_device(), needs, twice, 2), 0);
+}
+
 TEST(SmRoom, WhatIsGivenBackCanBeTakenAgain) {
   const BlockFootprint block{.threads = 100, .warps = 4, .registers = 1000, .shared_memory_bytes = 4000};
   SmRoom room(small_device().per_sm);

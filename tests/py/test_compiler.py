@@ -25,12 +25,13 @@ def own_cache(monkeypatch, tmp_path):
 
 
 def alive(process_id):
-    """Is it running? One that has ended and waits to be noticed is not."""
+    """Is it running? One that has ended, with all its threads, and waits to be noticed is not."""
+    process = pathlib.Path(f"/proc/{process_id}")
     try:
-        status = pathlib.Path(f"/proc/{process_id}/stat").read_text()
-    except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
+        threads = [thread.read_text() for thread in process.glob("task/*/stat")]
+    except OSError:  # a thread has ended between being listed and being read
+        return process.exists()
+    return any(status.rpartition(")")[2].split()[0] != "Z" for status in threads)
 
 
 def ended(process_id, within_s=20):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
-from gpushare._core import InvalidInput
 from gpushare.cli.arguments import (
     device_option,
     file_option,
@@ -24,9 +23,9 @@ from gpushare.cli.arguments import (
 )
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.verdict import print_comparison, telling_workload, winner
+from gpushare.cli.verdict import print_comparison, telling_workload
 from gpushare.compare import oracles
-from gpushare.cuda_compare import runs_on_gpu
+from gpushare.contest import winner
 
 if TYPE_CHECKING:
     from gpushare.result import Result
@@ -69,8 +68,6 @@ def compare(
     """
     given = [to_workload(text) for text in workloads]
     compared = [pair for each in given for pair in each.pairs()] if pairs else given
-    if perfetto is not None and len(compared) > 1 and runs_on_gpu(device, compared[0]):
-        raise InvalidInput("--perfetto: on a GPU the traces are kept where one workload is compared; name one alone")
     result = gpushare.compare(
         compared, to_policies(policies), device=device, repeats=repeats, seed=seed, timeout=timeout
     )

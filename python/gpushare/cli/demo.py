@@ -13,7 +13,8 @@ from gpushare.cli.arguments import device_option, json_option, policies_option, 
 from gpushare.cli.compare import report, write_files
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.output import remark
-from gpushare.cli.verdict import telling_workload, winner
+from gpushare.cli.verdict import telling_workload
+from gpushare.contest import winner
 from gpushare.cuda_compare import runs_on_gpu
 from gpushare.cuda_run import BASELINES
 from gpushare.reproduce.srtf import STAGGER_CYCLES

@@ -9,36 +9,19 @@ import click
 
 from gpushare.cli.output import duration, marked, print_table, share
 from gpushare.compare import oracles
+from gpushare.contest import best_of, realizable, winner
 from gpushare.policy_words import ordinary, summary
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpushare.result import Result
 
 SHOWN_AS = {"stp": "{:.3f}".format, "antt": "{:.3f}".format, "strictf": "{:.3f}".format, "makespan_ns": duration}
 OTHER_AIMS = {"antt": ("ANTT", "response"), "strictf": ("StrictF", "fairness")}
 
 
-def realizable(result: Result) -> list[str]:
-    """The policies of the result that need no foresight; all of them if every one does."""
-    return [policy for policy in result.policies if policy not in oracles()] or result.policies
-
-
-def best(table: pd.DataFrame, metric: str) -> str:
-    """The policy with the best value of this metric: throughput and fairness are to be large, the rest small."""
-    column = table[metric]
-    return str(column.idxmax() if metric in ("stp", "strictf") else column.idxmin())
-
-
-def winner(result: Result) -> str:
-    """The realizable policy with the highest system throughput."""
-    return best(result.metrics().loc[realizable(result)], "stp")
-
-
 def telling_workload(result: Result) -> str:
     """The workload on which the winner's mean slowdown is smallest against the baseline's, or against the worst."""
-    antt = result.per_workload()["antt"].unstack("policy").loc[result.workloads, realizable(result)]
+    antt = result.per_workload()["antt"].unstack("policy").loc[result.workloads, realizable(result.policies)]
     against = ordinary(list(antt.columns))
     others = antt[against] if against is not None and winner(result) != against else antt.max(axis="columns")
     return str((others / antt[winner(result)]).idxmax())
@@ -46,7 +29,7 @@ def telling_workload(result: Result) -> str:
 
 def verdict(result: Result) -> str:
     """One sentence: who wins, why, and who is better at something else."""
-    table = result.metrics().loc[realizable(result)]
+    table = result.metrics().loc[realizable(result.policies)]
     first = winner(result)
     text = f"{first} wins{_in_words(first)}: STP {table.at[first, 'stp']:.2f}"
     against = ordinary(list(table.index))
@@ -56,7 +39,7 @@ def verdict(result: Result) -> str:
         text += f" is {gain:.2f} times that of {against}, and the mean slowdown goes from {slowdowns}"
     rivals: dict[str, list[str]] = {}
     for column, (metric, aim) in OTHER_AIMS.items():
-        rival = best(table, column)
+        rival = best_of(table, column)
         if table.at[rival, column] != table.at[first, column]:
             figures = f"{metric} {table.at[rival, column]:.2f} against {table.at[first, column]:.2f}"
             rivals.setdefault(rival, []).append(f"{aim} ({figures})")
@@ -71,13 +54,13 @@ def _in_words(policy: str) -> str:
 def print_comparison(result: Result) -> None:
     """One row per policy, the best realizable one of each aim marked, then the legend and the verdict."""
     table = result.metrics()
-    candidates = table.loc[realizable(result)]
+    candidates = table.loc[realizable(result.policies)]
     rows = []
     for policy in result.policies:
         cells = [f"{policy} (oracle)" if policy in oracles() else policy]
         for metric, shown in SHOWN_AS.items():
             value = table.at[policy, metric]
-            is_best = policy in candidates.index and value == candidates.at[best(candidates, metric), metric]
+            is_best = policy in candidates.index and value == candidates.at[best_of(candidates, metric), metric]
             cells.append(marked(shown(value), best=is_best and len(candidates) > 1))
         rows.append([*cells, share(table.at[policy, "sm_utilisation"])])
     print_table(_title(result), ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use"], rows)

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the driver and each GPU say, asked in a process that may crash or hang without harm.
 
-As a program it is started as a file, without site packages and without gpushare's other modules, as
-compiler_process.py is.
+As a program it is started as core_process.py says.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import json
 import os
 import signal
 import subprocess
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -25,12 +22,16 @@ TESTED_BYTES = 1 << 16
 
 def probe(timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
     """What there is, as :func:`report` says, or with an ``error`` saying how the process ended."""
-    from gpushare import _core
+    from gpushare.core_process import command_for
 
-    command = [sys.executable, "-I", "-S", __file__, _core.__file__]
     try:
         ended = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s, check=False
+            command_for(__file__),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return _nothing(f"the driver did not answer within {timeout_s:g} s")
@@ -98,14 +99,6 @@ def _memory_error(device: Any) -> str | None:
     return None if received == sent else "its memory does not keep what is written to it"
 
 
-def _load_core(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gpushare._core", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-if __name__ == "__main__":
-    print(json.dumps(report(_load_core(sys.argv[1]))))
+def main(core: ModuleType) -> None:
+    """What the process does: the report, as its last line."""
+    print(json.dumps(report(core)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every policy, one line each: the name users type, what it does, the paper and section it is from, and the function
-// in its own file that makes it. The conformance suite, the CLI and the documentation read this table.
+// Every policy, one line each: the name users type, what it does, the paper and section it is from, whether it is an
+// oracle, and the function in its own file that makes it. The conformance suite, the CLI and the documentation read
+// this table.
 #include "core/policies/registry.hpp"
 
 #include <algorithm>
@@ -10,24 +11,27 @@
 
 // clang-format off
 #define GPUSHARE_POLICIES(entry)                                                                                        \
-  entry("fifo", "order of arrival, as the hardware does it", "SRTF 5.2.1", make_fifo)                                   \
-  entry("mpmax", "order of arrival, with room for a block of the others kept free", "SRTF 5.2.2", make_mpmax)           \
-  entry("even", "an equal part of the SMs for each", "CD-search 3.1", make_even)                                        \
-  entry("srtf", "shortest predicted remaining time first, sampled on one SM", "SRTF 5.1.1", make_srtf)                  \
-  entry("srtf-adaptive", "srtf, sharing SMs where it would be unfair", "SRTF 5.1.2", make_srtf_adaptive)                \
-  entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", make_srtf_zero_sampling)                 \
-  entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", make_shortest_job_first)                           \
-  entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", make_longest_job_first)
+  entry("fifo", "order of arrival, as the hardware does it", "SRTF 5.2.1", online, make_fifo)                           \
+  entry("mpmax", "order of arrival, with room for a block of the others kept free", "SRTF 5.2.2", online, make_mpmax)   \
+  entry("even", "an equal part of the SMs for each", "CD-search 3.1", online, make_even)                                \
+  entry("srtf", "shortest predicted remaining time first, sampled on one SM", "SRTF 5.1.1", online, make_srtf)          \
+  entry("srtf-adaptive", "srtf, sharing SMs where it would be unfair", "SRTF 5.1.2", online, make_srtf_adaptive)        \
+  entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)         \
+  entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", oracle, make_shortest_job_first)                   \
+  entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)
 // clang-format on
 
 namespace gpushare {
 
-#define GPUSHARE_DECLARE(name, summary, source, make) std::unique_ptr<Policy> make();
+#define GPUSHARE_DECLARE(name, summary, source, is_oracle, make) std::unique_ptr<Policy> make();
 GPUSHARE_POLICIES(GPUSHARE_DECLARE)
 
 namespace {
 
-#define GPUSHARE_ROW(name, summary, source, make) PolicyEntry{name, summary, source, make},
+constexpr bool online = false;
+constexpr bool oracle = true;
+
+#define GPUSHARE_ROW(name, summary, source, is_oracle, make) PolicyEntry{name, summary, source, is_oracle, make},
 constexpr std::array table{GPUSHARE_POLICIES(GPUSHARE_ROW)};
 
 }  // namespace

@@ -14,6 +14,7 @@ struct PolicyEntry {
   std::string_view name;
   std::string_view summary;
   std::string_view source;  ///< paper and section
+  bool is_oracle;           ///< told what no scheduler can know
   std::unique_ptr<Policy> (*make)();
 };
 

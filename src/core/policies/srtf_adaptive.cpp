@@ -7,7 +7,6 @@
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
 #include "core/predictors/shared_runtime.hpp"
-#include "core/residency.hpp"
 
 namespace gpushare {
 namespace {
@@ -54,12 +53,12 @@ class SrtfAdaptive : public Policy {
       if (mode_ != Mode::Sharing) remember_exclusive_time(launch);
       if (mode_ == Mode::Sharing && !predictor_.has_fresh_sample(launch)) return;
     }
-    const std::vector<Pace> paces = paces_of(order(state), state);
-    const double unfairness = spread(exclusive_slowdowns(paces));
+    const std::vector<Pace> predicted = paces(state);
+    const double unfairness = spread(exclusive_slowdowns(predicted));
     if (mode_ == Mode::Exclusive && unfairness > unfair_spread) {
       fastest_ = order(state).front()->id;
       enter(Mode::Sharing);
-    } else if (mode_ == Mode::Sharing && spread(shared_slowdowns(paces)) > unfairness) {
+    } else if (mode_ == Mode::Sharing && spread(shared_slowdowns(predicted)) > unfairness) {
       enter(Mode::ExclusiveForGood);
     }
   }
@@ -75,24 +74,14 @@ class SrtfAdaptive : public Policy {
     exclusive_time_[index(launch.id)] = nanoseconds(predictor_.block_time(launch));
   }
 
-  std::vector<Pace> paces_of(const std::vector<const RunningLaunch*>& order, const State& state) const {
-    SmRoom beside_the_fastest(state.device().per_sm);
-    for (int block = 0; block < limited(*order.front()); ++block) {
-      beside_the_fastest.take(footprint(state.device(), order.front()->launch->kernel.needs));
+  std::vector<Pace> paces(const State& state) const {
+    const std::vector<const RunningLaunch*> launches = order(state);
+    std::vector<BlockTimeByMode> times;
+    for (const RunningLaunch* launch : launches) {
+      times.push_back(
+          {.exclusive = exclusive_time_[index(launch->id)], .shared = nanoseconds(predictor_.block_time(*launch))});
     }
-    std::vector<Pace> paces;
-    for (const RunningLaunch* launch : order) {
-      const int room = beside_the_fastest.count(footprint(state.device(), launch->launch->kernel.needs));
-      const int residency = launch == order.front() ? limited(*launch) : std::clamp(room, 1, launch->max_residency);
-      const double step = exclusive_time_[index(launch->id)] / launch->max_residency;
-      const double sms = state.sms();
-      paces.push_back({.waited = nanoseconds(state.now() - launch->arrival),
-                       .blocks_left = static_cast<double>(launch->unfinished()) / sms,
-                       .alone_runtime = static_cast<double>(launch->blocks()) / sms * step,
-                       .exclusive_step = step,
-                       .shared_step = nanoseconds(predictor_.block_time(*launch)) / residency});
-    }
-    return paces;
+    return paces_of(launches, times, limited(*launches.front()), state);
   }
 
   SimpleSlicing predictor_;

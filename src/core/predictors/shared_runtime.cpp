@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/residency.hpp"
+
 namespace gpushare {
 namespace {
 
@@ -15,7 +17,29 @@ double end_of(const Pace& pace, double shared_until) {
   return shared_until + (pace.blocks_left - beside) * pace.exclusive_step;
 }
 
+Pace pace_of(const RunningLaunch& launch, const BlockTimeByMode& times, int shared_residency, const State& state) {
+  const double step = times.exclusive / launch.max_residency;
+  const double sms = state.sms();
+  return {.waited = nanoseconds(state.now() - launch.arrival),
+          .blocks_left = static_cast<double>(launch.unfinished()) / sms,
+          .alone_runtime = static_cast<double>(launch.blocks()) / sms * step,
+          .exclusive_step = step,
+          .shared_step = times.shared / shared_residency};
+}
+
 }  // namespace
+
+std::vector<Pace> paces_of(std::span<const RunningLaunch* const> order, std::span<const BlockTimeByMode> times,
+                           int limit_of_first, const State& state) {
+  std::vector<Pace> paces{pace_of(*order[0], times[0], limit_of_first, state)};
+  for (std::size_t place = 1; place < order.size(); ++place) {
+    const RunningLaunch& launch = *order[place];
+    const int fitting =
+        residency_beside(state.device(), launch.launch->kernel.needs, order[0]->launch->kernel.needs, limit_of_first);
+    paces.push_back(pace_of(launch, times[place], std::clamp(fitting, 1, launch.max_residency), state));
+  }
+  return paces;
+}
 
 std::vector<double> exclusive_slowdowns(std::span<const Pace> order) {
   std::vector<double> slowdowns;

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/state.hpp"
+
 namespace gpushare {
 
 /// One running launch, as seen now.
@@ -16,6 +18,17 @@ struct Pace {
   double exclusive_step = 0;  ///< t / R: time per block while it has the SM to itself
   double shared_step = 0;     ///< t / R at its shared residency, while the SM is shared
 };
+
+/// What a block of one launch takes at maximum residency, and while the SMs are shared.
+struct BlockTimeByMode {
+  double exclusive = 0;
+  double shared = 0;
+};
+
+/// The paces of these launches, with `times` in the same order, where the first is limited to so many blocks per SM
+/// and any other would have the rest.
+std::vector<Pace> paces_of(std::span<const RunningLaunch* const> order, std::span<const BlockTimeByMode> times,
+                           int limit_of_first, const State& state);
 
 /// Slowdowns if the launches run one after the other in the order given.
 std::vector<double> exclusive_slowdowns(std::span<const Pace> order);

@@ -28,14 +28,19 @@ void WorkerProgress::launched(std::int64_t workers, Time now) {
   launched_ += workers;
 }
 
+Event WorkerProgress::group(EventKind kind, SmId sm, std::int64_t first, std::int64_t blocks) const {
+  Event event = event_;
+  event.kind = kind;
+  event.sm = sm;
+  event.block = first;
+  event.blocks = static_cast<std::int32_t>(blocks);
+  return event;
+}
+
 void WorkerProgress::start(SmId id, std::int64_t blocks, Time time, std::vector<Event>& events) {
   if (blocks <= 0) return;
-  Event event = event_;
-  event.kind = EventKind::BlockStarted;
+  Event event = group(EventKind::BlockStarted, id, started_, blocks);
   event.time = event.started = time;
-  event.block = started_;
-  event.blocks = static_cast<std::int32_t>(blocks);
-  event.sm = id;
   events.push_back(event);
   per_sm_[index(id)].started += blocks;
   started_ += blocks;
@@ -43,13 +48,9 @@ void WorkerProgress::start(SmId id, std::int64_t blocks, Time time, std::vector<
 
 void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time time, std::vector<Event>& events) {
   if (blocks <= 0) return;
-  Event event = event_;
-  event.kind = EventKind::BlockEnded;
+  Event event = group(EventKind::BlockEnded, id, ended_, blocks);
   event.time = time;
   event.started = std::max(Time{}, time - block_time);
-  event.block = ended_;
-  event.blocks = static_cast<std::int32_t>(blocks);
-  event.sm = id;
   events.push_back(event);
   per_sm_[index(id)].ended += blocks;
   ended_ += blocks;

@@ -76,6 +76,8 @@ class WorkerProgress {
   void report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);
   void end_what_nobody_runs(OnSm& sm);
+  /// So many blocks from `first` on, as one event that lacks its times.
+  Event group(EventKind kind, SmId sm, std::int64_t first, std::int64_t blocks) const;
   void start(SmId id, std::int64_t blocks, Time time, std::vector<Event>& events);
   void end(SmId id, std::int64_t blocks, Duration block_time, Time time, std::vector<Event>& events);
 

@@ -13,6 +13,7 @@
 
 #include "core/errors.hpp"
 #include "recorded_run.hpp"
+#include "sample_workloads.hpp"
 
 namespace gpushare {
 namespace {
@@ -64,6 +65,18 @@ TEST(Registry, EveryEntryIsCompleteAndItsNameUnique) {
     EXPECT_FALSE(entry.summary.empty()) << entry.name;
     EXPECT_FALSE(entry.source.empty()) << entry.name;
     EXPECT_NE(make_policy(entry.name), nullptr) << entry.name;
+  }
+}
+
+TEST(Registry, OraclesAreThoseThatCannotDoWithoutTheRuntimes) {
+  const Workload untold = workload_of({launch_of(8, 100), launch_of(8, 100)});
+  for (const PolicyEntry& entry : policies()) {
+    const auto run = [&] { record(small_device(), untold, std::string(entry.name)); };
+    if (entry.is_oracle) {
+      EXPECT_THROW(run(), PolicyError) << entry.name;
+    } else {
+      EXPECT_NO_THROW(run()) << entry.name;
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests on a real GPU share: one device for all, processes of their own for what may hang or break it."""
 
+import importlib.util
 import itertools
 import os
 import pathlib
-import random
 import subprocess
 import sys
 from collections import defaultdict
@@ -16,6 +16,7 @@ import gpushare as gs
 from gpushare.cuda_device import cuda_device
 from gpushare.cuda_run import CudaRunner
 
+HERE = pathlib.Path(__file__).parent
 DEVICE = "cuda:0"
 TIMEOUT_S = 30
 
@@ -48,50 +49,19 @@ def runner(shared_runner):
     return shared_runner.get()
 
 
-class Stress(gs.Policy):
-    """Random quotas on every SM, again and again; every so often all get what they want, so that all end."""
-
-    FULL_EVERY = 8
-    PATTERNS = 32
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.decisions = 0
-        self.patterns = {}
-
-    def decide(self, state):
-        self.decisions += 1
-        launches = list(state.running)
-        self.random.shuffle(launches)
-        full = self.decisions % self.FULL_EVERY == 0
-        shares = {each: each.max_residency if full else self.quota(each, state.sms) for each in launches}
-        return gs.Plan(shares, state.now_ns + self.random.randrange(20_000, 300_000))
-
-    def quota(self, launch, sms):
-        kind = self.random.randrange(8)
-        if kind == 0:
-            return 0
-        if kind == 1:
-            return self.random.randint(0, launch.max_residency)
-        return self.random.choice(self.patterns_for(launch.max_residency, sms))
-
-    def patterns_for(self, residency, sms):
-        """Made once: to draw a number per SM takes as long as the time to the next decision."""
-        if residency not in self.patterns:
-            self.patterns[residency] = [self.pattern(residency, sms) for _ in range(self.PATTERNS)]
-        return self.patterns[residency]
-
-    def pattern(self, residency, sms):
-        share_of_sms_without = self.random.choice([0.0, 0.5, 0.9])
-        return [
-            0 if self.random.random() < share_of_sms_without else self.random.randint(0, residency) for _ in range(sms)
-        ]
+@pytest.fixture(scope="session")
+def odd_policies():
+    """The module of that name. Scripts of in_a_process import it."""
+    spec = importlib.util.spec_from_file_location("odd_policies", HERE / "odd_policies.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")
-def stress():
+def stress(odd_policies):
     """Makes a policy that changes quotas all the time; the seed decides how."""
-    return Stress
+    return odd_policies.Stress
 
 
 @pytest.fixture(scope="session")
@@ -254,11 +224,13 @@ def kernels():
 
 @pytest.fixture(scope="session")
 def prelude():
-    """How the scripts of in_a_process begin: imports, kernels, and a job whose result must be right."""
+    """How the scripts of in_a_process begin: imports, also from this folder, kernels, and a job that must be right."""
     return f"""
 import gc, os, signal, sys, threading
 import numpy as np
 import gpushare as gs
+
+sys.path.insert(0, {str(HERE)!r})
 
 SOURCE = {SOURCE!r}
 

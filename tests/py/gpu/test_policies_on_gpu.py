@@ -14,26 +14,6 @@ pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 POLICIES = [entry.name for entry in gs.policies()]
 
 
-class Fails(gs.Policy):
-    def decide(self, state):
-        raise RuntimeError("not today")
-
-
-class Starves(gs.Policy):
-    def decide(self, state):
-        return gs.Plan()
-
-
-class TooMuch(gs.Policy):
-    def decide(self, state):
-        return gs.Plan({launch: launch.max_residency + 1 for launch in state.running})
-
-
-class NamesTheAbsent(gs.Policy):
-    def decide(self, state):
-        return gs.Plan({1_000: 1})
-
-
 @pytest.fixture
 def pair():
     """A long application, and a short one with copies that arrives while the long one runs."""
@@ -53,7 +33,7 @@ def check_results(prepared):
     case = KERNELS["early_return"].case("small")
     loaded = prepared.loaded[gs.Launch.of_suite("early_return", "small")]
     (index,) = [place for place, each in enumerate(case.arguments) if each.is_output]
-    assert case.mistakes({case.arguments[index].name: loaded.outputs[index].numpy()}) == []
+    assert case.mistakes({case.arguments[index].name: loaded.arguments[index].numpy()}) == []
 
 
 def check_copies(run):
@@ -128,8 +108,8 @@ def test_the_state_that_a_policy_sees_adds_up(runner, prepared):
     assert any(done > 0 for _, done in seen)
 
 
-def test_compare(pair):
-    policies = ["hardware-streams", "fifo", "srtf", Fails(), Starves()]
+def test_compare(pair, odd_policies):
+    policies = ["hardware-streams", "fifo", "srtf", odd_policies.Fails(), odd_policies.Starves()]
     result = gs.compare(pair, policies, device="cuda:0", repeats=2)
     assert set(result.errors) == {"Fails", "Starves"}
     assert "not today" in result.errors["Fails"]
@@ -149,16 +129,16 @@ def test_run_takes_the_device_of_the_workload(pair):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (Fails(), "not today"),
-        (Starves(), "leaves the GPU idle for ever .* give one of them a quota above 0, or set wake_at"),
-        (TooMuch(), r"quota of \d+ blocks on an SM; it must lie in 0\.\."),
-        (NamesTheAbsent(), "names launch 1000, which is not running"),
+        ("Fails", "not today"),
+        ("Starves", "leaves the GPU idle for ever .* give one of them a quota above 0, or set wake_at"),
+        ("TooMuch", r"quota of \d+ blocks on an SM; it must lie in 0\.\."),
+        ("NamesTheAbsent", "names launch 1000, which is not running"),
     ],
-    ids=lambda value: getattr(value, "name", ""),
+    ids=["Fails", "Starves", "TooMuch", "NamesTheAbsent"],
 )
-def test_a_policy_that_breaks_its_contract(pair, policy, message):
+def test_a_policy_that_breaks_its_contract(pair, odd_policies, policy, message):
     with pytest.raises(gs.PolicyError, match=message):
-        gs.run(pair, policy, device="cuda:0")
+        gs.run(pair, getattr(odd_policies, policy)(), device="cuda:0")
     gs.run(pair, "fifo", device="cuda:0")
 
 

@@ -60,22 +60,9 @@ def test_an_error_in_the_block_closes_the_session(kernels):
 
 
 POLICY_FAILS = """
-class Raises(gs.Policy):
-    def decide(self, state):
-        raise RuntimeError("not today")
+import odd_policies
 
-
-class Starves(gs.Policy):
-    def decide(self, state):
-        return gs.Plan()
-
-
-class TooMuch(gs.Policy):
-    def decide(self, state):
-        return gs.Plan({launch: launch.max_residency + 1 for launch in state.running})
-
-
-with gs.Session("cuda:0", globals()[sys.argv[1]]()) as session:
+with gs.Session("cuda:0", getattr(odd_policies, sys.argv[1])()) as session:
     application = session.application("alice")
     values = session.array(np.ones(100, np.float32))
     job = application.submit(kernel("scale"), grid=1, block=128, args=[values, 2.0, 100])
@@ -93,7 +80,7 @@ assert values.numpy().tolist() == [1.0] * 100  # a policy's mistake is no reason
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"), [("Raises", "not today"), ("Starves", "idle for ever"), ("TooMuch", "it must lie in 0..")]
+    ("policy", "message"), [("Fails", "not today"), ("Starves", "idle for ever"), ("TooMuch", "it must lie in 0..")]
 )
 def test_a_policy_that_fails(in_a_process, prelude, policy, message):
     """All that is asked of the session says so, and the process goes on."""

@@ -35,7 +35,7 @@ class Suite:
         """The results on the device, by name."""
         loaded = prepared.loaded[gs.Launch.of_suite(name, size)]
         places = enumerate(KERNELS[name].case("small").arguments)
-        return {each.name: loaded.outputs[index].numpy() for index, each in places if each.is_output}
+        return {each.name: loaded.arguments[index].numpy() for index, each in places if each.is_output}
 
     def original(self, name):
         """What the untransformed kernel makes of the large case."""

@@ -85,9 +85,11 @@ stage_lint() { # ruff check
   ruff check
 }
 
-stage_pytest() { # tests/py
+stage_pytest() { # tests/py, with the executable that runs kernels on the PTX interpreter
   ensure_installed test
-  python -m pytest -q -n auto
+  cmake --preset release
+  cmake --build --preset release -j "$jobs" --target gpushare_ptx_run
+  GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --dist loadgroup
 }
 
 stage_doctests() { # the examples in the docstrings

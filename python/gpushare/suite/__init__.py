@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA kernels with known results, for tests and benchmarks: a ``.cu`` file and a ``.py`` file of the same name each.
+"""CUDA kernels with known results, for tests and benchmarks: a ``.cu`` and a ``.py`` file each, in folders by field.
 
 >>> KERNELS["scan_lookback"].summary
 'Single-pass prefix sum: blocks wait for earlier blocks'
@@ -10,27 +10,22 @@ from importlib import import_module
 from gpushare.suite.case import Argument, Case
 from gpushare.suite.suite_kernel import Size, SuiteKernel
 
+FIELDS = (
+    "primitives",
+    "linear_algebra",
+    "stencils",
+    "particles",
+    "imaging",
+    "finance",
+    "cryptography",
+    "graphs",
+    "learning",
+)
+"""The folders."""
+
 KERNELS: dict[str, SuiteKernel] = {
-    name: import_module(f"gpushare.suite.{name}").KERNEL
-    for name in (
-        "triad",
-        "triad_vector",
-        "transpose",
-        "matrix_product",
-        "stencil_2d",
-        "stencil_3d",
-        "black_scholes",
-        "nbody",
-        "mandelbrot",
-        "reduction",
-        "histogram",
-        "gaussian_fan2",
-        "scan_lookback",
-        "early_return",
-        "spmv_csr",
-        "philox_random",
-    )
+    kernel.name: kernel for field in FIELDS for kernel in import_module(f"gpushare.suite.{field}").KERNELS
 }
 """Every kernel of the suite by its name."""
 
-__all__ = ["KERNELS", "Argument", "Case", "Size", "SuiteKernel"]
+__all__ = ["FIELDS", "KERNELS", "Argument", "Case", "Size", "SuiteKernel"]

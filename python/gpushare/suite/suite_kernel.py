@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -19,7 +21,7 @@ Size = Literal["small", "large"]
 
 @dataclass(frozen=True)
 class SuiteKernel:
-    """A CUDA kernel with data to run it on. It is the only entry of the ``.cu`` file of its name.
+    """A CUDA kernel with data to run it on. Its source is the ``.cu`` file beside the module that builds its cases.
 
     >>> from gpushare.suite import KERNELS
     >>> triad = KERNELS["triad"]
@@ -33,11 +35,18 @@ class SuiteKernel:
     name: str
     summary: str
     build: Callable[[Size, np.random.Generator], Case]
+    stands_for: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The benchmarks that it computes anew: the paper's short name -> the name in that paper's table."""
+
+    @property
+    def field(self) -> str:
+        """The folder that it is in."""
+        return self.source_path.parent.name
 
     @property
     def source_path(self) -> Path:
         """The CUDA source."""
-        return Path(__file__).with_name(f"{self.name}.cu")
+        return Path(str(sys.modules[self.build.__module__].__file__)).with_suffix(".cu")
 
     @property
     def entry(self) -> str:

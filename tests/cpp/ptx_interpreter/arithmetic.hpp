@@ -53,6 +53,7 @@ class DirectedRounding {
 template <class T, class Wide>
 T finished(Wide wide, const Operation& operation) {
   if (operation.saturate) wide = saturated(wide);
+  if (operation.relu && wide < 0) wide = 0;
   return flushed(T(wide), operation.flush);
 }
 
@@ -99,6 +100,21 @@ void integer_operation(Thread& thread, const Operation& operation) {
   apply_to_integers<Function, T>(thread, operation, std::make_index_sequence<Operands>());
 }
 
+/// Two integers of 16 bits in one register.
+template <class Function, class T, std::size_t... Index>
+void apply_to_both(Thread& thread, const Operation& operation, std::index_sequence<Index...>) {
+  const auto half = [&](int shift) -> std::uint32_t {
+    const T value = Function::apply(static_cast<T>(thread.read<std::uint32_t>(operation.slot[Index + 1]) >> shift)...);
+    return static_cast<std::uint16_t>(operation.relu && value < T{0} ? T{0} : value);
+  };
+  thread.write<std::uint32_t>(operation.slot[0], half(0) | half(16) << 16);
+}
+
+template <class Function, class T, std::size_t Operands>
+void packed_operation(Thread& thread, const Operation& operation) {
+  apply_to_both<Function, T>(thread, operation, std::make_index_sequence<Operands>());
+}
+
 template <class Function, std::size_t Operands>
 Handler real_handler(Scalar type) {
   if (type == Scalar::F16x2) return &real_operation<Function, Pair<Half>, Operands>;
@@ -108,12 +124,14 @@ Handler real_handler(Scalar type) {
 
 template <class Function, std::size_t Operands>
 Handler integer_handler(Scalar type) {
+  if (type == Scalar::U16x2) return &packed_operation<Function, std::uint16_t, Operands>;
+  if (type == Scalar::S16x2) return &packed_operation<Function, std::int16_t, Operands>;
   return with_integer(type, []<class T>() -> Handler { return &integer_operation<Function, T, Operands>; });
 }
 
 /// The destination and so many sources, all of one type.
 void take_operands(Encoder& encoder, std::size_t sources, Scalar type);
-/// Rounding, .ftz, .sat.
+/// Rounding, .ftz, .sat, .relu.
 void take_modifiers(Encoder& encoder);
 
 }  // namespace gpushare::interpreter

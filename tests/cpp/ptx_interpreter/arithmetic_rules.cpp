@@ -165,9 +165,21 @@ void encode_real(Encoder& encoder) {
 }
 
 template <class Function>
+struct OrZero {
+  static std::int32_t apply(std::int32_t a, std::int32_t b) { return std::max(Function::apply(a, b), 0); }
+};
+
+template <class Function>
+void encode_extreme_or_zero(Encoder& encoder) {
+  take_operands(encoder, 2, Scalar::S32);
+  encoder.use(&integer_operation<OrZero<Function>, std::int32_t, 2>);
+}
+
+template <class Function>
 void encode_extreme(Encoder& encoder) {
   if (encoder.has("NaN")) return encode_real<NanWins<Function>, 2>(encoder);
   if (encoder.has("xorsign") || encoder.operands() > 3) encoder.fail("the interpreter does not know this variant");
+  if (encoder.has("relu") && encoder.type() == Scalar::S32) return encode_extreme_or_zero<Function>(encoder);
   encode<Function, 2>(encoder);
 }
 
@@ -214,6 +226,7 @@ void take_modifiers(Encoder& encoder) {
   Operation& operation = encoder.operation();
   operation.flush = encoder.has("ftz");
   operation.saturate = encoder.has("sat");
+  operation.relu = encoder.has("relu");
   if (encoder.has("rz")) operation.rounding = Rounding::Zero;
   if (encoder.has("rm")) operation.rounding = Rounding::Down;
   if (encoder.has("rp")) operation.rounding = Rounding::Up;

@@ -4,32 +4,12 @@
 
 #include <cmath>
 
-#include "ptx_interpreter/sample_kernels.hpp"
+#include "ptx_interpreter/one_instruction.hpp"
 
 namespace gpushare::interpreter {
 namespace {
 
 using namespace test;
-
-std::uint64_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
-
-struct Case {
-  std::string body;  ///< leaves its result in %q0, %r0, %f0, %d0 or %h0
-  std::uint64_t expected;
-};
-
-void PrintTo(const Case& each, std::ostream* out) { *out << each.body; }
-
-/// Stores whichever register the body writes last, widened to 64 bits.
-std::string with_store(const std::string& body) {
-  if (body.find("%q0,") != std::string::npos) return body + " st.global.u64 [%o], %q0;";
-  if (body.find("%d0,") != std::string::npos) return body + " st.global.f64 [%o], %d0;";
-  if (body.find("%f0,") != std::string::npos) return body + " st.global.f32 [%o], %f0;";
-  if (body.find("%h0,") != std::string::npos) return body + " st.global.u16 [%o], %h0;";
-  if (body.find("%r0,") != std::string::npos) return body + " st.global.u32 [%o], %r0;";
-  return body + " selp.u32 %r0, 1, 0, %p0; st.global.u32 [%o], %r0;";
-}
 
 class Instructions : public testing::TestWithParam<Case> {};
 TEST_P(Instructions, LeaveTheValue) { EXPECT_EQ(word_of(with_store(GetParam().body)), GetParam().expected); }

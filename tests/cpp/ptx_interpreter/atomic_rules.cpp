@@ -76,6 +76,20 @@ void update(Thread& thread, const Operation& operation) {
   thread.write<T>(operation.slot[0], old);
 }
 
+/// atom.add.v2.f32 and its like: old values go to slots 0 to 3, new ones come from 4 to 7.
+template <class T>
+void add_vector(Thread& thread, const Operation& operation) {
+  std::byte* at =
+      locate(thread, operation.space, address_of(thread, operation), sizeof(T) * operation.count, Access::Kind::Atomic);
+  for (std::size_t i = 0; i < operation.count; ++i) {
+    T old;
+    std::memcpy(&old, at + i * sizeof(T), sizeof(T));
+    const T value = Sum<T>::apply(old, thread.read<T>(operation.slot[i + 4]), {});
+    std::memcpy(at + i * sizeof(T), &value, sizeof(T));
+    thread.write<T>(operation.slot[i], old);
+  }
+}
+
 template <template <class> class Update>
 Handler integer_update(Scalar type) {
   return with_integer(type, []<class T>() -> Handler { return &update<Update, T>; });
@@ -106,6 +120,19 @@ constexpr std::array kinds = {
     Kind{"dec", integer_update<CountDown>},
 };
 
+void encode_vector(Encoder& encoder, std::size_t first) {
+  Operation& operation = encoder.operation();
+  const std::vector<Slot> sources = encoder.sources(first + 1, encoder.type());
+  if (sources.size() > 4 || !encoder.has("add") || encoder.type() != Scalar::F32) {
+    encoder.fail("the interpreter does not know this atomic operation on vectors");
+  }
+  operation.slot.fill(encoder.scratch());
+  if (first == 1) std::ranges::copy(encoder.vector_destinations(0), operation.slot.begin());
+  std::ranges::copy(sources, operation.slot.begin() + 4);
+  operation.count = static_cast<std::uint8_t>(sources.size());
+  encoder.use(&add_vector<float>);
+}
+
 void encode_update(Encoder& encoder, std::size_t first) {
   const Scalar type = encoder.type();
   Operation& operation = encoder.operation();
@@ -114,6 +141,7 @@ void encode_update(Encoder& encoder, std::size_t first) {
   for (const std::string_view each : encoder.suffixes()) {
     if (const Space space = space_named(each); space != Space::Generic) operation.space = space;
   }
+  if (encoder.has("v2") || encoder.has("v4")) return encode_vector(encoder, first);
   operation.slot[0] = first == 0 ? encoder.scratch() : encoder.destination(0);
   operation.slot[1] = encoder.source(first + 1, type);
   operation.slot[2] = encoder.has("cas") ? encoder.source(first + 2, type) : operation.slot[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// and, or, xor, not, shifts, bit fields, counts, permutations of bytes.
+// and, or, xor, not, shifts, counts, functions of three bits.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,9 +9,6 @@
 
 namespace gpushare::interpreter {
 namespace {
-
-template <class T>
-constexpr std::uint32_t width = 8 * sizeof(T);
 
 struct And {
   template <class T>
@@ -74,6 +71,14 @@ struct HighestBit {
     return bits == 0 ? ~0u : width<T> - 1 - static_cast<std::uint32_t>(std::countl_zero(bits));
   }
 };
+/// By how much to shift left to bring that bit to the top.
+struct ShiftToHighestBit {
+  template <class T>
+  static std::uint32_t apply(T a) {
+    const std::uint32_t highest = HighestBit::apply(a);
+    return highest == ~0u ? highest : width<T> - 1 - highest;
+  }
+};
 
 template <class Function, std::size_t Operands>
 void encode_bits(Encoder& encoder) {
@@ -90,7 +95,7 @@ void encode_count(Encoder& encoder) {
 }
 
 void encode_highest_bit(Encoder& encoder) {
-  if (encoder.has("shiftamt")) encoder.fail("the interpreter does not know this variant");
+  if (encoder.has("shiftamt")) return encode_count<ShiftToHighestBit>(encoder);
   encode_count<HighestBit>(encoder);
 }
 
@@ -115,73 +120,6 @@ void encode_shift(Encoder& encoder) {
   const Scalar type = encoder.type();
   encoder.operation().slot = {encoder.destination(0), encoder.source(1, type), encoder.source(2, Scalar::U32)};
   encoder.use(with_integer(type, []<class T>() -> Handler { return Left ? &shift_left<T> : &shift_right<T>; }));
-}
-
-/// bfe d, a, position, length: the field, with its sign for signed types.
-template <class T>
-void extract_field(Thread& thread, const Operation& operation) {
-  const T value = thread.read<T>(operation.slot[1]);
-  const std::uint32_t position = thread.read<std::uint8_t>(operation.slot[2]);
-  const std::uint32_t length = thread.read<std::uint8_t>(operation.slot[3]);
-  const auto bits = static_cast<std::make_unsigned_t<T>>(value);
-  const std::uint32_t last = width<T> - 1;
-  bool sign = false;
-  if (std::is_signed_v<T> && length != 0) sign = (bits >> std::min(position + length - 1, last) & 1) != 0;
-  T result = sign ? static_cast<T>(-1) : T{0};
-  for (std::uint32_t i = 0; i < length && position + i <= last && i <= last; ++i) {
-    const T bit = static_cast<T>(T{1} << i);
-    result = static_cast<T>((bits >> (position + i) & 1) != 0 ? result | bit : result & ~bit);
-  }
-  thread.write<T>(operation.slot[0], result);
-}
-
-/// bfi d, a, b, position, length: b with the field replaced by the low bits of a.
-template <class T>
-void insert_field(Thread& thread, const Operation& operation) {
-  const T field = thread.read<T>(operation.slot[1]);
-  T result = thread.read<T>(operation.slot[2]);
-  const std::uint32_t position = thread.read<std::uint8_t>(operation.slot[3]);
-  const std::uint32_t length = thread.read<std::uint8_t>(operation.slot[4]);
-  for (std::uint32_t i = 0; i < length && position + i < width<T>; ++i) {
-    const T bit = static_cast<T>(T{1} << (position + i));
-    result = static_cast<T>((field >> i & 1) != 0 ? result | bit : result & ~bit);
-  }
-  thread.write<T>(operation.slot[0], result);
-}
-
-void encode_extraction(Encoder& encoder) {
-  const Scalar type = encoder.type();
-  encoder.operation().slot = {encoder.destination(0), encoder.source(1, type), encoder.source(2, Scalar::U32),
-                              encoder.source(3, Scalar::U32)};
-  encoder.use(with_integer(type, []<class T>() -> Handler { return &extract_field<T>; }));
-}
-
-void encode_insertion(Encoder& encoder) {
-  const Scalar type = encoder.type();
-  encoder.operation().slot = {encoder.destination(0), encoder.source(1, type), encoder.source(2, type),
-                              encoder.source(3, Scalar::U32), encoder.source(4, Scalar::U32)};
-  encoder.use(bytes_of(type) == 8 ? &insert_field<std::uint64_t> : &insert_field<std::uint32_t>);
-}
-
-/// One byte for each digit of the selector; its fourth bit asks for the byte's sign instead.
-void permute_bytes(Thread& thread, const Operation& operation) {
-  const std::uint64_t bytes = thread.read<std::uint32_t>(operation.slot[1]) |
-                              static_cast<std::uint64_t>(thread.read<std::uint32_t>(operation.slot[2])) << 32;
-  const auto selector = thread.read<std::uint32_t>(operation.slot[3]);
-  std::uint32_t result = 0;
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    const std::uint32_t digit = selector >> (4 * i) & 0xf;
-    auto byte = static_cast<std::uint32_t>(bytes >> (8 * (digit & 7)) & 0xff);
-    if ((digit & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
-    result |= byte << (8 * i);
-  }
-  thread.write<std::uint32_t>(operation.slot[0], result);
-}
-
-void encode_permutation(Encoder& encoder) {
-  if (encoder.suffixes().size() != 1) encoder.fail("the interpreter knows prmt without a mode only");
-  take_operands(encoder, 3, Scalar::B32);
-  encoder.use(&permute_bytes);
 }
 
 /// shf.l: the high word of b:a shifted left; shf.r: the low word shifted right. `mode` 1 wraps the amount.
@@ -219,42 +157,14 @@ void encode_combination(Encoder& encoder) {
   encoder.use(&combine_three);
 }
 
-/// Four products of bytes, added to c.
-template <class A, class B>
-void dot_product(Thread& thread, const Operation& operation) {
-  const auto a = thread.read<std::uint32_t>(operation.slot[1]), b = thread.read<std::uint32_t>(operation.slot[2]);
-  auto sum = thread.read<std::uint32_t>(operation.slot[3]);
-  for (int shift = 0; shift < 32; shift += 8) {
-    sum += static_cast<std::uint32_t>(static_cast<A>(a >> shift) * static_cast<B>(b >> shift));
-  }
-  thread.write<std::uint32_t>(operation.slot[0], sum);
-}
-
-void encode_dot_product(Encoder& encoder) {
-  take_operands(encoder, 3, Scalar::B32);
-  const bool a = encoder.type(0) == Scalar::S32, b = encoder.type(1) == Scalar::S32;
-  if (a) return encoder.use(b ? &dot_product<std::int8_t, std::int8_t> : &dot_product<std::int8_t, std::uint8_t>);
-  encoder.use(b ? &dot_product<std::uint8_t, std::int8_t> : &dot_product<std::uint8_t, std::uint8_t>);
-}
-
 constexpr std::array rules = {
-    Rule{"and", encode_bits<And, 2>},
-    Rule{"or", encode_bits<Or, 2>},
-    Rule{"xor", encode_bits<Xor, 2>},
-    Rule{"not", encode_bits<Not, 1>},
-    Rule{"cnot", encode_count<LogicalNot>},
-    Rule{"shl", encode_shift<true>},
-    Rule{"shr", encode_shift<false>},
-    Rule{"popc", encode_count<CountOnes>},
-    Rule{"clz", encode_count<LeadingZeros>},
-    Rule{"brev", encode_count<Reverse>},
-    Rule{"bfind", encode_highest_bit},
-    Rule{"bfe", encode_extraction},
-    Rule{"bfi", encode_insertion},
-    Rule{"prmt", encode_permutation},
-    Rule{"shf", encode_funnel},
+    Rule{"and", encode_bits<And, 2>},        Rule{"or", encode_bits<Or, 2>},
+    Rule{"xor", encode_bits<Xor, 2>},        Rule{"not", encode_bits<Not, 1>},
+    Rule{"cnot", encode_count<LogicalNot>},  Rule{"shl", encode_shift<true>},
+    Rule{"shr", encode_shift<false>},        Rule{"popc", encode_count<CountOnes>},
+    Rule{"clz", encode_count<LeadingZeros>}, Rule{"brev", encode_count<Reverse>},
+    Rule{"bfind", encode_highest_bit},       Rule{"shf", encode_funnel},
     Rule{"lop3", encode_combination},
-    Rule{"dp4a", encode_dot_product},
 };
 
 }  // namespace

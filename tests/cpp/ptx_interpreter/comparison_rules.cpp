@@ -107,6 +107,13 @@ bool compare(const Thread& thread, const Operation& operation) {
   return holds(static_cast<Comparison>(operation.mode), widened(a), widened(b));
 }
 
+template <class T>
+std::pair<bool, bool> compare_pairs(const Thread& thread, const Operation& operation) {
+  const auto comparison = static_cast<Comparison>(operation.mode);
+  const auto a = thread.read<Pair<T>>(operation.slot[2]), b = thread.read<Pair<T>>(operation.slot[3]);
+  return {holds(comparison, widened(a.low), widened(b.low)), holds(comparison, widened(a.high), widened(b.high))};
+}
+
 /// slots: p, q, a, b, c. q is the negated comparison, combined in the same way.
 template <class T>
 void set_predicates(Thread& thread, const Operation& operation) {
@@ -114,6 +121,25 @@ void set_predicates(Thread& thread, const Operation& operation) {
   const bool other = operation.combination != Combination::None && thread.read<bool>(operation.slot[4]);
   thread.write<bool>(operation.slot[1], combined(operation.combination, !result, other));
   thread.write<bool>(operation.slot[0], combined(operation.combination, result, other));
+}
+
+/// setp.gt.f16x2 p|q: the low halves decide about p, the high ones about q.
+template <class T>
+void set_predicates_of_pairs(Thread& thread, const Operation& operation) {
+  const bool other = operation.combination != Combination::None && thread.read<bool>(operation.slot[4]);
+  const auto [low, high] = compare_pairs<T>(thread, operation);
+  thread.write<bool>(operation.slot[1], combined(operation.combination, high, other));
+  thread.write<bool>(operation.slot[0], combined(operation.combination, low, other));
+}
+
+/// The value in slot 5 for each half.
+template <class T>
+void set_values_of_pairs(Thread& thread, const Operation& operation) {
+  const bool other = operation.combination != Combination::None && thread.read<bool>(operation.slot[4]);
+  const auto [low, high] = compare_pairs<T>(thread, operation);
+  const std::uint64_t value = thread.registers[operation.slot[5]] & 0xffff;
+  thread.registers[operation.slot[0]] = (combined(operation.combination, low, other) ? value : 0) |
+                                        (combined(operation.combination, high, other) ? value << 16 : 0);
 }
 
 /// All ones for an integer destination, 1.0 for a float one: the value is in slot 5.
@@ -148,15 +174,27 @@ void encode_set_predicates(Encoder& encoder) {
   const Scalar type = encoder.type();
   take_comparison(encoder, type);
   std::tie(encoder.operation().slot[0], encoder.operation().slot[1]) = encoder.destinations(0);
+  if (type == Scalar::F16x2) return encoder.use(&set_predicates_of_pairs<Half>);
+  if (type == Scalar::BF16x2) return encoder.use(&set_predicates_of_pairs<BrainHalf>);
   const auto choose = []<class T>() -> Handler { return &set_predicates<T>; };
   encoder.use(is_float(type) ? with_real(type, choose) : with_integer(type, choose));
+}
+
+/// All ones, or 1.0.
+std::uint64_t value_of_true(Scalar result) {
+  if (result == Scalar::F32) return to_bits(1.0f);
+  if (result == Scalar::F16 || result == Scalar::F16x2) return Half(1.0).bits;
+  if (result == Scalar::BF16 || result == Scalar::BF16x2) return BrainHalf(1.0).bits;
+  return 0xffff'ffff;
 }
 
 void encode_set_value(Encoder& encoder) {
   const Scalar result = encoder.type(0), type = encoder.type(1);
   take_comparison(encoder, type);
   encoder.operation().slot[0] = encoder.destination(0);
-  encoder.operation().slot[5] = encoder.constant(is_float(result) ? to_bits(1.0f) : 0xffff'ffff);
+  encoder.operation().slot[5] = encoder.constant(value_of_true(result));
+  if (type == Scalar::F16x2) return encoder.use(&set_values_of_pairs<Half>);
+  if (type == Scalar::BF16x2) return encoder.use(&set_values_of_pairs<BrainHalf>);
   const auto choose = []<class T>() -> Handler { return &set_value<T>; };
   encoder.use(is_float(type) ? with_real(type, choose) : with_integer(type, choose));
 }

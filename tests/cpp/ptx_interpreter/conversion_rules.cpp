@@ -84,6 +84,7 @@ void convert(Thread& thread, const Operation& operation) {
     if constexpr (is_real<From>) source = rounded(source, mode);
     To result = directed_real_from<To>(source, operation.rounding);
     if (operation.saturate) result = To(saturated(widened(result)));
+    if (operation.relu && widened(result) < 0) result = To(decltype(widened(result)){0});
     thread.write<To>(operation.slot[0], flushed(result, operation.flush));
   } else if constexpr (is_real<From>) {
     thread.write<To>(operation.slot[0], integer_from_real<To>(value, mode));
@@ -106,9 +107,11 @@ Handler conversion(Scalar to, Scalar from) {
 /// cvt.rn.f16x2.f32 d, a, b: a goes into the high half.
 template <class T>
 void convert_two(Thread& thread, const Operation& operation) {
-  const T high = directed_real_from<T>(thread.read<float>(operation.slot[1]), operation.rounding);
-  const T low = directed_real_from<T>(thread.read<float>(operation.slot[2]), operation.rounding);
-  thread.write<Pair<T>>(operation.slot[0], {low, high});
+  const auto half = [&](Slot slot) {
+    const T value = directed_real_from<T>(thread.read<float>(slot), operation.rounding);
+    return operation.relu && static_cast<double>(value) < 0 ? T(0.0) : value;
+  };
+  thread.write<Pair<T>>(operation.slot[0], {half(operation.slot[2]), half(operation.slot[1])});
 }
 
 ToInteger rounding_to_integer(const Encoder& encoder) {
@@ -120,7 +123,7 @@ ToInteger rounding_to_integer(const Encoder& encoder) {
 
 void encode_conversion(Encoder& encoder) {
   const Scalar to = encoder.type(0), from = encoder.type(1);
-  if (encoder.has("relu") || encoder.has("satfinite")) encoder.fail("the interpreter does not know this conversion");
+  if (encoder.has("satfinite")) encoder.fail("the interpreter does not know this conversion");
   take_modifiers(encoder);
   if (to == Scalar::F16x2 || to == Scalar::BF16x2) {
     take_operands(encoder, 2, from);

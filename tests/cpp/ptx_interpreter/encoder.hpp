@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -106,7 +107,7 @@ class Encoder {
   Operation operation_;
   std::vector<Fixup> branches_, tables_;
   std::map<std::uint64_t, Slot> constants_;
-  std::map<std::pair<int, std::uint64_t>, Slot> frame_slots_;
+  std::map<std::tuple<int, std::uint64_t, std::int64_t>, Slot> frame_slots_;
   std::map<std::string, Slot, std::less<>> special_slots_;
   Slot scratch_ = no_slot;
 };

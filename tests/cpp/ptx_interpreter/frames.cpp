@@ -16,7 +16,7 @@ std::uint64_t value_of(const FrameValue& value, const Thread& thread, const Fram
     case FrameValue::Kind::Special:
       return value.special.read(thread);
     case FrameValue::Kind::Variable:
-      return launch.memory.variable(launch.program, value.index);
+      return launch.memory.variable(launch.program, value.index) + static_cast<std::uint64_t>(value.plus);
     case FrameValue::Kind::DynamicShared:
       return launch.entry.static_shared_bytes + value.index;
     case FrameValue::Kind::Local:

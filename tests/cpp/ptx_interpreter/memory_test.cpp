@@ -67,6 +67,12 @@ TEST(Memory, Atomics) {
   EXPECT_EQ(after(load + "atom.global.dec.u32 %r0, [%o], 5;", 0), 5u);
   EXPECT_EQ(after(load + "atom.global.cas.b64 %q1, [%o], 5, 9;", 5), 9u);
   EXPECT_EQ(after(load + "atom.global.exch.b32 %r1, [%o], 8;", 5), 8u);
+  const std::string one_and_two = "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f40000000; ";
+  EXPECT_EQ(after(load + one_and_two + "red.global.add.v2.f32 [%o], {%f1, %f2};", 0x3F80000040000000),
+            0x4040000040400000u);
+  EXPECT_EQ(after(load + one_and_two + "atom.global.v2.f32.add {%f3, %f4}, [%o], {%f1, %f1}; st.global.f32 [%o], %f4;",
+                  0x4000000000000000),
+            0x4040000040000000u);
   EXPECT_EQ(after(load + "red.global.and.b32 [%o], 4; red.global.or.b32 [%o], 1; red.global.xor.b32 [%o], 2;", 5), 7u);
   EXPECT_EQ(after(load + "atom.add.f32 %f0, [%o], 0f3F800000;", 0x3F800000), 0x40000000u);
   EXPECT_EQ(after(load + "atom.global.add.f64 %d0, [%o], 1.0;", 0x3FF0000000000000), 0x4000000000000000u);

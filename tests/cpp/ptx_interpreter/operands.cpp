@@ -119,14 +119,13 @@ Slot Encoder::symbol_slot(const Symbol& symbol, std::int64_t plus) {
     case Symbol::Kind::DynamicShared:
       return frame_slot({.kind = FrameValue::Kind::DynamicShared, .index = static_cast<std::size_t>(plus)});
     case Symbol::Kind::Variable:
-      if (plus != 0) fail("an offset to the address of a variable");
-      return frame_slot({.kind = FrameValue::Kind::Variable, .index = symbol.place});
+      return frame_slot({.kind = FrameValue::Kind::Variable, .index = symbol.place, .plus = plus});
   }
   return no_slot;
 }
 
 Slot Encoder::frame_slot(FrameValue value) {
-  const std::pair key(static_cast<int>(value.kind), value.index);
+  const std::tuple key(static_cast<int>(value.kind), std::uint64_t{value.index}, value.plus);
   const auto [found, is_new] = frame_slots_.try_emplace(key, no_slot);
   if (is_new) {
     found->second = value.slot = new_slot(0);

@@ -43,6 +43,7 @@ struct Operation {
   bool narrow = false;   ///< the address register has 32 bits
   bool flush = false;    ///< .ftz
   bool saturate = false;
+  bool relu = false;      ///< negative results become 0
   bool aligned = false;   ///< a barrier that takes whole warps only
   std::uint8_t mode = 0;  ///< what else an instruction needs to know
 };

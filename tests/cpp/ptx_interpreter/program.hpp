@@ -21,6 +21,7 @@ struct FrameValue {
   Slot slot = 0;
   SpecialRegister special{};
   std::size_t index = 0;  ///< of a global or constant variable; offset for the other two
+  std::int64_t plus = 0;  ///< bytes from the variable's beginning
 };
 
 /// Bytes in a frame's part of local memory: variables, and parameters handed over in calls.

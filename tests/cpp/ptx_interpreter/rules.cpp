@@ -8,9 +8,10 @@ namespace {
 
 std::map<std::string_view, const Rule*> collect() {
   std::map<std::string_view, const Rule*> found;
-  for (const auto group : {arithmetic_rules(), wide_arithmetic_rules(), real_function_rules(), bit_rules(),
-                           comparison_rules(), conversion_rules(), move_rules(), memory_rules(), atomic_rules(),
-                           control_rules(), barrier_rules(), warp_rules()}) {
+  for (const auto group :
+       {arithmetic_rules(), wide_arithmetic_rules(), real_function_rules(), bit_rules(), bit_field_rules(),
+        byte_rules(), video_rules(), comparison_rules(), conversion_rules(), move_rules(), memory_rules(),
+        atomic_rules(), control_rules(), barrier_rules(), warp_rules()}) {
     for (const Rule& each : group) found[each.operation] = &each;
   }
   return found;

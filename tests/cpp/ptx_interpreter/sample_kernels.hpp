@@ -9,16 +9,10 @@
 #include <vector>
 
 #include "core/transform/ptx_module.hpp"
+#include "ptx_interpreter/kernel.hpp"
 #include "ptx_interpreter/run.hpp"
 
 namespace gpushare::interpreter::test {
-
-/// A module and the program made from it.
-struct Kernel {
-  explicit Kernel(std::string text) : module(std::move(text)), program(module) {}
-  ptx::Module module;
-  Program program;
-};
 
 inline std::string ptx_file(const std::string& name) {
   const std::string path = std::string(GPUSHARE_SOURCE_DIR) + "/tests/data/ptx/" + name + ".ptx";

@@ -23,7 +23,8 @@ constexpr std::array descriptions = {
     Description{"s64", Scalar::S64, 8, false},      Description{"f16", Scalar::F16, 2, true},
     Description{"bf16", Scalar::BF16, 2, true},     Description{"f32", Scalar::F32, 4, true},
     Description{"f64", Scalar::F64, 8, true},       Description{"f16x2", Scalar::F16x2, 4, true},
-    Description{"bf16x2", Scalar::BF16x2, 4, true},
+    Description{"bf16x2", Scalar::BF16x2, 4, true}, Description{"u16x2", Scalar::U16x2, 4, false},
+    Description{"s16x2", Scalar::S16x2, 4, false},
 };
 
 const Description& description(Scalar type) { return descriptions[static_cast<std::size_t>(type)]; }

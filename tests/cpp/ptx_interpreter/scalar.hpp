@@ -35,6 +35,8 @@ enum class Scalar : std::uint8_t {
   F64,
   F16x2,
   BF16x2,
+  U16x2,
+  S16x2,
 };
 
 /// The type a suffix names: "u32"; nothing where the suffix is no type.
@@ -42,6 +44,9 @@ std::optional<Scalar> scalar_named(std::string_view suffix);
 
 std::size_t bytes_of(Scalar type);
 bool is_float(Scalar type);
+
+template <class T>
+constexpr std::uint32_t width = 8 * sizeof(T);
 
 template <class T>
 constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BrainHalf>;

@@ -7,6 +7,14 @@
 
 namespace gpushare::interpreter::test {
 
+struct SampleLaunch : KernelLaunch {
+  SampleLaunch(std::string file_name, std::string kernel_name, Grid size,
+               std::function<std::vector<Argument>(GlobalMemory&)> arguments_in)
+      : KernelLaunch{std::move(kernel_name), size, std::move(arguments_in)}, file(std::move(file_name)) {}
+
+  std::string file;  ///< of tests/data/ptx
+};
+
 /// Ordered so that the parameter of a test names its kernel. Every result is independent of the order of the blocks.
 inline std::vector<SampleLaunch> sample_launches() {
   const auto floats = [](GlobalMemory& memory, std::size_t count) {

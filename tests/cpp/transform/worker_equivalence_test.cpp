@@ -78,11 +78,11 @@ TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto pick = [&random](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
-    const auto resize = [&](std::size_t, const auto& set) {
-      if (pick(3) == 0) set(pick(sms), pick(blocks_per_sm + 1));
-    };
-    const WorkerPlan plan{
-        .workers = 1 + pick(9), .chunk = 1 + pick(8), .guide = pick(5), .late = pick(12), .at_look = resize};
+    const WorkerPlan plan{.workers = 1 + pick(9),
+                          .chunk = 1 + pick(8),
+                          .guide = pick(5),
+                          .late = pick(12),
+                          .at_look = resized_at_random(random)};
     expect_equal(plan, seed);
     resumptions += launches - 1;
   }

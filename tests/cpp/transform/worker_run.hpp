@@ -4,21 +4,26 @@
 
 #include <cstddef>
 #include <functional>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "core/transform/preemptible.hpp"
 #include "core/transform/worker_control.hpp"
-#include "ptx_interpreter/sample_kernels.hpp"
+#include "ptx_interpreter/kernel.hpp"
+#include "ptx_interpreter/run.hpp"
 
 namespace gpushare::interpreter::test {
 
-/// A kernel of tests/data/ptx with its input. `set_up` makes the same allocations in every memory.
-struct SampleLaunch {
-  std::string file;
+/// A kernel with its input. `set_up` makes the same allocations in every memory.
+struct KernelLaunch {
   std::string kernel;
   Grid grid;
   std::function<std::vector<Argument>(GlobalMemory&)> set_up;
 };
+
+/// Writes a quota of an SM.
+using SetQuota = std::function<void(std::uint32_t sm, std::uint32_t quota)>;
 
 /// How the workers are run.
 struct WorkerPlan {
@@ -27,7 +32,7 @@ struct WorkerPlan {
   std::uint32_t guide = 0;
   std::uint32_t late = 0;
   /// Called at each look at a quota, before it, with the number of looks so far; writes quotas or does nothing.
-  std::function<void(std::size_t look, const std::function<void(std::uint32_t sm, std::uint32_t quota)>& set)> at_look;
+  std::function<void(std::size_t look, const SetQuota& set)> at_look;
 };
 
 constexpr std::uint32_t sms = 3;
@@ -56,6 +61,16 @@ inline std::uint32_t tasks(const Grid& grid) { return static_cast<std::uint32_t>
 
 constexpr Machine machine{.sms = sms, .blocks_per_sm = blocks_per_sm, .most_instructions = 50'000'000};
 
+/// Changes a quota at every third look or so.
+inline auto resized_at_random(std::mt19937_64& random) {
+  return [&random](std::size_t, const SetQuota& set) {
+    const auto pick = [&random](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+    if (pick(3) != 0) return;
+    const std::uint32_t sm = pick(sms);
+    set(sm, pick(blocks_per_sm + 1));
+  };
+}
+
 /// What the host and the workers share lies behind the kernel's own allocations.
 inline void allocate_control(Outcome& outcome, std::uint32_t chunk) {
   outcome.control = outcome.memory.allocate(std::vector<WorkerControl>{{.chunk = chunk}}, "control");
@@ -75,8 +90,8 @@ inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, cons
 }
 
 /// Launches workers until all tasks are done, every time with full quotas at first.
-inline void run_workers(const SampleLaunch& launch, const Kernel& kernel, const WorkerPlan& plan, Scheduler& scheduler,
-                        Outcome& outcome) {
+inline void run_workers(const KernelLaunch& launch, const Kernel& kernel, const WorkerPlan& plan, Scheduler& scheduler,
+                        Outcome& outcome, const Machine& on = machine) {
   GlobalMemory& memory = outcome.memory;
   memory.load(kernel.program);
   std::vector<Argument> values = launch.set_up(memory);
@@ -97,12 +112,12 @@ inline void run_workers(const SampleLaunch& launch, const Kernel& kernel, const 
     ++outcome.launches;
     memory.write(outcome.control + offsetof(WorkerControl, workers_gone), std::uint32_t{0});
     for (std::uint32_t sm = 0; sm < sms; ++sm) set_quota(sm, blocks_per_sm);
-    run(kernel.program, launch.kernel, values, workers, memory, scheduler, machine);
+    run(kernel.program, launch.kernel, values, workers, memory, scheduler, on);
   } while (memory.read<WorkerControl>(outcome.control).next_task < tasks(launch.grid) && outcome.launches < 1000);
 }
 
 /// The original's memory with the workers' bookkeeping beside it, so that all the rest can be compared.
-inline void run_original(const SampleLaunch& launch, const Kernel& kernel, const Outcome& workers, Scheduler& scheduler,
+inline void run_original(const KernelLaunch& launch, const Kernel& kernel, const Outcome& workers, Scheduler& scheduler,
                          Outcome& outcome) {
   outcome.memory.load(kernel.program);
   const std::vector<Argument> values = launch.set_up(outcome.memory);

@@ -59,4 +59,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("black_scholes", "Black-Scholes option prices: memory and special functions, short blocks", _build)
+KERNEL = SuiteKernel(
+    "black_scholes",
+    "Black-Scholes option prices: memory and special functions, short blocks",
+    _build,
+    {"Slate": "BS", "CuMAS": "BlackScholes"},
+)

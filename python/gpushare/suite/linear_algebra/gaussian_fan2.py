@@ -46,4 +46,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("gaussian_fan2", "A step of Gaussian elimination: 2-D grid, blocks that return at once", _build)
+KERNEL = SuiteKernel(
+    "gaussian_fan2",
+    "A step of Gaussian elimination: 2-D grid, blocks that return at once",
+    _build,
+    {"Slate": "GS", "CD-search": "GAUSSIAN", "CuMAS": "gaussian"},
+)

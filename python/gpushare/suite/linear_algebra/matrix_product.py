@@ -35,4 +35,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("matrix_product", "fp32 matrix product, 16 x 16 shared tiles: compute-bound, long blocks", _build)
+KERNEL = SuiteKernel(
+    "matrix_product",
+    "fp32 matrix product, 16 x 16 shared tiles: compute-bound, long blocks",
+    _build,
+    {"Slate": "MM"},
+)

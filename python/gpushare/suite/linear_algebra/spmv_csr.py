@@ -40,4 +40,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("spmv_csr", "Sparse matrix times vector: irregular loads, loops of uneven length", _build)
+KERNEL = SuiteKernel(
+    "spmv_csr",
+    "Sparse matrix times vector: irregular loads, loops of uneven length",
+    _build,
+    {"EffiSha": "Spmv"},
+)

@@ -33,4 +33,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("transpose", "Matrix transpose through 32 x 33 shared tiles: memory-bound, one barrier", _build)
+KERNEL = SuiteKernel(
+    "transpose",
+    "Matrix transpose through 32 x 33 shared tiles: memory-bound, one barrier",
+    _build,
+    {"Slate": "TR"},
+)

@@ -39,4 +39,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("reduction", "Block sums, dynamic shared memory: nine barriers in a short block", _build)
+KERNEL = SuiteKernel(
+    "reduction",
+    "Block sums, dynamic shared memory: nine barriers in a short block",
+    _build,
+    {"EffiSha": "Reduction"},
+)

@@ -34,4 +34,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("scan_lookback", "Single-pass prefix sum: blocks wait for earlier blocks", _build)
+KERNEL = SuiteKernel(
+    "scan_lookback",
+    "Single-pass prefix sum: blocks wait for earlier blocks",
+    _build,
+    {"EffiSha": "Scan"},
+)

@@ -38,4 +38,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("triad", "STREAM triad, one element per thread: memory-bound, the shortest blocks", _build)
+KERNEL = SuiteKernel(
+    "triad",
+    "STREAM triad, one element per thread: memory-bound, the shortest blocks",
+    _build,
+    {"EffiSha": "Triad"},
+)

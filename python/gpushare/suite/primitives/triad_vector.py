@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpushare.suite.case import Argument, Case, grid_over, output
+from gpushare.suite.primitives.triad import triad
 from gpushare.suite.suite_kernel import Size, SuiteKernel
-from gpushare.suite.triad import triad
 from gpushare.suite.whole_numbers import whole_numbers
 
 THREADS = 256

@@ -42,5 +42,8 @@ def _build(size: Size, random: np.random.Generator) -> Case:
 
 
 KERNEL = SuiteKernel(
-    "stencil_2d", "9-point stencil, 2-D grid, weights in constant memory: memory-bound, caches", _build
+    "stencil_2d",
+    "9-point stencil, 2-D grid, weights in constant memory: memory-bound, caches",
+    _build,
+    {"EffiSha": "Stencil2D"},
 )

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Option prices, and the random numbers they are simulated with."""
+
+from gpushare.suite.finance import binomial_options, black_scholes, philox_random, quasirandom
+
+KERNELS = (
+    black_scholes.KERNEL,
+    binomial_options.KERNEL,
+    philox_random.KERNEL,
+    quasirandom.KERNEL,
+)

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures: computed, compressed, filtered, compared."""
+
+from gpushare.suite.imaging import dct_8x8, dwt_2d, dxtc, mandelbrot, nlm_denoise, ray_trace, sad
+
+KERNELS = (
+    dct_8x8.FORWARD,
+    dct_8x8.INVERSE,
+    dwt_2d.KERNEL,
+    dxtc.KERNEL,
+    mandelbrot.KERNEL,
+    nlm_denoise.KERNEL,
+    ray_trace.KERNEL,
+    sad.KERNEL,
+)

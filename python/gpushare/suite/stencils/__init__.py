@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grids whose points look at their neighbours."""
+
+from gpushare.suite.stencils import stencil_2d, stencil_3d
+
+KERNELS = (
+    stencil_2d.KERNEL,
+    stencil_3d.KERNEL,
+)

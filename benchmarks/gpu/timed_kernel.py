@@ -12,9 +12,10 @@ from gpushare.cuda_workload import LoadedLaunch
 
 from .driver import Event, Function, Stream
 
-CONTROL_BYTES = 16
+CONTROL_BYTES = 32
+RETURNED_BYTES = 8 * 8192
 SM_ENTRY = np.dtype(
-    [("quota", "<u4"), ("workers", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
+    [("quota", "<u2"), ("chunk", "<u2"), ("workers", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
 )  # as in src/core/transform/worker_control.hpp
 
 
@@ -33,6 +34,8 @@ class TimedKernel:
         self.original_residency = self._original.residency(*needs)
         self.residency = self._worker.residency(*needs) if self._worker else self.original_residency
         self._tables = gpu.core.allocate(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize)
+        self._returned = gpu.core.allocate(RETURNED_BYTES)
+        self._returned.upload(np.zeros(RETURNED_BYTES, np.uint8))
         self._stream = Stream()
         self._start, self._end = Event(), Event()
         self.block_us = 0.0
@@ -53,8 +56,8 @@ class TimedKernel:
         self.loaded.restore()
         workers = self.sms * self.residency
         table = np.zeros(self.sms, SM_ENTRY)
-        table["quota"] = self.residency
-        self._tables.upload(np.frombuffer(struct.pack("<4I", 0, chunk, 0, 0) + table.tobytes(), np.uint8))
+        table["quota"], table["chunk"] = self.residency, chunk
+        self._tables.upload(np.frombuffer(bytes(CONTROL_BYTES) + table.tobytes(), np.uint8))
         parameters = self._parameters(workers)
         time = self._timed(self._worker, (workers, 1, 1), [*self.loaded.packed, parameters])
         self.block_us = self._mean_block_us()
@@ -70,7 +73,7 @@ class TimedKernel:
         guide = (4 * workers).bit_length() - 1
         control = self._tables.address
         head = struct.pack("<QQII", control, control + CONTROL_BYTES, self.launch.blocks, guide)
-        return head + _divisor(x) + _divisor(y) + struct.pack("<II", z, late)
+        return head + _divisor(x) + _divisor(y) + struct.pack("<IIQ", z, late, self._returned.address)
 
     def _mean_block_us(self) -> float:
         host = np.empty(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize, np.uint8)

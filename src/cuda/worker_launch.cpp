@@ -18,13 +18,18 @@ constexpr Duration report_interval(100'000);
 }  // namespace
 
 WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
-    : LaunchOnGpu(resources, submission, code), quotas_(static_cast<std::size_t>(resources.device.sms)) {
+    : LaunchOnGpu(resources, submission, code), orders_(static_cast<std::size_t>(resources.device.sms)) {
   const auto known = resources.block_times.find(code.kernel->worker());
-  if (known != resources.block_times.end()) chunk_ = chunk_for(known->second);
+  if (known != resources.block_times.end()) set_chunk(chunk_for(known->second));
 }
 
 WorkerLaunch::~WorkerLaunch() {
-  if (slot_) resources_.tables.give_back(*slot_);
+  if (!slot_) return;
+  if (progress_.finished()) {
+    resources_.tables.give_back(*slot_);
+  } else {
+    resources_.tables.abandon(*slot_);
+  }
 }
 
 RoomClaim WorkerLaunch::claim() const {
@@ -39,18 +44,18 @@ RoomClaim WorkerLaunch::claim() const {
 void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   const std::vector<int>& workers = allowance.workers;
   open_sms_ = allowance.open_sms;
-  if (std::ranges::equal(workers, quotas_, {}, {}, [](std::uint32_t quota) { return static_cast<int>(quota); })) return;
-  quotas_.assign(workers.begin(), workers.end());
-  has_quota_ = std::ranges::any_of(quotas_, [](std::uint32_t value) { return value > 0; });
-  if (slot_) resources_.tables.write_quotas(*slot_, quotas_);
+  if (std::ranges::equal(workers, orders_, {}, {}, &WorkerOrder::quota)) return;
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
+  if (slot_) resources_.tables.write_orders(*slot_, orders_);
   asked_ = retry_ = now;
   patience_ = first_patience;
 }
 
 WorkerDemand WorkerLaunch::demand() const {
   WorkerDemand demand;
-  for (std::size_t sm = 0; sm < quotas_.size(); ++sm) {
-    demand.add_sm(static_cast<int>(quotas_[sm]), progress_.workers_on(static_cast<SmId>(sm)));
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
+    demand.add_sm(orders_[sm].quota, progress_.workers_on(static_cast<SmId>(sm)));
   }
   return demand;
 }
@@ -78,13 +83,14 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
           .grid_x = FastDivisor::of(code_.grid[0]),
           .grid_y = FastDivisor::of(code_.grid[1]),
           .grid_z = code_.grid[2],
-          .late = late_claims_for(block_time, workers)};
+          .late = late_claims_for(block_time, workers),
+          .returned = resources_.tables.returned_address(*slot_)};
 }
 
 void WorkerLaunch::place(Time now) {
   slot_ = resources_.tables.take();
   if (!slot_) return;
-  resources_.tables.reset(*slot_, chunk_, quotas_);
+  resources_.tables.reset(*slot_, orders_);
   placed_ = now;
 }
 
@@ -124,15 +130,19 @@ void WorkerLaunch::adapt_chunk() {
   const Duration block_time = progress_.block_time();
   if (block_time <= Duration{}) return;
   resources_.block_times[code_.kernel->worker()] = block_time;
-  const std::uint32_t chunk = chunk_for(block_time);
-  if (chunk == chunk_ || progress_.unclaimed() == 0) return;
-  chunk_ = chunk;
-  resources_.tables.write_chunk(*slot_, chunk);
+  const std::uint16_t chunk = chunk_for(block_time);
+  if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
+  set_chunk(chunk);
+  resources_.tables.write_orders(*slot_, orders_);
+}
+
+void WorkerLaunch::set_chunk(std::uint16_t chunk) {
+  for (WorkerOrder& order : orders_) order.chunk = chunk;
 }
 
 bool WorkerLaunch::some_are_to_leave() const {
-  for (std::size_t sm = 0; sm < quotas_.size(); ++sm) {
-    if (progress_.workers_on(static_cast<SmId>(sm)) > static_cast<int>(quotas_[sm])) return true;
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
+    if (progress_.workers_on(static_cast<SmId>(sm)) > orders_[sm].quota) return true;
   }
   return false;
 }

@@ -29,19 +29,19 @@ class WorkerLaunch final : public LaunchOnGpu {
   int workers_to_launch() const;
   WorkerParameters parameters(int workers) const;
   void adapt_chunk();
+  void set_chunk(std::uint16_t chunk);
 
   std::optional<Slot> slot_;
-  std::vector<std::uint32_t> quotas_;  // by SM
+  std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all
-  std::uint32_t chunk_ = 1;
-  Time placed_{};    // in the tables since then
-  Time changed_{};   // when the host last launched workers, or saw a hardware launch end
-  Time asked_{};     // when the quota last changed
-  Time seen_{};      // the last look
-  Time reported_{};  // the last full report
-  Time retry_{};     // no more workers before
+  Time placed_{};              // in the tables since then
+  Time changed_{};             // when the host last launched workers, or saw a hardware launch end
+  Time asked_{};               // when the quota last changed
+  Time seen_{};                // the last look
+  Time reported_{};            // the last full report
+  Time retry_{};               // no more workers before
   Duration patience_{};
 };
 

@@ -25,29 +25,44 @@ WorkerTables::WorkerTables(const SharedContext& context, Completions& completion
       sms_(static_cast<std::size_t>(sms)),
       stride_(stride_for(sms_)),
       device_(make_device_memory(context, slots * stride_)),
+      returned_(make_device_memory(context, slots * returned_bytes)),
       host_(make_pinned_memory(context, slots * stride_)),
       writes_(make_stream(context, context->stream_priorities().front())),
       reads_(make_stream(context, context->stream_priorities().front())),
       taken_(slots, false),
+      abandoned_(slots, false),
       initial_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)) {
   for (Slot slot = 0; slot < slots; ++slot) written_.push_back(make_event(context));
+  clear_returned(0, slots);
+}
+
+void WorkerTables::clear_returned(Slot first, std::size_t count) {
+  GPUSHARE_CU(cuMemsetD8Async(returned_address(first), 0, count * returned_bytes, writes_.get()));
 }
 
 std::optional<Slot> WorkerTables::take() {
   const auto free = std::ranges::find(taken_, false);
   if (free == taken_.end()) return std::nullopt;
   *free = true;
-  return static_cast<Slot>(free - taken_.begin());
+  const auto slot = static_cast<Slot>(free - taken_.begin());
+  if (abandoned_[slot]) clear_returned(slot, 1);
+  abandoned_[slot] = false;
+  return slot;
 }
 
 void WorkerTables::give_back(Slot slot) { taken_[slot] = false; }
 
+void WorkerTables::abandon(Slot slot) {
+  abandoned_[slot] = true;
+  give_back(slot);
+}
+
 // The driver copies small pageable sources before it returns, so they may change at once (measured as fast as pinned).
-void WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas) {
-  const WorkerControl control{.chunk = chunk};
+void WorkerTables::reset(Slot slot, std::span<const WorkerOrder> orders) {
+  const WorkerControl control;
   std::memcpy(initial_.data(), &control, sizeof control);
   for (std::size_t sm = 0; sm < sms_; ++sm) {
-    const WorkerSm entry{.quota = quotas[sm]};
+    const WorkerSm entry{.order = orders[sm]};
     std::memcpy(initial_.data() + sizeof control + sm * sizeof entry, &entry, sizeof entry);
   }
   GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
@@ -55,22 +70,17 @@ void WorkerTables::reset(Slot slot, std::uint32_t chunk, std::span<const std::ui
   GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), written(slot), CU_EVENT_WAIT_DEFAULT));
 }
 
-void WorkerTables::write_quotas(Slot slot, std::span<const std::uint32_t> quotas) {
+void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) {
   CUDA_MEMCPY2D copy{};
   copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = quotas.data();
-  copy.srcPitch = copy.WidthInBytes = sizeof(std::uint32_t);
+  copy.srcHost = orders.data();
+  copy.srcPitch = copy.WidthInBytes = sizeof(WorkerOrder);
   copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = table_address(slot) + offsetof(WorkerSm, quota);
+  copy.dstDevice = table_address(slot) + offsetof(WorkerSm, order);
   copy.dstPitch = sizeof(WorkerSm);
-  copy.Height = quotas.size();
+  copy.Height = orders.size();
   GPUSHARE_CU(cuMemcpy2DAsync(&copy, writes_.get()));
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
-}
-
-void WorkerTables::write_chunk(Slot slot, std::uint32_t chunk) {
-  GPUSHARE_CU(
-      cuMemcpyHtoDAsync(control_address(slot) + offsetof(WorkerControl, chunk), &chunk, sizeof chunk, writes_.get()));
 }
 
 void WorkerTables::start_look() {

@@ -20,17 +20,20 @@ class WorkerTables {
 
   std::optional<Slot> take();
   void give_back(Slot slot);
+  /// Gives back the place of a launch that did not come to its end: tasks may lie in its ring.
+  void abandon(Slot slot);
 
   CUdeviceptr control_address(Slot slot) const { return device_.get() + slot * stride_; }
   CUdeviceptr table_address(Slot slot) const { return control_address(slot) + sizeof(WorkerControl); }
 
+  CUdeviceptr returned_address(Slot slot) const { return returned_.get() + slot * returned_bytes; }
+
   /// Sets everything to the beginning of a launch.
-  void reset(Slot slot, std::uint32_t chunk, std::span<const std::uint32_t> quotas);
-  /// Workers look at their quota before they claim. Takes effect within some microseconds.
-  void write_quotas(Slot slot, std::span<const std::uint32_t> quotas);
-  /// Behind what reset() and write_quotas() wrote last: workers that start before it may find quotas of yesterday.
+  void reset(Slot slot, std::span<const WorkerOrder> orders);
+  /// Workers look at their SM's order at every claim. Takes effect within some microseconds.
+  void write_orders(Slot slot, std::span<const WorkerOrder> orders);
+  /// Behind what reset() and write_orders() wrote last: workers that start before it may find orders of yesterday.
   CUevent written(Slot slot) const { return written_[slot].get(); }
-  void write_chunk(Slot slot, std::uint32_t chunk);
 
   /// Starts reading all the tables. One look at a time.
   void start_look();
@@ -43,14 +46,20 @@ class WorkerTables {
   std::span<const WorkerSm> table(Slot slot) const;
 
  private:
+  static constexpr std::size_t returned_bytes = returned_slots * sizeof(std::uint64_t);
+
+  void clear_returned(Slot first, std::size_t count);
+
   Completions& completions_;
   std::size_t sms_;
   std::size_t stride_;
   DeviceMemory device_;
+  DeviceMemory returned_;
   PinnedMemory host_;
   Stream writes_;
   Stream reads_;
   std::vector<bool> taken_;
+  std::vector<bool> abandoned_;
   std::vector<Event> written_;  // by slot
   Completion look_;
   std::vector<std::byte> initial_;

@@ -26,8 +26,8 @@ struct Component {
 
 constexpr std::array components{
     Component{"%ctaid.x", "%gpushare_x", 0, 0}, Component{"%ctaid.y", "%gpushare_y", 0, 4},
-    Component{"%ctaid.z", "%gpushare_z", 0, 8}, Component{"%nctaid.x", "", 24, 12},
-    Component{"%nctaid.y", "", 36, 16},         Component{"%nctaid.z", "", 48, 20},
+    Component{"%ctaid.z", "%gpushare_z", 0, 8}, Component{"%nctaid.x", "", 24, 16},
+    Component{"%nctaid.y", "", 36, 20},         Component{"%nctaid.z", "", 48, 24},
 };
 
 class EntryRewriter {
@@ -41,7 +41,7 @@ class EntryRewriter {
     if (!entry_.has_body) return;  // a declaration
     const Token& closing = module_.token(entry_.body.end - 1);
     edits_.insert(module_.token(entry_.body.begin).end(), worker_text::declarations(needs_));
-    edits_.insert(body_offset(), worker_text::before_body(needs_, block_index_use()));
+    edits_.insert(body_offset(), worker_text::before_body(needs_));
     for (const Statement& statement : entry_.statements) {
       if (const auto* instruction = std::get_if<Instruction>(&statement)) rewrite(*instruction);
     }

@@ -2,31 +2,40 @@
 #include "core/transform/worker_claim.hpp"
 
 #include "core/transform/text_template.hpp"
+#include "core/transform/worker_returns.hpp"
 
 namespace gpushare::ptx::worker_text {
 namespace {
 
-constexpr const char* unless_near_the_end = R"(
-	ld.param.u32 	%gpushare_m, [gpushare_worker+52];
-	add.u32 	%gpushare_m, %gpushare_next, %gpushare_m;
-	setp.ge.u32 	%gpushare_p, %gpushare_m, %gpushare_k;{forget}
-	@%gpushare_p bra 	$gpushare_body;)";
+/// %gpushare_j: how many tasks to claim. Where the grid has come to is known from the claim before, which is good
+/// enough for chunks that shrink towards the end, and costs no wait.
+constexpr const char* chunk_size = R"(	sub.u32 	%gpushare_i, %gpushare_i, %gpushare_k;
+	ld.param.u32 	%gpushare_j, [gpushare_worker+20];
+	shr.u32 	%gpushare_i, %gpushare_i, %gpushare_j;  // smaller chunks towards the end
+	shr.u32 	%gpushare_j, {order}, 16;
+	min.u32 	%gpushare_j, %gpushare_j, %gpushare_i;
+	max.u32 	%gpushare_j, %gpushare_j, 1;
+{one_at_a_time})";
 
-/// Registers that live across the body may cost the kernel its own; then the leader waits for the claim and keeps it in
-/// memory, where only its own branch loads it. Elsewhere it goes on while the claim is under way.
-constexpr const char* keep_in_memory =
-    R"(	st.shared.v2.u32 	[gpushare_claim+56], {%gpushare_next, %gpushare_count};
-)";
-constexpr const char* load_from_memory =
-    R"(	ld.shared.v2.u32 	{%gpushare_next, %gpushare_count}, [gpushare_claim+56];
+constexpr const char* take = R"(	ld.param.u64 	%gpushare_b, [gpushare_worker];
+	cvta.to.global.u64 	%gpushare_b, %gpushare_b;
+	atom.global.add.u32 	%gpushare_next, [%gpushare_b], %gpushare_j;
 )";
 
-/// Near the end of the grid nothing is claimed early: a count of -1 says so to the end of the chunk.
-std::string forget(const WorkerNeeds& needs) {
-  const std::string text = "\n\t@%gpushare_p mov.u32 \t%gpushare_count, -1;";
-  return needs.claims_in_memory ? text + "\n\t@%gpushare_p st.shared.u32 \t[gpushare_claim+60], %gpushare_count;"
-                                : text;
+std::string with_chunk_size(const std::string& text, const std::string& order, const WorkerNeeds& needs) {
+  const std::string size = filled(chunk_size, "order", order);
+  const char* one = needs.waits_for_blocks ? "\tmov.u32 \t%gpushare_j, 1;\n" : "";
+  return filled(filled(filled(text, "chunk_size", size), "one_at_a_time", one), "take", take);
 }
+
+/// Registers that live across the body may cost the kernel its own; then the leader waits for what it has asked for,
+/// and keeps it in memory.
+constexpr const char* keep_in_memory = R"(	st.shared.u32 	[gpushare_claim+56], %gpushare_next;
+	st.shared.v2.u32 	[gpushare_claim+64], {%gpushare_order, %gpushare_workers};
+)";
+constexpr const char* load_from_memory = R"(	ld.shared.u32 	%gpushare_next, [gpushare_claim+56];
+	ld.shared.v2.u32 	{%gpushare_order, %gpushare_workers}, [gpushare_claim+64];
+)";
 
 /// Splits a value by the FastDivisor at this offset of the parameter: value = quotient * divisor + remainder.
 std::string divide(const std::string& value, const std::string& quotient, const std::string& remainder, int offset) {
@@ -52,7 +61,68 @@ std::string first_block_index(const BlockIndexUse& use) {
   return text;
 }
 
-/// Which slot comes next is one more register, or, where there is none to spare, the top bit of %gpushare_left.
+}  // namespace
+
+std::string claim_ahead(const WorkerNeeds& needs) {
+  if (needs.waits_for_blocks) return "";
+  const std::string text = R"(	// gpushare: the leader claims the next chunk while the last task of this one runs
+	ld.shared.u32 	%gpushare_k, [gpushare_claim+56];  // as far as the grid had come at the claim before
+	ld.param.u32 	%gpushare_i, [gpushare_worker+16];  // tasks
+	ld.param.u32 	%gpushare_j, [gpushare_worker+52];
+	add.u32 	%gpushare_j, %gpushare_k, %gpushare_j;
+	setp.ge.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
+	@%gpushare_p bra 	$gpushare_body;  // near the end
+	ld.shared.u32 	%gpushare_m, [gpushare_claim+64];
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	ld.volatile.global.v2.u32 	{%gpushare_order, %gpushare_workers}, [%gpushare_a];
+{chunk_size}{take}	st.shared.u32 	[gpushare_claim+60], %gpushare_j;
+{keep})";
+  return filled(with_chunk_size(text, "%gpushare_m", needs), "keep", needs.claims_in_memory ? keep_in_memory : "");
+}
+
+std::string next_chunk(const WorkerNeeds& needs) {
+  const std::string text = R"(	ld.shared.u32 	%gpushare_m, [gpushare_claim+48];
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	ld.shared.u32 	%gpushare_j, [gpushare_claim+60];  // -1: nothing was claimed ahead
+{load}	setp.eq.u32 	%gpushare_p, %gpushare_j, -1;
+	@%gpushare_p ld.volatile.global.v2.u32 	{%gpushare_order, %gpushare_workers}, [%gpushare_a];
+	and.b32 	%gpushare_i, %gpushare_order, 65535;  // the quota
+	setp.le.u32 	%gpushare_p, %gpushare_workers, %gpushare_i;
+	@%gpushare_p bra 	$gpushare_allowed;
+	// gpushare: more workers than the quota allows
+	atom.global.add.u32 	%gpushare_k, [%gpushare_a+4], -1;
+	setp.le.u32 	%gpushare_p, %gpushare_k, %gpushare_i;
+	@%gpushare_p red.global.add.u32 	[%gpushare_a+4], 1;  // others have left in the meantime
+	@%gpushare_p bra 	$gpushare_allowed;
+	mov.u32 	%gpushare_i, 0;
+	st.shared.u32 	[gpushare_claim+52], %gpushare_i;  // its place is given back already
+	setp.eq.u32 	%gpushare_p, %gpushare_j, -1;
+	@%gpushare_p bra 	$gpushare_nothing;
+{hand_back}$gpushare_allowed:
+	setp.ne.u32 	%gpushare_p, %gpushare_j, -1;
+	@%gpushare_p bra 	$gpushare_taken;
+	setp.eq.u32 	%gpushare_p, %gpushare_m, 0;  // a newcomer takes first what others have left
+	@%gpushare_p bra 	$gpushare_take_back;
+$gpushare_take:
+	ld.shared.u32 	%gpushare_k, [gpushare_claim+56];
+	ld.param.u32 	%gpushare_i, [gpushare_worker+16];
+{chunk_size}{take}$gpushare_taken:
+	ld.param.u32 	%gpushare_i, [gpushare_worker+16];
+	setp.lt.u32 	%gpushare_p, %gpushare_next, %gpushare_i;
+	@%gpushare_p bra 	$gpushare_claimed;
+{take_back}	setp.eq.u32 	%gpushare_p, %gpushare_j, -1;
+	@%gpushare_p bra 	$gpushare_take;
+$gpushare_nothing:
+	mov.u32 	%gpushare_next, 0;
+	mov.u32 	%gpushare_j, 0;
+$gpushare_claimed:
+)";
+  const std::string sized = with_chunk_size(text, "%gpushare_order", needs);
+  return filled(filled(filled(sized, "hand_back", hand_back()), "take_back", take_back()), "load",
+                needs.claims_in_memory ? load_from_memory : "");
+}
+
+// Which slot comes next is one more register, or, where there is none to spare, the top bit of %gpushare_left.
 std::string next_slot(const WorkerNeeds& needs) {
   if (!needs.claims_in_memory) return "\txor.b32 \t%gpushare_slot, %gpushare_slot, 16;\n";
   return R"(	and.b32 	%gpushare_i, %gpushare_left, -2147483648;
@@ -63,50 +133,6 @@ std::string next_slot(const WorkerNeeds& needs) {
 )";
 }
 
-/// Instead of a claim ahead: a count of -1 tells the end of the chunk that there is none.
-std::string claim_nothing(const WorkerNeeds& needs) {
-  const std::string text = "\n\tmov.u32 \t%gpushare_count, -1;\n";
-  return needs.claims_in_memory ? text + "\tst.shared.u32 \t[gpushare_claim+60], %gpushare_count;\n" : text;
-}
-
-}  // namespace
-
-std::string claim(Claim when, const WorkerNeeds& needs) {
-  if (when == Claim::Early && needs.waits_for_blocks) return claim_nothing(needs);
-  const std::string text = R"(
-	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
-	ld.volatile.global.v2.u32 	{%gpushare_i, %gpushare_j}, [%gpushare_a];  // quota, workers
-	ld.volatile.global.v2.u32 	{%gpushare_next, %gpushare_count}, [%gpushare_control];  // next task, chunk
-{one_at_a_time}	ld.param.u32 	%gpushare_k, [gpushare_worker+16];  // tasks{unless_near_the_end}
-	setp.le.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
-	@%gpushare_p bra 	$gpushare_{when}_allowed;
-	// gpushare: more workers than the quota allows
-	atom.global.add.u32 	%gpushare_j, [%gpushare_a+4], -1;
-	setp.gt.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
-	@%gpushare_p mov.u32 	%gpushare_count, 0;
-	@%gpushare_p st.shared.u32 	[gpushare_claim+52], 0;  // its place is given back already
-	@%gpushare_p bra 	$gpushare_{when}_claimed;
-	red.global.add.u32 	[%gpushare_a+4], 1;  // others have left in the meantime
-$gpushare_{when}_allowed:
-	setp.ge.u32 	%gpushare_p, %gpushare_next, %gpushare_k;
-	@%gpushare_p mov.u32 	%gpushare_count, 0;
-	@%gpushare_p bra 	$gpushare_{when}_claimed;
-	sub.u32 	%gpushare_i, %gpushare_k, %gpushare_next;
-	ld.param.u32 	%gpushare_j, [gpushare_worker+20];
-	shr.u32 	%gpushare_i, %gpushare_i, %gpushare_j;  // smaller chunks towards the end
-	min.u32 	%gpushare_count, %gpushare_count, %gpushare_i;
-	max.u32 	%gpushare_count, %gpushare_count, 1;
-	atom.global.add.u32 	%gpushare_next, [%gpushare_control], %gpushare_count;
-$gpushare_{when}_claimed:
-{keep})";
-  const char* keep = needs.claims_in_memory ? keep_in_memory : "";
-  const char* one = needs.waits_for_blocks ? "\tmov.u32 \t%gpushare_count, 1;\n" : "";
-  const char* name = when == Claim::First ? "first" : when == Claim::Early ? "early" : "late";
-  const std::string early = when == Claim::Early ? filled(unless_near_the_end, "forget", forget(needs)) : "";
-  return filled(filled(filled(filled(text, "when", name), "unless_near_the_end", early), "keep", keep), "one_at_a_time",
-                one);
-}
-
 // Without the bit that next_slot() may keep beside it.
 std::string with_tasks_left(const std::string& text, const WorkerNeeds& needs) {
   const char* mask = "\tand.b32 \t%gpushare_i, %gpushare_left, 2147483647;\n";
@@ -114,25 +140,25 @@ std::string with_tasks_left(const std::string& text, const WorkerNeeds& needs) {
                 needs.claims_in_memory ? "%gpushare_i" : "%gpushare_left");
 }
 
-// Two slots in turn: a fast leader must not overwrite what a slow thread has yet to read.
-std::string publish(const std::string& place, const WorkerNeeds& needs, const BlockIndexUse& use) {
-  const std::string begin = R"(	@!%gpushare_leader bra 	$gpushare_{place}_published;
-{load}	add.u32 	%gpushare_j, %gpushare_next, %gpushare_count;
+std::string publish(const WorkerNeeds& needs, const BlockIndexUse& use) {
+  const std::string begin = R"(	st.shared.u32 	[gpushare_claim+56], %gpushare_next;
+	st.shared.u32 	[gpushare_claim+64], %gpushare_order;
 	ld.param.u32 	%gpushare_k, [gpushare_worker+16];
+	add.u32 	%gpushare_j, %gpushare_next, %gpushare_j;
 	min.u32 	%gpushare_j, %gpushare_j, %gpushare_k;
-	max.u32 	%gpushare_j, %gpushare_j, %gpushare_next;
 	sub.u32 	%gpushare_j, %gpushare_j, %gpushare_next;
-	{put}.b32 	%gpushare_left, {rest}%gpushare_j;)";
+	st.shared.u32 	[gpushare_claim+48], %gpushare_j;
+	{put}.b32 	%gpushare_left, {rest}%gpushare_j;
+	mov.u32 	%gpushare_j, -1;
+	st.shared.u32 	[gpushare_claim+60], %gpushare_j;)";
   const std::string end = R"(
 	st.shared.v4.u32 	[%gpushare_slot], {%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left};
-$gpushare_{place}_published:
+$gpushare_published:
 	bar.sync 	0;
 	ld.shared.v4.u32 	{%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left}, [%gpushare_slot];
 )";
-  std::string text = next_slot(needs) + filled(begin + first_block_index(use) + end, "place", place);
-  text = filled(filled(text, "put", needs.claims_in_memory ? "or" : "mov"), "rest",
-                needs.claims_in_memory ? "%gpushare_left, " : "");
-  return filled(text, "load", needs.claims_in_memory ? load_from_memory : "");
+  const std::string text = filled(begin + first_block_index(use) + end, "put", needs.claims_in_memory ? "or" : "mov");
+  return filled(text, "rest", needs.claims_in_memory ? "%gpushare_left, " : "");
 }
 
 }  // namespace gpushare::ptx::worker_text

@@ -9,17 +9,22 @@
 
 namespace gpushare::ptx::worker_text {
 
-/// When the leader claims the next chunk: while the last task of this one runs, so that nobody waits for it, or after
-/// that task. Near the end of the grid a worker in a long task must not sit on tasks that others could run.
-enum class Claim { First, Early, Late };
+/// While the last task of a chunk runs, its leader claims the next one and looks at the SM's order. It waits for
+/// neither: what comes back is looked at when the task has ended. Near the end of the grid nothing is claimed ahead, so
+/// that a worker in a long task does not sit on tasks that others could run.
+std::string claim_ahead(const WorkerNeeds& needs);
 
-/// The leader looks at its SM's quota and claims %gpushare_count tasks from %gpushare_next on; none if it has to leave.
-std::string claim(Claim when, const WorkerNeeds& needs);
+/// At the end of a chunk: stay or leave, and with what. Leaves the chunk in %gpushare_next and %gpushare_j (its number
+/// of tasks, 0 to leave), and the number of tasks of the chunk before in %gpushare_m.
+std::string next_chunk(const WorkerNeeds& needs);
+
+/// All threads turn to the other of two slots: a fast leader must not overwrite what a slow thread has yet to read.
+std::string next_slot(const WorkerNeeds& needs);
 
 /// Refers to the number of tasks left in a chunk as {left}, after {mask_left}.
 std::string with_tasks_left(const std::string& text, const WorkerNeeds& needs);
 
 /// The leader works out the chunk and the block index of its first task; all threads read them.
-std::string publish(const std::string& place, const WorkerNeeds& needs, const BlockIndexUse& use);
+std::string publish(const WorkerNeeds& needs, const BlockIndexUse& use);
 
 }  // namespace gpushare::ptx::worker_text

@@ -9,22 +9,38 @@ namespace gpushare {
 
 /// One per launch, in device memory.
 struct WorkerControl {
-  std::uint32_t next_task = 0;     ///< the first task that nobody has claimed; may run past the total
-  std::uint32_t chunk = 1;         ///< most tasks that a worker claims at a time; the host may change it at any time
-  std::uint32_t workers_gone = 0;  ///< of all that were ever launched
+  std::uint32_t next_task = 0;       ///< the first task that nobody has claimed yet; may run past the total
+  std::uint32_t workers_gone = 0;    ///< of all that were ever launched
+  std::uint32_t returned_tasks = 0;  ///< claimed, handed back before they started, and not taken again yet
   std::uint32_t unused = 0;
+  std::uint32_t returns = 0;  ///< turns drawn by workers that hand tasks back: see returned_slots
+  std::uint32_t takes = 0;    ///< turns drawn by workers that take such tasks
+  std::uint64_t unused_too = 0;
 };
-static_assert(sizeof(WorkerControl) == 16);
+static_assert(sizeof(WorkerControl) == 32);
+
+/// What the host tells the workers on an SM, in one word: they see both with one load.
+struct WorkerOrder {
+  std::uint16_t quota = 0;  ///< how many workers may stay
+  std::uint16_t chunk = 1;  ///< most tasks that a worker claims at a time
+};
+static_assert(sizeof(WorkerOrder) == 4);
 
 /// One per SM and launch, in device memory.
 struct WorkerSm {
-  std::uint32_t quota = 0;    ///< how many workers may stay on this SM; written by the host
+  WorkerOrder order;          ///< written by the host, at any time
   std::uint32_t workers = 0;  ///< how many there are
   std::uint32_t tasks_done = 0;
   std::uint32_t chunks_done = 0;
   std::uint64_t busy_ns = 0;  ///< worker time spent on the tasks done, summed over the SM's workers
 };
 static_assert(sizeof(WorkerSm) == 24);
+
+/// A ring per launch, in device memory: a worker that is told to leave puts there what it has claimed and not begun,
+/// as {first task, number of tasks} in 64 bits. Who puts and who takes draws a turn (`returns`, `takes`), whose slot it
+/// then exchanges: a taker who comes before its putter leaves ~0, and the putter draws again. Nobody waits for anybody.
+/// More slots than a GPU has workers, so that none is ever full.
+constexpr std::uint32_t returned_slots = 8192;
 
 /// Division by a number known beforehand: n / d = (n * multiplier) >> shift for every n < 2^31.
 struct FastDivisor {
@@ -53,7 +69,8 @@ struct WorkerParameters {
   FastDivisor grid_y;          ///< gridDim.y
   std::uint32_t grid_z = 1;    ///< gridDim.z
   std::uint32_t late = 0;      ///< so many tasks before the end, chunks are claimed after a task, not while it runs
+  std::uint64_t returned = 0;  ///< address of the ring of `returned_slots`
 };
-static_assert(sizeof(WorkerParameters) == 56);
+static_assert(sizeof(WorkerParameters) == 64);
 
 }  // namespace gpushare

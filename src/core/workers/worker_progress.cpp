@@ -58,7 +58,7 @@ void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time
 
 void WorkerProgress::take_totals(const WorkerControl& control, std::span<const WorkerSm> table) {
   workers_gone_ = control.workers_gone;
-  unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task);
+  unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task) + control.returned_tasks;
   workers_ = 0;
   done_ = 0;
   busy_ = {};
@@ -71,7 +71,7 @@ void WorkerProgress::take_totals(const WorkerControl& control, std::span<const W
 
 void WorkerProgress::report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events) {
   OnSm& sm = per_sm_[index(id)];
-  const std::int64_t places = std::max<std::int64_t>(unclaimed_ > 0 ? counted.quota : 0, sm.running);
+  const std::int64_t places = std::max<std::int64_t>(unclaimed_ > 0 ? counted.order.quota : 0, sm.running);
   const std::int64_t newly_done = counted.tasks_done - sm.done;
   sm.workers = static_cast<int>(counted.workers);
   sm.running = std::min<std::int64_t>(counted.workers, places);

@@ -41,9 +41,9 @@ TEST(Preemptible, ReturnsKeepTheirGuard) {
 
 TEST(Preemptible, AKernelWithoutParametersGetsOne) {
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n)"));
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
 }
 
 TEST(Preemptible, EverythingElseStaysAsItWas) {
@@ -53,9 +53,19 @@ TEST(Preemptible, EverythingElseStaysAsItWas) {
 
 TEST(Preemptible, OnlyBarriersThatThreadsMaySkipGoThroughOneSite) {
   const std::string early = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
-  EXPECT_THAT(make_preemptible(module_with(early + "bar.sync 0;\nret;\n")).ptx, HasSubstr("brx.idx"));
-  EXPECT_THAT(make_preemptible(module_with("bar.sync 0;\nret;\n")).ptx, Not(HasSubstr("brx.idx")));
-  EXPECT_THAT(make_preemptible(module_with(early + "ret;\n")).ptx, Not(HasSubstr("brx.idx")));
+  const std::string site = "$gpushare_site:";
+  EXPECT_THAT(make_preemptible(module_with(early + "bar.sync 0;\nret;\n")).ptx, HasSubstr(site));
+  EXPECT_THAT(make_preemptible(module_with("bar.sync 0;\nret;\n")).ptx, Not(HasSubstr(site)));
+  EXPECT_THAT(make_preemptible(module_with(early + "ret;\n")).ptx, Not(HasSubstr(site)));
+}
+
+TEST(Preemptible, ManyBarriersGoOnByATableAndFewByBranches) {
+  std::string body = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
+  for (int barriers = 1; barriers <= 12; ++barriers) {
+    body += "bar.sync 0;\n";
+    const std::string ptx = make_preemptible(module_with(body + "ret;\n")).ptx;
+    EXPECT_EQ(ptx.find("brx.idx") != std::string::npos, barriers > 8) << barriers;
+  }
 }
 
 TEST(Preemptible, CalledFunctionsReadTheBlockIndexFromMemory) {
@@ -64,7 +74,7 @@ TEST(Preemptible, CalledFunctionsReadTheBlockIndexFromMemory) {
   const std::string call = "{ .param .b32 v; call.uni (v), f, (); ld.param.b32 %r1, [v+0]; }\nret;\n";
   const std::string ptx = make_preemptible(module_with(call, callee)).ptx;
   EXPECT_THAT(ptx, HasSubstr("ld.shared.u32 \t%r1, [gpushare_block_index+4];"));
-  EXPECT_THAT(ptx, HasSubstr(".shared .align 8 .b8 gpushare_block_index[24];"));
+  EXPECT_THAT(ptx, HasSubstr(".shared .align 16 .b8 gpushare_block_index[32];"));
 }
 
 TEST(Preemptible, RefusesWithReasonAndLine) {
@@ -98,8 +108,14 @@ TEST(Preemptible, EachKernelOfAModuleHasItsOwnVerdict) {
 }
 
 TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
-  EXPECT_EQ(offsetof(WorkerControl, chunk), 4u);
-  EXPECT_EQ(offsetof(WorkerControl, workers_gone), 8u);
+  EXPECT_EQ(offsetof(WorkerControl, next_task), 0u);
+  EXPECT_EQ(offsetof(WorkerControl, workers_gone), 4u);
+  EXPECT_EQ(offsetof(WorkerControl, returned_tasks), 8u);
+  EXPECT_EQ(offsetof(WorkerControl, returns), 16u);
+  EXPECT_EQ(offsetof(WorkerControl, takes), 20u);
+  EXPECT_EQ(offsetof(WorkerSm, order), 0u);
+  EXPECT_EQ(offsetof(WorkerOrder, quota), 0u);
+  EXPECT_EQ(offsetof(WorkerOrder, chunk), 2u);
   EXPECT_EQ(offsetof(WorkerSm, workers), 4u);
   EXPECT_EQ(offsetof(WorkerSm, tasks_done), 8u);
   EXPECT_EQ(offsetof(WorkerSm, chunks_done), 12u);
@@ -111,6 +127,7 @@ TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
   EXPECT_EQ(offsetof(WorkerParameters, grid_y), 36u);
   EXPECT_EQ(offsetof(WorkerParameters, grid_z), 48u);
   EXPECT_EQ(offsetof(WorkerParameters, late), 52u);
+  EXPECT_EQ(offsetof(WorkerParameters, returned), 56u);
 }
 
 TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
@@ -149,32 +166,32 @@ TEST(Preemptible, MemoryForTheBlockIndexStandsBehindTheHeaderHoweverThatIsWritte
                              ".version 8.0\n.target sm_90\n.address_size 64 /* two\nlines */ ",
                              ".version 8.0\r\n.target sm_90\r\n.address_size 64\r\n"}) {
     const std::string ptx = make_preemptible(header + rest).ptx;
-    EXPECT_LT(ptx.find(".target"), ptx.find("\n.shared .align 8 .b8 gpushare_block_index[24];\n")) << header;
-    EXPECT_LT(ptx.find("gpushare_block_index[24]"), ptx.find(".func")) << header;
+    EXPECT_LT(ptx.find(".target"), ptx.find("\n.shared .align 16 .b8 gpushare_block_index[32];\n")) << header;
+    EXPECT_LT(ptx.find("gpushare_block_index[32]"), ptx.find(".func")) << header;
     EXPECT_EQ(Module(ptx).entry_names().size(), 1u) << header;
   }
 }
 
 TEST(Preemptible, ADeclarationGetsTheParameterToo) {
   EXPECT_THAT(make_preemptible(ptx_header + ".visible .entry k();\n.visible .entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[56]\n);"));
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n);"));
 }
 
 TEST(Preemptible, DynamicSharedMemoryOfTensorCoresStaysAligned) {
   const std::string plain = "ld.shared.u32 %r1, [%r2];\nret;\n";
-  EXPECT_THAT(make_preemptible(module_with(plain)).ptx, HasSubstr(".align 16 .b8 gpushare_claim[64];"));
+  EXPECT_THAT(make_preemptible(module_with(plain)).ptx, HasSubstr(".align 16 .b8 gpushare_claim[80];"));
   const std::string wgmma = "wgmma.fence.sync.aligned;\n" + plain;
   EXPECT_THAT(make_preemptible(module_with(wgmma)).ptx, HasSubstr(".align 1024 .b8 gpushare_claim[1024];"));
 }
 
 TEST(Preemptible, KernelsThatWaitForOtherBlocksClaimOneTaskAtATimeAndNoneAhead) {
-  const std::string ahead = "$gpushare_early_claimed:";
+  const std::string ahead = "$gpushare_body:";
   EXPECT_THAT(make_preemptible(module_with("ld.global.u32 %r1, [%rd1];\nret;\n")).ptx, HasSubstr(ahead));
   EXPECT_THAT(make_preemptible(module_with("ld.volatile.shared.u32 %r1, [%r2];\nret;\n")).ptx, HasSubstr(ahead));
   for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"}) {
     const std::string ptx = make_preemptible(module_with(load + " %r1, [%rd1];\nret;\n")).ptx;
     EXPECT_THAT(ptx, Not(HasSubstr(ahead)));
-    EXPECT_THAT(ptx, HasSubstr("mov.u32 \t%gpushare_count, 1;"));
+    EXPECT_THAT(ptx, HasSubstr("mov.u32 \t%gpushare_j, 1;"));
   }
 }
 

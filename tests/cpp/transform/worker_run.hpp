@@ -42,6 +42,7 @@ struct Outcome {
   GlobalMemory memory;
   std::uint64_t control = 0;
   std::uint64_t sm_table = 0;
+  std::uint64_t returned = 0;
   std::size_t looks = 0;
   std::size_t launches = 0;
 
@@ -73,8 +74,10 @@ inline auto resized_at_random(std::mt19937_64& random) {
 
 /// What the host and the workers share lies behind the kernel's own allocations.
 inline void allocate_control(Outcome& outcome, std::uint32_t chunk) {
-  outcome.control = outcome.memory.allocate(std::vector<WorkerControl>{{.chunk = chunk}}, "control");
-  outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms), "SMs");
+  const WorkerSm sm{.order = {.chunk = static_cast<std::uint16_t>(chunk)}};
+  outcome.control = outcome.memory.allocate(std::vector<WorkerControl>(1), "control");
+  outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms, sm), "SMs");
+  outcome.returned = outcome.memory.allocate(std::vector<std::uint64_t>(returned_slots), "returned");
 }
 
 inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, const WorkerPlan& plan) {
@@ -85,7 +88,8 @@ inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, cons
                                     .grid_x = FastDivisor::of(grid.blocks.x),
                                     .grid_y = FastDivisor::of(grid.blocks.y),
                                     .grid_z = grid.blocks.z,
-                                    .late = plan.late})
+                                    .late = plan.late,
+                                    .returned = outcome.returned})
       .front();
 }
 
@@ -97,7 +101,7 @@ inline void run_workers(const KernelLaunch& launch, const Kernel& kernel, const 
   std::vector<Argument> values = launch.set_up(memory);
   allocate_control(outcome, plan.chunk);
   const auto set_quota = [&](std::uint32_t sm, std::uint32_t quota) {
-    memory.write(outcome.sm_table + sm * sizeof(WorkerSm), quota);
+    memory.write(outcome.sm_table + sm * sizeof(WorkerSm), static_cast<std::uint16_t>(quota));
   };
   for (std::uint32_t sm = 0; sm < sms; ++sm) {
     memory.watch(outcome.sm_table + sm * sizeof(WorkerSm), sizeof(std::uint32_t), [&](GlobalMemory&, const Access&) {
@@ -113,7 +117,7 @@ inline void run_workers(const KernelLaunch& launch, const Kernel& kernel, const 
     memory.write(outcome.control + offsetof(WorkerControl, workers_gone), std::uint32_t{0});
     for (std::uint32_t sm = 0; sm < sms; ++sm) set_quota(sm, blocks_per_sm);
     run(kernel.program, launch.kernel, values, workers, memory, scheduler, on);
-  } while (memory.read<WorkerControl>(outcome.control).next_task < tasks(launch.grid) && outcome.launches < 1000);
+  } while (outcome.tasks_done() < tasks(launch.grid) && outcome.launches < 1000);
 }
 
 /// The original's memory with the workers' bookkeeping beside it, so that all the rest can be compared.
@@ -125,6 +129,7 @@ inline void run_original(const KernelLaunch& launch, const Kernel& kernel, const
   run(kernel.program, launch.kernel, values, launch.grid, outcome.memory, scheduler, machine);
   outcome.memory.write(outcome.control, workers.memory.read<WorkerControl>(workers.control));
   outcome.memory.write(outcome.sm_table, workers.memory.read<WorkerSm>(workers.sm_table, sms));
+  outcome.memory.write(outcome.returned, workers.memory.read<std::uint64_t>(workers.returned, returned_slots));
 }
 
 }  // namespace gpushare::interpreter::test

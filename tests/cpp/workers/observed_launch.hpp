@@ -18,7 +18,10 @@ inline WorkerControl claimed(std::uint32_t tasks, std::uint32_t gone = 0) {
   return {.next_task = tasks, .workers_gone = gone};
 }
 inline WorkerSm sm_with(std::uint32_t quota, std::uint32_t workers, std::uint32_t done = 0, std::uint64_t busy_ns = 0) {
-  return {.quota = quota, .workers = workers, .tasks_done = done, .busy_ns = busy_ns};
+  return {.order = {.quota = static_cast<std::uint16_t>(quota)},
+          .workers = workers,
+          .tasks_done = done,
+          .busy_ns = busy_ns};
 }
 using Table = std::vector<WorkerSm>;
 

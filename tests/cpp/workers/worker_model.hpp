@@ -37,8 +37,10 @@ class WorkerModel {
     return done;
   }
 
-  void set_chunk(int chunk) { now_.control.chunk = static_cast<std::uint32_t>(chunk); }
-  void set_quota(std::size_t sm, int quota) { now_.table[sm].quota = static_cast<std::uint32_t>(quota); }
+  void set_chunk(int chunk) {
+    for (WorkerSm& sm : now_.table) sm.order.chunk = static_cast<std::uint16_t>(chunk);
+  }
+  void set_quota(std::size_t sm, int quota) { now_.table[sm].order.quota = static_cast<std::uint16_t>(quota); }
   void launch(int workers) { workers_.resize(workers_.size() + static_cast<std::size_t>(workers)); }
 
   /// One step of any worker.
@@ -59,7 +61,7 @@ class WorkerModel {
     Snapshot seen = now_;
     for (std::size_t sm = 0; sm < seen.table.size(); ++sm) {
       steps(dice_.between(0, 3));
-      seen.table[sm].quota = now_.table[sm].quota;
+      seen.table[sm].order = now_.table[sm].order;
       seen.table[sm].workers = now_.table[sm].workers;
       steps(dice_.between(0, 1));
       seen.table[sm].tasks_done = now_.table[sm].tasks_done;
@@ -79,36 +81,63 @@ class WorkerModel {
     std::uint32_t next = 0;
     bool holds_place = false;
     bool has_claimed = false;
+    bool is_surplus = false;  ///< as it saw when it claimed
     std::int64_t since = 0;
   };
 
-  std::uint32_t claim(Worker& worker) {
+  void look(Worker& worker) {
+    const WorkerSm& sm = now_.table[worker.sm];
+    worker.is_surplus = sm.workers > sm.order.quota;
+  }
+
+  void claim(Worker& worker) {
+    const std::uint32_t chunk = now_.table[worker.sm].order.chunk;
+    worker.next = std::min<std::uint32_t>(chunk, blocks_ - std::min(blocks_, now_.control.next_task));
+    now_.control.next_task += worker.next;
     worker.has_claimed = true;
+  }
+
+  void take_back(Worker& worker) {
+    if (returned_.empty()) return;
+    worker.next = returned_.back();
+    returned_.pop_back();
+    now_.control.returned_tasks -= worker.next;
+    worker.has_claimed = true;
+  }
+
+  /// Leave, with what was claimed ahead handed back, or stay, with something to do if there is anything.
+  void choose(Worker& worker, bool is_newcomer) {
     WorkerSm& sm = now_.table[worker.sm];
-    if (sm.workers > sm.quota) {
+    if (!worker.has_claimed) look(worker);
+    if (worker.is_surplus && sm.workers > sm.order.quota) {
       --sm.workers;
       worker.holds_place = false;
-      return 0;
+      if (worker.next > 0) returned_.push_back(worker.next);
+      now_.control.returned_tasks += worker.next;
+      worker.next = 0;
+      return;
     }
-    const std::uint32_t count = std::min(now_.control.chunk, blocks_ - std::min(blocks_, now_.control.next_task));
-    now_.control.next_task += count;
-    return count;
+    if (is_newcomer) take_back(worker);
+    if (!worker.has_claimed) claim(worker);
+    if (worker.next == 0) take_back(worker);
   }
 
   void begin_chunk(Worker& worker, std::uint32_t tasks) {
     worker.chunk = worker.left = tasks;
     worker.has_claimed = false;
+    worker.next = 0;
     worker.stage = tasks > 0 ? Stage::Running : Stage::Leaving;
     if (tasks > 0) ++running_[worker.sm];
   }
 
   void end_task(Worker& worker) {
     if (worker.left == 1 && claims_early_ && !worker.has_claimed) {
-      worker.next = claim(worker);
+      look(worker);
+      claim(worker);
       return;
     }
     if (--worker.left > 0) return;
-    if (!worker.has_claimed) worker.next = claim(worker);
+    choose(worker, false);
     worker.stage = Stage::TellingTime;
   }
 
@@ -126,7 +155,8 @@ class WorkerModel {
       case Stage::Waiting:
         return enter(worker);
       case Stage::Choosing:
-        return begin_chunk(worker, claim(worker));
+        choose(worker, true);
+        return begin_chunk(worker, worker.next);
       case Stage::Running:
         return end_task(worker);
       case Stage::TellingTime:
@@ -157,6 +187,7 @@ class WorkerModel {
   Snapshot now_;
   std::vector<Worker> workers_;
   std::vector<int> running_;
+  std::vector<std::uint32_t> returned_;
   std::int64_t clock_ = 0;
 };
 

@@ -81,7 +81,8 @@ class RandomRun {
 
   void expect_exact(const Snapshot& seen) {
     EXPECT_EQ(observed_.progress().done(), model_.done());
-    EXPECT_EQ(observed_.progress().unclaimed(), blocks_ - std::int64_t{seen.control.next_task});
+    EXPECT_EQ(observed_.progress().unclaimed(),
+              blocks_ - std::int64_t{seen.control.next_task} + seen.control.returned_tasks);
     EXPECT_EQ(observed_.progress().workers_gone(), seen.control.workers_gone);
     EXPECT_LE(observed_.launch().started, seen.control.next_task);
     const bool all_hold_places = launched_ - seen.control.workers_gone == observed_.progress().workers();

@@ -27,6 +27,7 @@ from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_arguments import Zeros
 from gpushare.policy import Plan, Policy
+from gpushare.profile import profile_of
 from gpushare.result import Result
 from gpushare.run import Run
 from gpushare.session import Session
@@ -66,5 +67,6 @@ __all__ = [
     "device_names",
     "make_preemptible",
     "policies",
+    "profile_of",
     "run",
 ]

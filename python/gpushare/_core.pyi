@@ -18,8 +18,10 @@ __all__: list[str] = [
     "Compilation",
     "Copy",
     "CopyEngine",
+    "CopyTimer",
     "CoreSession",
     "CoreWorkload",
+    "CounterProfiler",
     "CudaDevice",
     "CudaError",
     "CudaProgram",
@@ -28,6 +30,7 @@ __all__: list[str] = [
     "Event",
     "EventKind",
     "HardwareSharing",
+    "HostMemory",
     "InvalidInput",
     "KernelCode",
     "KernelModel",
@@ -49,6 +52,7 @@ __all__: list[str] = [
     "State",
     "Trace",
     "Transformed",
+    "WorkerTrial",
     "average_normalized_turnaround",
     "check_predictions",
     "cuda_device_count",
@@ -59,17 +63,21 @@ __all__: list[str] = [
     "make_preemptible",
     "max_residency",
     "normalized_turnaround",
+    "original_occupancy",
+    "pci_bus_id",
     "percentile",
     "policies",
     "replay",
     "residency_limits",
     "run_as_hardware_does",
     "run_on_cuda",
+    "run_worker_trial",
     "simulate",
     "split_block_time",
     "staircase_runtime",
     "strict_fairness",
     "system_throughput",
+    "time_of_launch",
 ]
 
 class InvalidInput(ValueError):
@@ -492,6 +500,8 @@ class PolicyEntry:
     """
     def __repr__(self) -> str: ...
     @property
+    def is_oracle(self) -> bool: ...
+    @property
     def name(self) -> str: ...
     @property
     def source(self) -> str: ...
@@ -894,6 +904,116 @@ class CoreSession:
         Has the job ended within this time?
         """
 
+class WorkerTrial:
+    """
+    Counters of a launch under fixed quotas, sample by sample.
+    """
+    @property
+    def busy_ns(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Time that workers have spent on the blocks done, per sample and SM.
+        """
+    @property
+    def claimed(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Blocks claimed, per sample.
+        """
+    @property
+    def done(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Blocks done, per sample and SM.
+        """
+    @property
+    def end_ns(self) -> int:
+        """
+        When no worker was left, from the launch on.
+        """
+    @property
+    def finished(self) -> bool:
+        """
+        Have all its blocks ended?
+        """
+    @property
+    def time_ns(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Per sample, from the launch on.
+        """
+    @property
+    def workers(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Workers present, per sample and SM.
+        """
+
+class HostMemory:
+    """
+    The host's side of a copy.
+
+    Members:
+
+      PINNED
+
+      PAGEABLE
+    """
+
+    PAGEABLE: typing.ClassVar[HostMemory]
+    PINNED: typing.ClassVar[HostMemory]
+    __members__: typing.ClassVar[dict[str, HostMemory]]
+    @typing.overload
+    def __eq__(self, other: HostMemory) -> bool: ...
+    @typing.overload
+    def __eq__(self, other: typing.Any) -> bool: ...
+    def __getstate__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __int__(self) -> int: ...
+    @typing.overload
+    def __ne__(self, other: HostMemory) -> bool: ...
+    @typing.overload
+    def __ne__(self, other: typing.Any) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __str__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
+class CopyTimer:
+    """
+    Measures copies between host and device.
+    """
+    def __init__(self, device: CudaDevice, most_bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def measure(
+        self,
+        direction: Copy.Direction,
+        memory: HostMemory,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+        repeats: typing.SupportsInt | typing.SupportsIndex,
+    ) -> list[tuple[int, int]]:
+        """
+        Per repeat, nanoseconds by the host's clock and by events around the copy.
+        """
+
+class CounterProfiler:
+    """
+    Hardware counters of a launch. Slows the GPU down as long as it lives.
+    """
+    def __init__(self, device: CudaDevice, library: str, metrics: collections.abc.Sequence[str]) -> None: ...
+    def run(self, program: CudaProgram) -> bool:
+        """
+        Runs the original kernel for one pass; True after the last one.
+        """
+    def values(self) -> list[float]:
+        """
+        By metric, after the last pass.
+        """
+    @property
+    def passes(self) -> int:
+        """
+        How often the launch has to run.
+        """
+
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
@@ -923,6 +1043,21 @@ def max_residency(device: Device, kernel: KernelModel) -> int: ...
 def normalized_turnaround(
     shared_ns: typing.SupportsInt | typing.SupportsIndex, alone_ns: typing.SupportsInt | typing.SupportsIndex
 ) -> float: ...
+def original_occupancy(
+    code: KernelCode,
+    device: CudaDevice,
+    threads: typing.SupportsInt | typing.SupportsIndex,
+    shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+) -> int:
+    """
+    Blocks of the original kernel per SM, as the driver sees it.
+    """
+
+def pci_bus_id(device: CudaDevice) -> str:
+    """
+    Domain, bus and device, as NVML takes them.
+    """
+
 def percentile(
     values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
     ratio: typing.SupportsFloat | typing.SupportsIndex,
@@ -962,6 +1097,19 @@ def run_on_cuda(
     Runs the workload on a GPU under a policy. Releases the GIL. Ctrl-C ends it, and so does ended() once it returns True or raises.
     """
 
+def run_worker_trial(
+    device: CudaDevice,
+    program: CudaProgram,
+    quotas: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    chunk: typing.SupportsInt | typing.SupportsIndex,
+    blocks: typing.SupportsInt | typing.SupportsIndex,
+    limit_ns: typing.SupportsInt | typing.SupportsIndex,
+    interval_ns: typing.SupportsInt | typing.SupportsIndex,
+) -> WorkerTrial:
+    """
+    Runs the launch as workers under these quotas, one per SM, alone and without a scheduler. Releases the GIL. `blocks`: only the first so many of the grid, 0 for all.
+    """
+
 def simulate(
     device: Device,
     workload: CoreWorkload,
@@ -987,3 +1135,7 @@ def staircase_runtime(
 ) -> int: ...
 def strict_fairness(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float: ...
 def system_throughput(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float: ...
+def time_of_launch(device: CudaDevice, program: CudaProgram) -> int:
+    """
+    Nanoseconds that the original kernel takes alone, by events around it. Releases the GIL.
+    """

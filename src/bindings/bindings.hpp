@@ -24,5 +24,6 @@ void bind_run(py::module_& module);
 void bind_cuda(py::module_& module);
 void bind_cuda_run(py::module_& module);
 void bind_session(py::module_& module);
+void bind_profile(py::module_& module);
 
 }  // namespace gpushare::bindings

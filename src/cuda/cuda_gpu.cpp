@@ -233,7 +233,9 @@ void CudaGpu::start_look(Time time) {
   const bool any_on_hardware =
       std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
   if (!any_settling && !any_on_hardware) return;
-  if (time - look_ended_ < (any_settling ? shortest_wait : look_wait_)) return;
+  // The policy hears for a while what the last look has shown. Where somebody waits, the next one goes on meanwhile.
+  const Duration wait = !any_settling ? look_wait_ : events_.empty() ? shortest_wait : Duration{};
+  if (time - look_ended_ < wait) return;
   resources_.tables.start_look();
   look_started_ = time;
 }

@@ -80,6 +80,18 @@ def executable() -> pathlib.Path:
     raise NotBuilt(f"gpushare_ptx_run is not built; {BUILD}")
 
 
+def executable_or_skip() -> pathlib.Path:
+    """For tests: skips the one that asks, or fails it where the executable has to be there."""
+    import pytest
+
+    try:
+        return executable()
+    except NotBuilt as missing:
+        if os.environ.get("CI") or os.environ.get("GPUSHARE_REQUIRE_PTX_RUN"):
+            pytest.fail(str(missing), pytrace=False)
+        pytest.skip(str(missing))
+
+
 def compiled(kernel: SuiteKernel) -> gs.CompiledKernel:
     """For an H100."""
     return gs.Kernel(kernel.source_path, kernel.entry).compile("sm_90")

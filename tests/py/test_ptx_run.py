@@ -2,7 +2,6 @@
 """What runs kernels on the PTX interpreter: every kind of argument arrives, and what goes wrong is said."""
 
 import importlib.util
-import os
 import pathlib
 import sys
 from types import SimpleNamespace
@@ -45,12 +44,7 @@ def own_cache(monkeypatch, tmp_path):
 
 @pytest.fixture
 def executable():
-    try:
-        return ptx_run.executable()
-    except ptx_run.NotBuilt as missing:
-        if os.environ.get("CI") or os.environ.get("GPUSHARE_REQUIRE_PTX_RUN"):
-            pytest.fail(str(missing), pytrace=False)
-        pytest.skip(str(missing))
+    return ptx_run.executable_or_skip()
 
 
 @pytest.fixture
@@ -130,6 +124,13 @@ def test_the_message_says_how_to_build(monkeypatch, tmp_path):
     monkeypatch.setattr(ptx_run, "ROOT", tmp_path)
     with pytest.raises(ptx_run.NotBuilt, match="--target gpushare_ptx_run"):
         ptx_run.executable()
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("GPUSHARE_REQUIRE_PTX_RUN", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="is not built"):
+        ptx_run.executable_or_skip()
+    monkeypatch.setenv("GPUSHARE_REQUIRE_PTX_RUN", "1")
+    with pytest.raises(pytest.fail.Exception, match="is not built"):
+        ptx_run.executable_or_skip()
 
 
 def test_command_line(monkeypatch, capsys, executable):

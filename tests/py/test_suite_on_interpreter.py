@@ -3,7 +3,6 @@
 
 import functools
 import importlib.util
-import os
 import pathlib
 import sys
 from dataclasses import replace
@@ -44,13 +43,7 @@ def own_cache(monkeypatch, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def interpreter():
-    """The executable is there, or the test is skipped; where it has to be there, fails."""
-    try:
-        return ptx_run.executable()
-    except ptx_run.NotBuilt as missing:
-        if os.environ.get("CI") or os.environ.get("GPUSHARE_REQUIRE_PTX_RUN"):
-            pytest.fail(str(missing), pytrace=False)
-        pytest.skip(str(missing))
+    return ptx_run.executable_or_skip()
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from gpushare.cli.devices import devices
 from gpushare.cli.doctor import doctor
 from gpushare.cli.exit_codes import CommandsWithExitCodes
 from gpushare.cli.policies import policies
+from gpushare.cli.profile import profile
 from gpushare.cli.reproduce import reproduce
 from gpushare.cli.run import run
 from gpushare.cli.workloads import workloads
@@ -38,5 +39,5 @@ def main() -> None:
     """
 
 
-for command in (demo, compare, run, reproduce, compile_command, policies, devices, workloads, doctor):
+for command in (demo, compare, run, reproduce, compile_command, profile, policies, devices, workloads, doctor):
     main.add_command(command)

@@ -90,6 +90,7 @@ void WorkerProgress::report_started(SmId id, const WorkerSm& counted, Time now, 
   sm.shift -= paid;
   owed_ -= paid;
   const std::int64_t claimed = std::max(blocks_ - unclaimed_, done_);
+  sm.is_behind = unreported - paid > claimed - started_;
   start(id, std::min(unreported - paid, claimed - started_), std::max(earliest_, now - elapsed), events);
 }
 
@@ -111,7 +112,7 @@ void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events)
 
 bool WorkerProgress::is_due(const OnSm& sm, const WorkerSm& counted, Report report) const {
   if (report == Report::Everything || finished()) return true;
-  return static_cast<int>(counted.workers) != sm.workers || (sm.done == 0 && counted.tasks_done > 0);
+  return static_cast<int>(counted.workers) != sm.workers || (sm.done == 0 && counted.tasks_done > 0) || sm.is_behind;
 }
 
 void WorkerProgress::observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now,

@@ -64,6 +64,7 @@ class WorkerProgress {
     std::int64_t shift = 0;    // blocks reported here that nobody ran, less those that ran and went unreported
     std::int64_t running = 0;  // at the last look, as far as known
     int workers = 0;
+    bool is_behind = false;  // more blocks run than could be reported: their claims were not yet seen
     Duration busy{};  // of the blocks done
     Duration block_time{};
   };

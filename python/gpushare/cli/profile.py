@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare profile``: measure kernels on a GPU, and keep, list, export and import what was measured."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gpushare
+from gpushare._core import CudaError, InvalidInput
+from gpushare.cli.arguments import file_option, json_option, to_workload
+from gpushare.cli.output import print_json, remark
+from gpushare.cli.profile_tables import print_profiles
+from gpushare.kernel_model import require
+
+if TYPE_CHECKING:
+    from gpushare.profile.store import ProfileStore
+    from gpushare.profile.targets import Target
+    from gpushare.profile.toml_export import ProfileFile
+
+SIZES = ("small", "large")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[KERNEL.cu | NAME...]")
+@click.option("-k", "--kernel", metavar="NAME", help="Which kernel of KERNEL.cu: 'ns::saxpy<float>'.")
+@click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks of the launch to measure; enough to fill the GPU.")
+@click.option("--block", metavar="X[,Y[,Z]]", help="Threads per block.")
+@click.option("--arg", "args", multiple=True, metavar="VALUE", help="An argument, as in a workload file; repeatable.")
+@click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory per block.")
+@click.option("--option", "options", multiple=True, metavar="OPTION", help="For NVRTC; repeatable.")
+@click.option("--suite", is_flag=True, help="Kernels of the suite: those NAMEd, or all of them.")
+@click.option("--size", type=click.Choice(SIZES), default="large", show_default=True, help="Of the suite's data.")
+@click.option("--workload", metavar="FILE", help="All CUDA kernels that this workload launches.")
+@click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to measure on.")
+@click.option("--no-copies", is_flag=True, help="Leave out the copies between host and device (some 2 s).")
+@click.option("--list", "show_list", is_flag=True, help="List the profiles there are; needs no GPU.")
+@file_option("--import", "Put the profiles of this TOML file into the store first.")
+@file_option("--export", "Write all profiles of the store to this TOML file at the end.")
+@json_option()
+def profile(names: tuple[str, ...], **choices: Any) -> None:
+    """Measure kernels on a GPU and keep their profiles: what they cost alone, in parts of the GPU, and per block.
+
+    Also measures copies between host and device. What is kept, and where: docs/profile.md. Nothing else should use the
+    GPU meanwhile.
+
+    \b
+    Examples:
+      gpushare profile --suite                      # the whole suite, some minutes
+      gpushare profile --suite triad nbody
+      gpushare profile --workload docs/saxpy.toml
+      gpushare profile saxpy.cu -k 'saxpy<float>' --grid 4096 --block 256 --arg 1048576
+          --arg '{array = "random", dtype = "float32", shape = [1048576]}'
+      gpushare profile --list
+      gpushare profile --export profiles.toml
+    """
+    from gpushare.profile.store import ProfileStore
+
+    store = ProfileStore()
+    targets = _targets(names, choices)
+    some = bool(targets) or choices["show_list"] or choices["import"] or choices["export"]
+    require(some, "say what to profile: KERNEL.cu, --suite or --workload; or --list, --export, --import")
+    shown, failures = None, {}
+    if choices["import"] is not None:
+        shown = _import(store, choices["import"])
+    if targets:
+        shown, failures = _measure(targets, store, choices["device"], copies=not choices["no_copies"])
+    if choices["show_list"]:
+        shown = _everything(store)
+    if choices["export"] is not None:
+        _export(store, choices["export"])
+    _show(shown, store.path, as_json=choices["as_json"])
+    if failures:
+        raise InvalidInput("\n".join(f"{name}: {why}" for name, why in failures.items()))
+
+
+def _everything(store: ProfileStore) -> ProfileFile:
+    from gpushare.profile.toml_export import ProfileFile
+
+    return ProfileFile(tuple(store.kernels()), tuple(store.devices()))
+
+
+def _import(store: ProfileStore, path: Path) -> ProfileFile:
+    from gpushare.profile.toml_export import read_profiles
+
+    content = read_profiles(path)
+    for each in (*content.kernels, *content.devices):
+        store.save(each)
+    remark(f"{path}: {len(content.kernels)} kernels and {len(content.devices)} devices imported")
+    return content
+
+
+def _export(store: ProfileStore, path: Path) -> None:
+    from gpushare.profile.toml_export import write_profiles
+
+    content = _everything(store)
+    write_profiles(path, content)
+    remark(f"{path}: {len(content.kernels)} kernels and {len(content.devices)} devices exported")
+
+
+def _measure(
+    targets: list[Target], store: ProfileStore, name: str, *, copies: bool
+) -> tuple[ProfileFile, dict[str, str]]:
+    """Each is kept as soon as it is measured. A kernel that cannot be compiled or launched does not end the rest."""
+    from gpushare.cuda_device import cuda_device
+    from gpushare.profile.copies import measure_device
+    from gpushare.profile.effort import Effort
+    from gpushare.profile.measurement import measure_kernel
+    from gpushare.profile.toml_export import ProfileFile
+    from gpushare.progress import tracked
+
+    device = cuda_device(name)
+    kernels, devices, failures = [], [], {}
+    if copies:
+        devices.append(measure_device(device, Effort()))
+        store.save(devices[0])
+    for target in tracked(targets, len(targets), "profiling"):
+        try:
+            measured = measure_kernel(device, target.make())
+        except InvalidInput as error:
+            failures[target.name] = str(error)
+            continue
+        except CudaError as error:  # the GPU is lost to this process
+            raise CudaError(f"{target.name}: {error}") from error
+        store.save(measured)
+        kernels.append(measured)
+    return ProfileFile(tuple(kernels), tuple(devices)), failures
+
+
+def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
+    from gpushare.profile import targets
+
+    ways = [choices["suite"], choices["workload"] is not None, bool(names) and not choices["suite"]]
+    require(sum(ways) <= 1, "profile one of these at a time: KERNEL.cu, --suite, --workload")
+    of_file = [name for name in ("kernel", "grid", "block", "args", "options") if choices[name]]
+    require(not of_file or ways[2], f"--{'arg' if of_file == ['args'] else ''.join(of_file[:1])} goes with KERNEL.cu")
+    if choices["suite"]:
+        return targets.of_suite(names, choices["size"])
+    if choices["workload"] is not None:
+        return targets.of_workload(to_workload(choices["workload"]))
+    return [_of_file(names, choices)] if names else []
+
+
+def _of_file(names: tuple[str, ...], choices: dict[str, Any]) -> Target:
+    from gpushare.profile.targets import Target
+
+    require(len(names) == 1, f"one source file at a time, got {', '.join(names)}; kernels of the suite: --suite NAME")
+    for name, flag in (("kernel", "-k NAME"), ("grid", "--grid"), ("block", "--block")):
+        require(choices[name] is not None, f"{names[0]}: say {flag}")
+    kernel = gpushare.Kernel(Path(names[0]), choices["kernel"], options=choices["options"])
+    launch = gpushare.Launch(
+        kernel,
+        grid=_extent("--grid", choices["grid"]),
+        block=_extent("--block", choices["block"]),
+        args=[_argument(text) for text in choices["args"]],
+        shared_bytes=choices["shared"],
+    )
+    return Target(kernel.name, lambda: launch)
+
+
+def _extent(flag: str, text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"{flag} must be whole numbers such as 4096 or 64,64, got {text!r}") from error
+
+
+def _argument(text: str) -> Any:
+    from gpushare.argument_file import HOW_TO_WRITE, argument_from_data
+
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except ValueError as error:
+        raise InvalidInput(f"--arg {text}: {HOW_TO_WRITE}") from error
+    try:
+        return argument_from_data(value)
+    except InvalidInput as error:
+        raise InvalidInput(f"--arg {text}: {error}") from error
+
+
+def _show(shown: ProfileFile | None, path: Path, *, as_json: bool) -> None:
+    """What was asked for; an export alone shows nothing but its remark."""
+    if not as_json:
+        if shown is not None:
+            print_profiles(shown, path)
+        return
+    from gpushare.profile.document import to_document
+
+    print_json(
+        {
+            "gpushare": gpushare.__version__,
+            "store": str(path),
+            "kernels": [to_document(each) for each in (shown.kernels if shown else ())],
+            "devices": [to_document(each) for each in (shown.devices if shown else ())],
+        }
+    )

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles as plain data, for the store and for files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpushare._core import InvalidInput
+from gpushare.profile.record import DeviceProfile, KernelProfile
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Profile = TypeVar("Profile", KernelProfile, DeviceProfile)
+
+
+def to_document(profile: KernelProfile | DeviceProfile) -> dict[str, Any]:
+    """Tables, lists, texts and numbers; what is unknown (None) is left out."""
+    return _without_none(asdict(profile))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(each) for key, each in value.items() if each is not None}
+    return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def from_document(kind: type[Profile], document: Any, where: str) -> Profile:
+    """The inverse of :func:`to_document`.
+
+    Raises:
+        InvalidInput: a key is missing, unknown or of another kind; the message begins with ``where`` and names it.
+    """
+    from pydantic import ValidationError
+
+    try:
+        text = json.dumps(document)
+    except TypeError as error:  # a date, in TOML
+        raise InvalidInput(f"{where}: {error}") from error
+    try:
+        profile = _reader(kind).validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise InvalidInput(f"{where}: key '{key}': {first['msg']}") from error
+    for curve in _curves(profile):
+        _require_even(curve, where)
+    return profile
+
+
+@cache
+def _reader(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import ConfigDict, TypeAdapter
+
+    _forbid_extra(kind, ConfigDict(extra="forbid", allow_inf_nan=False))
+    return TypeAdapter(kind)
+
+
+def _forbid_extra(kind: type[Any], config: Any) -> None:
+    """An unknown key is an error in every table, not a figure that is silently lost."""
+    from gpushare.profile import record
+
+    for each in vars(record).values():
+        if is_dataclass(each):
+            each.__pydantic_config__ = config
+
+
+def _curves(profile: KernelProfile | DeviceProfile) -> list[Any]:
+    if isinstance(profile, DeviceProfile):
+        return list(profile.copies)
+    return [each for each in (profile.against_sms, profile.against_residency) if each is not None]
+
+
+def _require_even(curve: Any, where: str) -> None:
+    lengths = {name: len(column) for name, column in vars(curve).items() if isinstance(column, tuple)}
+    if len(set(lengths.values())) != 1:
+        raise InvalidInput(f"{where}: the columns of a curve must be of one length, got {lengths}")

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's profiles, in an SQLite file. Several processes may use it at once; SQLite keeps them apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from gpushare._core import InvalidInput
+from gpushare.profile.document import from_document, to_document
+from gpushare.profile.key import ProfileKey
+from gpushare.profile.record import DeviceProfile, KernelProfile
+
+SCHEMA_VERSION = 1
+WAIT_S = 30.0
+
+
+def default_path() -> Path:
+    """``GPUSHARE_PROFILES``, else ``profiles.sqlite`` in the user's data folder of this platform."""
+    from platformdirs import user_data_dir
+
+    chosen = os.environ.get("GPUSHARE_PROFILES")
+    return Path(chosen) if chosen else Path(user_data_dir("gpushare")) / "profiles.sqlite"
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TABLE kernels (source_hash TEXT, entry TEXT, block TEXT, device TEXT, date TEXT, document TEXT,"
+        " PRIMARY KEY (source_hash, entry, block, device))"
+    )
+    connection.execute("CREATE TABLE devices (device TEXT PRIMARY KEY, date TEXT, document TEXT)")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
+"""The step at index n takes a file from schema version n to n + 1."""
+
+
+class ProfileStore:
+    """Profiles by kernel source, entry, block shape and device; a later one of the same takes the place of the first.
+
+    Args:
+        path: of the file, which appears with the first profile; None for the user's own.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = default_path() if path is None else path
+
+    def save(self, profile: KernelProfile | DeviceProfile) -> None:
+        """Keeps it."""
+        document = json.dumps(to_document(profile))
+        conditions = profile.conditions
+        with self._open(to_write=True) as connection:
+            if isinstance(profile, DeviceProfile):
+                row: tuple[str, ...] = (conditions.device, conditions.date, document)
+                connection.execute("INSERT OR REPLACE INTO devices VALUES (?, ?, ?)", row)
+            else:
+                row = (*_columns(ProfileKey.of_profile(profile)), conditions.date, document)
+                connection.execute("INSERT OR REPLACE INTO kernels VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def find(self, key: ProfileKey) -> KernelProfile | None:
+        """The profile of this key, or None."""
+        query = "SELECT document FROM kernels WHERE (source_hash, entry, block, device) = (?, ?, ?, ?)"
+        found = self._documents(query, _columns(key))
+        return from_document(KernelProfile, found[0], str(self.path)) if found else None
+
+    def device(self, name: str) -> DeviceProfile | None:
+        """What is known of this GPU, or None."""
+        found = self._documents("SELECT document FROM devices WHERE device = ?", (name,))
+        return from_document(DeviceProfile, found[0], str(self.path)) if found else None
+
+    def kernels(self) -> list[KernelProfile]:
+        """All of them, by device and name."""
+        found = self._documents("SELECT document FROM kernels ORDER BY device, entry, block, source_hash")
+        return [from_document(KernelProfile, each, str(self.path)) for each in found]
+
+    def devices(self) -> list[DeviceProfile]:
+        """All GPUs, by name."""
+        found = self._documents("SELECT document FROM devices ORDER BY device")
+        return [from_document(DeviceProfile, each, str(self.path)) for each in found]
+
+    def _documents(self, query: str, values: tuple[str, ...] = ()) -> list[dict[str, object]]:
+        if not self.path.exists():
+            return []
+        with self._open(to_write=False) as connection:
+            return [json.loads(document) for (document,) in connection.execute(query, values)]
+
+    @contextmanager
+    def _open(self, *, to_write: bool) -> Iterator[sqlite3.Connection]:
+        if to_write:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
+                _bring_up_to_date(connection, self.path)
+                if to_write:
+                    connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                if to_write:
+                    connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise InvalidInput(f"{self.path}: cannot be used as a store of profiles: {error}") from error
+
+
+def _columns(key: ProfileKey) -> tuple[str, str, str, str]:
+    return key.source_hash, key.entry, "x".join(map(str, key.block)), key.device
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    """Two processes may come here at once: the second waits, and finds the work done."""
+    if _version(connection) < SCHEMA_VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        for step in range(_version(connection), SCHEMA_VERSION):
+            MIGRATIONS[step](connection)
+            connection.execute(f"PRAGMA user_version = {step + 1}")
+        connection.execute("COMMIT")
+    found = _version(connection)
+    if found > SCHEMA_VERSION:
+        raise InvalidInput(
+            f"{path}: was written by a newer gpushare (schema {found}, this one knows {SCHEMA_VERSION}): upgrade, or "
+            "name another file in GPUSHARE_PROFILES"
+        )

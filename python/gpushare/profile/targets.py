@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be profiled: kernels of the suite, of a workload file, or of a source file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpushare._core import InvalidInput
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import require
+from gpushare.launch_arguments import Zeros
+from gpushare.operation import Launch
+from gpushare.workload import Workload
+
+
+@dataclass(frozen=True)
+class Target:
+    """A launch that is made, with its data, when its turn comes."""
+
+    name: str
+    make: Callable[[], Launch]
+
+
+def of_suite(names: Sequence[str], size: str = "large") -> list[Target]:
+    """Kernels of the suite by name, all of them without a name.
+
+    >>> [target.name for target in of_suite(["triad"])]
+    ['triad']
+    """
+    from gpushare.suite import KERNELS
+
+    for name in names:
+        require(name in KERNELS, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
+    return [Target(name, lambda name=name: _suite_launch(name, size)) for name in names or KERNELS]
+
+
+def _suite_launch(name: str, size: str) -> Launch:
+    from gpushare.suite import KERNELS
+
+    known = KERNELS[name]
+    case = known.case(size)
+    arguments: list[Any] = [
+        Zeros(each.value.shape, each.value.dtype) if each.is_output and not each.is_updated else each.value
+        for each in case.arguments
+    ]
+    kernel = Kernel(known.source_path, known.entry)
+    return Launch(kernel, grid=case.grid, block=case.block, args=arguments, shared_bytes=case.shared_bytes)
+
+
+def of_workload(workload: Workload) -> list[Target]:
+    """Every launch of CUDA code, once per kernel and block shape: the one with the largest grid."""
+    largest: dict[tuple[Kernel, Any], Launch] = {}
+    for application in workload.applications:
+        for _, launch in application.launches():
+            if not launch.is_real:
+                continue
+            key = (launch.kernel, launch.block)
+            if key not in largest or launch.blocks > largest[key].blocks:
+                largest[key] = launch
+    if not largest:
+        raise InvalidInput(f"workload {workload.name!r} launches no CUDA code, so there is nothing to measure")
+    return [Target(launch.kernel.name, lambda launch=launch: launch) for launch in largest.values()]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles as a TOML file, to be kept, compared and shipped. A curve is a table of columns."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gpushare._core import InvalidInput
+from gpushare.profile.document import Profile, from_document, to_document
+from gpushare.profile.record import DeviceProfile, KernelProfile
+
+FORMAT = 1
+LINE = 118
+
+
+@dataclass(frozen=True)
+class ProfileFile:
+    """What a file holds."""
+
+    kernels: tuple[KernelProfile, ...]
+    devices: tuple[DeviceProfile, ...]
+
+
+def write_profiles(path: Path, content: ProfileFile) -> None:
+    """Writes the file; it appears as a whole or not at all."""
+    text = profiles_text(content)
+    handle, new = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(new).replace(path)
+    except BaseException:
+        Path(new).unlink(missing_ok=True)
+        raise
+
+
+def profiles_text(content: ProfileFile) -> str:
+    """The file's text."""
+    import gpushare
+
+    conditions = [each.conditions for each in (*content.kernels, *content.devices)]
+    header = {
+        "format": FORMAT,
+        "gpushare": gpushare.__version__,
+        "exported": datetime.now(UTC).isoformat(timespec="seconds"),
+        "devices": sorted({each.device for each in conditions}),
+        "drivers": sorted({each.driver for each in conditions}),
+    }
+    first = ["# SPDX-License-Identifier: Apache-2.0", "# Measured by gpushare profile; units are in the names."]
+    lines = [*first, *_table({}, header)]
+    for name, profiles in (("device", content.devices), ("kernel", content.kernels)):
+        for profile in profiles:
+            lines += ["", f"[[{name}]]", *_table({"path": name}, to_document(profile))]
+    return "\n".join(lines) + "\n"
+
+
+def _table(place: Mapping[str, str], table: Mapping[str, Any]) -> Iterator[str]:
+    """Plain values first: what follows a header belongs to it."""
+    inner = {key: value for key, value in table.items() if _is_table(value)}
+    for key, value in table.items():
+        if key not in inner:
+            yield from _assignment(key, value)
+    for key, value in inner.items():
+        path = f"{place['path']}.{key}" if place else key
+        for each in value if isinstance(value, Sequence) else [value]:
+            yield f"[[{path}]]" if isinstance(value, Sequence) else f"[{path}]"
+            yield from _table({"path": path}, each)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and isinstance(value[0], Mapping))
+
+
+def _assignment(key: str, value: Any) -> Iterator[str]:
+    line = f"{key} = {_value(value)}"
+    if len(line) <= LINE or not isinstance(value, list):
+        yield line
+        return
+    yield f"{key} = ["
+    row = " "
+    for each in value:
+        text = f" {_value(each)},"
+        if len(row) + len(text) > LINE:
+            yield row
+            row = " "
+        row += text
+    yield row
+    yield "]"
+
+
+def _value(value: Any) -> str:
+    """JSON's texts, numbers and lists are TOML's, too."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def read_profiles(path: Path) -> ProfileFile:
+    """What such a file holds.
+
+    Raises:
+        InvalidInput: it cannot be read, is no TOML, or is no file of profiles; the message names file and key.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InvalidInput(f"{path}: is not TOML: {error}") from error
+    version = data.get("format")
+    if version != FORMAT:
+        raise InvalidInput(f"{path}: is no file of profiles of format {FORMAT}: key 'format' is {version!r}")
+    kernels = _all(data, "kernel", KernelProfile, path)
+    return ProfileFile(tuple(kernels), tuple(_all(data, "device", DeviceProfile, path)))
+
+
+def _all(data: Mapping[str, Any], name: str, kind: type[Profile], path: Path) -> Iterator[Profile]:
+    tables = data.get(name, [])
+    if not isinstance(tables, list):
+        raise InvalidInput(f"{path}: key '{name}' must be written [[{name}]]")
+    for number, table in enumerate(tables, 1):
+        yield from_document(kind, table, f"{path}: {name} {number}")

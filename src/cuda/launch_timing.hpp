@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One launch with nobody else on the GPU, timed by the GPU itself: for profiles. Nothing is scheduled here.
+#pragma once
+
+#include <mutex>
+
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda {
+
+/// No launch that is profiled takes longer: then it does not end at all.
+constexpr Duration launch_patience{60'000'000'000};
+
+/// Keeps runs and sessions off the GPU. Throws InvalidInput where one is on it.
+std::unique_lock<std::mutex> turn_on(LaunchResources& resources);
+
+/// Until everything in the stream has ended. Throws CudaError where a kernel faults, or does not end in time; then the
+/// context is abandoned.
+void wait_for(LaunchResources& resources, CUstream stream, Duration patience = launch_patience);
+
+/// From the start of the original kernel to its end, by events in its stream.
+Duration time_of_original(LaunchResources& resources, const DeviceLaunch& launch);
+
+/// Events that know when they were reached.
+Event make_timing_event(const SharedContext& context);
+Duration time_between(const Event& start, const Event& end);
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hardware counters of one launch, by CUPTI's range profiler. As long as a Profiler lives, CUPTI watches the context
+// and slows launches down, so nothing else is measured meanwhile.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda {
+
+class Profiler {
+ public:
+  /// Schedules the metrics, by CUPTI's names. Throws CudaError where CUPTI or the permission is missing, or where this
+  /// GPU has no such metric.
+  Profiler(LaunchResources& resources, const std::string& library_path, std::vector<std::string> metrics);
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  /// How often the launch has to run: the counters of a GPU count only so many things at a time.
+  std::size_t passes() const;
+
+  /// Runs the original kernel once and waits for it. True once all passes have been made; before each one, the data
+  /// must be what it was before the first.
+  bool run(const DeviceLaunch& launch);
+
+  /// By metric, after the last pass.
+  std::vector<double> values() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gpushare::cuda

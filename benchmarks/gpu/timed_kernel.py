@@ -15,7 +15,7 @@ from .driver import Event, Function, Stream
 CONTROL_BYTES = 32
 RETURNED_BYTES = 8 * 8192
 SM_ENTRY = np.dtype(
-    [("quota", "<u2"), ("chunk", "<u2"), ("workers", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
+    [("workers", "<u4"), ("unused", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
 )  # as in src/core/transform/worker_control.hpp
 
 
@@ -33,7 +33,8 @@ class TimedKernel:
         needs = (threads, self.launch.shared_bytes)
         self.original_residency = self._original.residency(*needs)
         self.residency = self._worker.residency(*needs) if self._worker else self.original_residency
-        self._tables = gpu.core.allocate(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize)
+        self._orders_offset = CONTROL_BYTES + self.sms * SM_ENTRY.itemsize
+        self._tables = gpu.core.allocate(self._orders_offset + 4 * self.sms)
         self._returned = gpu.core.allocate(RETURNED_BYTES)
         self._returned.upload(np.zeros(RETURNED_BYTES, np.uint8))
         self._stream = Stream()
@@ -55,9 +56,8 @@ class TimedKernel:
         assert self._worker is not None
         self.loaded.restore()
         workers = self.sms * self.residency
-        table = np.zeros(self.sms, SM_ENTRY)
-        table["quota"], table["chunk"] = self.residency, chunk
-        self._tables.upload(np.frombuffer(bytes(CONTROL_BYTES) + table.tobytes(), np.uint8))
+        order = struct.pack("<HH", self.residency, chunk)
+        self._tables.upload(np.frombuffer(bytes(self._orders_offset) + self.sms * order, np.uint8))
         parameters = self._parameters(workers)
         time = self._timed(self._worker, (workers, 1, 1), [*self.loaded.packed, parameters])
         self.block_us = self._mean_block_us()
@@ -65,7 +65,7 @@ class TimedKernel:
 
     def chosen_chunk(self) -> int:
         """As gpushare chooses it: worker_demand.hpp."""
-        return int(min(max(10.0 / self.block_us, 1), 16)) if self.block_us > 0 else 1
+        return int(min(max(6.0 / self.block_us, 1), 16)) if self.block_us > 0 else 1
 
     def _parameters(self, workers: int) -> bytes:
         late = 0 if 0 < self.block_us < 50 else 4 * workers
@@ -73,12 +73,12 @@ class TimedKernel:
         guide = (4 * workers).bit_length() - 1
         control = self._tables.address
         head = struct.pack("<QQII", control, control + CONTROL_BYTES, self.launch.blocks, guide)
-        return head + _divisor(x) + _divisor(y) + struct.pack("<IIQ", z, late, self._returned.address)
+        return head + _divisor(x) + _divisor(y) + struct.pack("<IIQQ", z, late, self._returned.address, control + self._orders_offset)
 
     def _mean_block_us(self) -> float:
-        host = np.empty(CONTROL_BYTES + self.sms * SM_ENTRY.itemsize, np.uint8)
+        host = np.empty(self._orders_offset + 4 * self.sms, np.uint8)
         self._tables.download(host)
-        table = host[CONTROL_BYTES:].view(SM_ENTRY)
+        table = host[CONTROL_BYTES : self._orders_offset].view(SM_ENTRY)
         done = int(table["done"].sum())
         if done != self.launch.blocks:
             raise RuntimeError(f"{self.launch.kernel.name}: the workers ran {done} of {self.launch.blocks} blocks")

@@ -100,7 +100,11 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
     const Time time = now();
-    if (events_.empty()) attend(time);
+    if (events_.empty()) {
+      attend(time);
+    } else {
+      collect(time);  // when something ends is known from when that is seen
+    }
     if (deadline && time >= *deadline) {
       last_time_ = std::max(last_time_, *deadline);
       return std::nullopt;

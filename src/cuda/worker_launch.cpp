@@ -84,7 +84,8 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
           .grid_y = FastDivisor::of(code_.grid[1]),
           .grid_z = code_.grid[2],
           .late = late_claims_for(block_time, workers),
-          .returned = resources_.tables.returned_address(*slot_)};
+          .returned = resources_.tables.returned_address(*slot_),
+          .orders = resources_.tables.orders_address(*slot_)};
 }
 
 void WorkerLaunch::place(Time now) {
@@ -121,7 +122,7 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   const Time happened = hardware_.empty() ? end_ : now;
   const bool all = hardware_.empty() || now - reported_ >= report_interval;
   if (all) reported_ = now;
-  progress_.observe(resources_.tables.control(*slot_), resources_.tables.table(*slot_), happened, events,
+  progress_.observe(resources_.tables.look(*slot_), happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
   adapt_chunk();
 }

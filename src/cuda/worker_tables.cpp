@@ -11,9 +11,8 @@ namespace {
 
 constexpr Slot slots = 128;
 
-std::size_t stride_for(std::size_t sms) {
+std::size_t rounded_up(std::size_t bytes) {
   constexpr std::size_t alignment = 256;
-  const std::size_t bytes = sizeof(WorkerControl) + sms * sizeof(WorkerSm);
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
@@ -23,7 +22,8 @@ std::size_t stride_for(std::size_t sms) {
 WorkerTables::WorkerTables(const SharedContext& context, Completions& completions, int sms)
     : completions_(completions),
       sms_(static_cast<std::size_t>(sms)),
-      stride_(stride_for(sms_)),
+      orders_offset_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)),
+      stride_(rounded_up(orders_offset_ + sms_ * sizeof(WorkerOrder))),
       device_(make_device_memory(context, slots * stride_)),
       returned_(make_device_memory(context, slots * returned_bytes)),
       host_(make_pinned_memory(context, slots * stride_)),
@@ -31,7 +31,7 @@ WorkerTables::WorkerTables(const SharedContext& context, Completions& completion
       reads_(make_stream(context, context->stream_priorities().front())),
       taken_(slots, false),
       abandoned_(slots, false),
-      initial_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)) {
+      initial_(orders_offset_ + sms_ * sizeof(WorkerOrder)) {
   for (Slot slot = 0; slot < slots; ++slot) written_.push_back(make_event(context));
   clear_returned(0, slots);
 }
@@ -59,27 +59,14 @@ void WorkerTables::abandon(Slot slot) {
 
 // The driver copies small pageable sources before it returns, so they may change at once (measured as fast as pinned).
 void WorkerTables::reset(Slot slot, std::span<const WorkerOrder> orders) {
-  const WorkerControl control;
-  std::memcpy(initial_.data(), &control, sizeof control);
-  for (std::size_t sm = 0; sm < sms_; ++sm) {
-    const WorkerSm entry{.order = orders[sm]};
-    std::memcpy(initial_.data() + sizeof control + sm * sizeof entry, &entry, sizeof entry);
-  }
+  std::memcpy(initial_.data() + orders_offset_, orders.data(), orders.size_bytes());
   GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
   GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), written(slot), CU_EVENT_WAIT_DEFAULT));
 }
 
 void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) {
-  CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = orders.data();
-  copy.srcPitch = copy.WidthInBytes = sizeof(WorkerOrder);
-  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = table_address(slot) + offsetof(WorkerSm, order);
-  copy.dstPitch = sizeof(WorkerSm);
-  copy.Height = orders.size();
-  GPUSHARE_CU(cuMemcpy2DAsync(&copy, writes_.get()));
+  GPUSHARE_CU(cuMemcpyHtoDAsync(orders_address(slot), orders.data(), orders.size_bytes(), writes_.get()));
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
 }
 
@@ -96,13 +83,11 @@ void WorkerTables::end_look() {
   look_ = {};
 }
 
-const WorkerControl& WorkerTables::control(Slot slot) const {
-  return *reinterpret_cast<const WorkerControl*>(static_cast<const std::byte*>(host_.get()) + slot * stride_);
-}
-
-std::span<const WorkerSm> WorkerTables::table(Slot slot) const {
-  const std::byte* first = static_cast<const std::byte*>(host_.get()) + slot * stride_ + sizeof(WorkerControl);
-  return {reinterpret_cast<const WorkerSm*>(first), sms_};
+WorkerLook WorkerTables::look(Slot slot) const {
+  const std::byte* first = static_cast<const std::byte*>(host_.get()) + slot * stride_;
+  return {.control = *reinterpret_cast<const WorkerControl*>(first),
+          .orders = {reinterpret_cast<const WorkerOrder*>(first + orders_offset_), sms_},
+          .sms = {reinterpret_cast<const WorkerSm*>(first + sizeof(WorkerControl)), sms_}};
 }
 
 }  // namespace gpushare::cuda

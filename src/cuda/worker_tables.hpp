@@ -26,6 +26,7 @@ class WorkerTables {
   CUdeviceptr control_address(Slot slot) const { return device_.get() + slot * stride_; }
   CUdeviceptr table_address(Slot slot) const { return control_address(slot) + sizeof(WorkerControl); }
 
+  CUdeviceptr orders_address(Slot slot) const { return control_address(slot) + orders_offset_; }
   CUdeviceptr returned_address(Slot slot) const { return returned_.get() + slot * returned_bytes; }
 
   /// Sets everything to the beginning of a launch.
@@ -42,8 +43,7 @@ class WorkerTables {
   void end_look();
 
   /// As of the last look that has ended.
-  const WorkerControl& control(Slot slot) const;
-  std::span<const WorkerSm> table(Slot slot) const;
+  WorkerLook look(Slot slot) const;
 
  private:
   static constexpr std::size_t returned_bytes = returned_slots * sizeof(std::uint64_t);
@@ -52,6 +52,7 @@ class WorkerTables {
 
   Completions& completions_;
   std::size_t sms_;
+  std::size_t orders_offset_;
   std::size_t stride_;
   DeviceMemory device_;
   DeviceMemory returned_;

@@ -77,8 +77,9 @@ class RunningTrial {
   }
 
   void take_sample(Duration time) {
-    const WorkerControl& control = resources_.tables.control(slot_);
-    const auto table = resources_.tables.table(slot_);
+    const WorkerLook look = resources_.tables.look(slot_);
+    const WorkerControl& control = look.control;
+    const std::span<const WorkerSm> table = look.sms;
     gone_ = control.workers_gone;
     trial_.samples.push_back({.time = time,
                               .claimed = std::min<std::int64_t>(control.next_task, blocks_) - control.returned_tasks,
@@ -129,7 +130,8 @@ class RunningTrial {
             .grid_y = FastDivisor::of(launch_.grid[1]),
             .grid_z = launch_.grid[2],
             .late = late_claims_for(block_time, workers),
-            .returned = resources_.tables.returned_address(slot_)};
+            .returned = resources_.tables.returned_address(slot_),
+            .orders = resources_.tables.orders_address(slot_)};
   }
 
   /// As the scheduler does: it decides how workers claim.

@@ -74,7 +74,9 @@ std::string claim_ahead(const WorkerNeeds& needs) {
 	@%gpushare_p bra 	$gpushare_body;  // near the end
 	ld.shared.u32 	%gpushare_m, [gpushare_claim+64];
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
-	ld.volatile.global.v2.u32 	{%gpushare_order, %gpushare_workers}, [%gpushare_a];
+	ld.shared.u64 	%gpushare_b, [gpushare_claim+72];
+	ld.volatile.global.u32 	%gpushare_workers, [%gpushare_a];
+	ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
 {chunk_size}{take}	st.shared.u32 	[gpushare_claim+60], %gpushare_j;
 {keep})";
   return filled(with_chunk_size(text, "%gpushare_m", needs), "keep", needs.claims_in_memory ? keep_in_memory : "");
@@ -85,14 +87,16 @@ std::string next_chunk(const WorkerNeeds& needs) {
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
 	ld.shared.u32 	%gpushare_j, [gpushare_claim+60];  // -1: nothing was claimed ahead
 {load}	setp.eq.u32 	%gpushare_p, %gpushare_j, -1;
-	@%gpushare_p ld.volatile.global.v2.u32 	{%gpushare_order, %gpushare_workers}, [%gpushare_a];
+	@%gpushare_p ld.volatile.global.u32 	%gpushare_workers, [%gpushare_a];
+	@%gpushare_p ld.shared.u64 	%gpushare_b, [gpushare_claim+72];
+	@%gpushare_p ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
 	and.b32 	%gpushare_i, %gpushare_order, 65535;  // the quota
 	setp.le.u32 	%gpushare_p, %gpushare_workers, %gpushare_i;
 	@%gpushare_p bra 	$gpushare_allowed;
 	// gpushare: more workers than the quota allows
-	atom.global.add.u32 	%gpushare_k, [%gpushare_a+4], -1;
+	atom.global.add.u32 	%gpushare_k, [%gpushare_a], -1;
 	setp.le.u32 	%gpushare_p, %gpushare_k, %gpushare_i;
-	@%gpushare_p red.global.add.u32 	[%gpushare_a+4], 1;  // others have left in the meantime
+	@%gpushare_p red.global.add.u32 	[%gpushare_a], 1;  // others have left in the meantime
 	@%gpushare_p bra 	$gpushare_allowed;
 	mov.u32 	%gpushare_i, 0;
 	st.shared.u32 	[gpushare_claim+52], %gpushare_i;  // its place is given back already

@@ -41,8 +41,12 @@ constexpr const char* enter = R"(	// gpushare: the leader takes a place on this 
 	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
 	mov.u32 	%gpushare_i, %smid;
 	mad.wide.u32 	%gpushare_a, %gpushare_i, 24, %gpushare_a;
-	red.global.add.u32 	[%gpushare_a+4], 1;
+	red.global.add.u32 	[%gpushare_a], 1;
 	st.shared.u64 	[gpushare_claim+32], %gpushare_a;  // this SM's entry
+	ld.param.u64 	%gpushare_a, [gpushare_worker+64];
+	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
+	mad.wide.u32 	%gpushare_a, %gpushare_i, 4, %gpushare_a;
+	st.shared.u64 	[gpushare_claim+72], %gpushare_a;  // this SM's order
 	mov.u32 	%gpushare_i, 1;
 	mov.u32 	%gpushare_j, -1;
 	st.shared.v4.u32 	[gpushare_claim+48], {%gpushare_next, %gpushare_i, %gpushare_next, %gpushare_j};
@@ -134,7 +138,7 @@ constexpr const char* leave = R"($gpushare_leave:
 	setp.eq.u32 	%gpushare_p, %gpushare_i, 0;
 	@%gpushare_p bra 	$gpushare_left_behind;
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
-	red.global.add.u32 	[%gpushare_a+4], -1;
+	red.global.add.u32 	[%gpushare_a], -1;
 $gpushare_left_behind:
 	ld.param.u64 	%gpushare_a, [gpushare_worker];
 	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
@@ -145,7 +149,7 @@ $gpushare_end:
 
 }  // namespace
 
-std::string parameter() { return ".param .align 8 .b8 gpushare_worker[64]"; }
+std::string parameter() { return ".param .align 8 .b8 gpushare_worker[72]"; }
 
 std::string block_index_slot() {
   return "// gpushare: blockIdx and gridDim of the present task, for called functions\n"
@@ -155,7 +159,7 @@ std::string block_index_slot() {
 std::string declarations(const WorkerNeeds& needs) {
   // The claim: 0, 16: two slots of {blockIdx, tasks left}; 32: the SM's entry; 40: when the chunk began; 48: its tasks;
   // 52: does the worker hold a place? 56: the task claimed last; 60: how many are claimed ahead, or -1; 64: the SM's
-  // order and number of workers, as seen last.
+  // order and number of workers, as seen last; 72: where its order is.
   std::string text = R"(
 	// gpushare: registers of the worker, and 80 bytes in which its leader keeps and publishes claims
 	.reg .pred 	%gpushare_leader, %gpushare_p, %gpushare_any;

@@ -56,22 +56,24 @@ void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time
   ended_ += blocks;
 }
 
-void WorkerProgress::take_totals(const WorkerControl& control, std::span<const WorkerSm> table) {
+void WorkerProgress::take_totals(const WorkerLook& look) {
+  const WorkerControl& control = look.control;
   workers_gone_ = control.workers_gone;
   unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task) + control.returned_tasks;
   workers_ = 0;
   done_ = 0;
   busy_ = {};
-  for (const WorkerSm& counted : table) {
+  for (const WorkerSm& counted : look.sms) {
     workers_ += static_cast<int>(counted.workers);
     done_ += counted.tasks_done;
     busy_ += Duration(counted.busy_ns);
   }
 }
 
-void WorkerProgress::report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events) {
+void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now,
+                                    std::vector<Event>& events) {
   OnSm& sm = per_sm_[index(id)];
-  const std::int64_t places = std::max<std::int64_t>(unclaimed_ > 0 ? counted.order.quota : 0, sm.running);
+  const std::int64_t places = std::max<std::int64_t>(unclaimed_ > 0 ? order.quota : 0, sm.running);
   const std::int64_t newly_done = counted.tasks_done - sm.done;
   sm.workers = static_cast<int>(counted.workers);
   sm.running = std::min<std::int64_t>(counted.workers, places);
@@ -115,17 +117,16 @@ bool WorkerProgress::is_due(const OnSm& sm, const WorkerSm& counted, Report repo
   return static_cast<int>(counted.workers) != sm.workers || (sm.done == 0 && counted.tasks_done > 0) || sm.is_behind;
 }
 
-void WorkerProgress::observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now,
-                             std::vector<Event>& events, Report report) {
+void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report) {
   now = std::max(now, earliest_);
-  take_totals(control, table);
+  take_totals(look);
   const std::size_t first = events.size();
   const std::int64_t started_before = started_;
   due_.clear();
-  for (std::size_t sm = 0; sm < table.size(); ++sm) {
-    if (!is_due(per_sm_[sm], table[sm], report)) continue;
+  for (std::size_t sm = 0; sm < look.sms.size(); ++sm) {
+    if (!is_due(per_sm_[sm], look.sms[sm], report)) continue;
     due_.push_back(static_cast<SmId>(sm));
-    report_started(static_cast<SmId>(sm), table[sm], now, events);
+    report_started(static_cast<SmId>(sm), look.orders[sm], look.sms[sm], now, events);
   }
   put_in_order(std::span(events).subspan(first), started_before);
   for (const SmId sm : due_) report_ended(sm, now, events);

@@ -37,8 +37,7 @@ class WorkerProgress {
 
   /// Takes the counters as they are now and appends what has happened since the last time. What is left out comes
   /// later.
-  void observe(const WorkerControl& control, std::span<const WorkerSm> table, Time now, std::vector<Event>& events,
-               Report report = Report::Everything);
+  void observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report = Report::Everything);
 
   /// For a launch that runs outside the workers' control: all blocks start, and later end, at once, spread evenly over
   /// the SMs.
@@ -65,7 +64,7 @@ class WorkerProgress {
     std::int64_t running = 0;  // at the last look, as far as known
     int workers = 0;
     bool is_behind = false;  // more blocks run than could be reported: their claims were not yet seen
-    Duration busy{};  // of the blocks done
+    Duration busy{};         // of the blocks done
     Duration block_time{};
   };
 
@@ -73,8 +72,8 @@ class WorkerProgress {
   bool is_due(const OnSm& sm, const WorkerSm& counted, Report report) const;
   /// Of a launch that is spread evenly.
   std::int64_t share_of(SmId sm) const;
-  void take_totals(const WorkerControl& control, std::span<const WorkerSm> table);
-  void report_started(SmId id, const WorkerSm& counted, Time now, std::vector<Event>& events);
+  void take_totals(const WorkerLook& look);
+  void report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);
   void end_what_nobody_runs(OnSm& sm);
   /// So many blocks from `first` on, as one event that lacks its times.

@@ -41,9 +41,9 @@ TEST(Preemptible, ReturnsKeepTheirGuard) {
 
 TEST(Preemptible, AKernelWithoutParametersGetsOne) {
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[72]\n)"));
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[72]\n)"));
 }
 
 TEST(Preemptible, EverythingElseStaysAsItWas) {
@@ -113,10 +113,9 @@ TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
   EXPECT_EQ(offsetof(WorkerControl, returned_tasks), 8u);
   EXPECT_EQ(offsetof(WorkerControl, returns), 16u);
   EXPECT_EQ(offsetof(WorkerControl, takes), 20u);
-  EXPECT_EQ(offsetof(WorkerSm, order), 0u);
   EXPECT_EQ(offsetof(WorkerOrder, quota), 0u);
   EXPECT_EQ(offsetof(WorkerOrder, chunk), 2u);
-  EXPECT_EQ(offsetof(WorkerSm, workers), 4u);
+  EXPECT_EQ(offsetof(WorkerSm, workers), 0u);
   EXPECT_EQ(offsetof(WorkerSm, tasks_done), 8u);
   EXPECT_EQ(offsetof(WorkerSm, chunks_done), 12u);
   EXPECT_EQ(offsetof(WorkerSm, busy_ns), 16u);
@@ -128,6 +127,7 @@ TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
   EXPECT_EQ(offsetof(WorkerParameters, grid_z), 48u);
   EXPECT_EQ(offsetof(WorkerParameters, late), 52u);
   EXPECT_EQ(offsetof(WorkerParameters, returned), 56u);
+  EXPECT_EQ(offsetof(WorkerParameters, orders), 64u);
 }
 
 TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
@@ -174,7 +174,7 @@ TEST(Preemptible, MemoryForTheBlockIndexStandsBehindTheHeaderHoweverThatIsWritte
 
 TEST(Preemptible, ADeclarationGetsTheParameterToo) {
   EXPECT_THAT(make_preemptible(ptx_header + ".visible .entry k();\n.visible .entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n);"));
+              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[72]\n);"));
 }
 
 TEST(Preemptible, DynamicSharedMemoryOfTensorCoresStaysAligned) {

@@ -42,6 +42,7 @@ struct Outcome {
   GlobalMemory memory;
   std::uint64_t control = 0;
   std::uint64_t sm_table = 0;
+  std::uint64_t orders = 0;
   std::uint64_t returned = 0;
   std::size_t looks = 0;
   std::size_t launches = 0;
@@ -74,9 +75,10 @@ inline auto resized_at_random(std::mt19937_64& random) {
 
 /// What the host and the workers share lies behind the kernel's own allocations.
 inline void allocate_control(Outcome& outcome, std::uint32_t chunk) {
-  const WorkerSm sm{.order = {.chunk = static_cast<std::uint16_t>(chunk)}};
+  const WorkerOrder order{.chunk = static_cast<std::uint16_t>(chunk)};
   outcome.control = outcome.memory.allocate(std::vector<WorkerControl>(1), "control");
-  outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms, sm), "SMs");
+  outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms), "SMs");
+  outcome.orders = outcome.memory.allocate(std::vector<WorkerOrder>(sms, order), "orders");
   outcome.returned = outcome.memory.allocate(std::vector<std::uint64_t>(returned_slots), "returned");
 }
 
@@ -89,7 +91,8 @@ inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, cons
                                     .grid_y = FastDivisor::of(grid.blocks.y),
                                     .grid_z = grid.blocks.z,
                                     .late = plan.late,
-                                    .returned = outcome.returned})
+                                    .returned = outcome.returned,
+                                    .orders = outcome.orders})
       .front();
 }
 
@@ -101,10 +104,10 @@ inline void run_workers(const KernelLaunch& launch, const Kernel& kernel, const 
   std::vector<Argument> values = launch.set_up(memory);
   allocate_control(outcome, plan.chunk);
   const auto set_quota = [&](std::uint32_t sm, std::uint32_t quota) {
-    memory.write(outcome.sm_table + sm * sizeof(WorkerSm), static_cast<std::uint16_t>(quota));
+    memory.write(outcome.orders + sm * sizeof(WorkerOrder), static_cast<std::uint16_t>(quota));
   };
   for (std::uint32_t sm = 0; sm < sms; ++sm) {
-    memory.watch(outcome.sm_table + sm * sizeof(WorkerSm), sizeof(std::uint32_t), [&](GlobalMemory&, const Access&) {
+    memory.watch(outcome.orders + sm * sizeof(WorkerOrder), sizeof(std::uint32_t), [&](GlobalMemory&, const Access&) {
       if (plan.at_look) plan.at_look(outcome.looks, set_quota);
       ++outcome.looks;
     });
@@ -129,6 +132,7 @@ inline void run_original(const KernelLaunch& launch, const Kernel& kernel, const
   run(kernel.program, launch.kernel, values, launch.grid, outcome.memory, scheduler, machine);
   outcome.memory.write(outcome.control, workers.memory.read<WorkerControl>(workers.control));
   outcome.memory.write(outcome.sm_table, workers.memory.read<WorkerSm>(workers.sm_table, sms));
+  outcome.memory.write(outcome.orders, workers.memory.read<WorkerOrder>(workers.orders, sms));
   outcome.memory.write(outcome.returned, workers.memory.read<std::uint64_t>(workers.returned, returned_slots));
 }
 

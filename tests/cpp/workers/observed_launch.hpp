@@ -17,13 +17,32 @@ inline Time at(std::int64_t ns) { return Time(Duration(ns)); }
 inline WorkerControl claimed(std::uint32_t tasks, std::uint32_t gone = 0) {
   return {.next_task = tasks, .workers_gone = gone};
 }
-inline WorkerSm sm_with(std::uint32_t quota, std::uint32_t workers, std::uint32_t done = 0, std::uint64_t busy_ns = 0) {
-  return {.order = {.quota = static_cast<std::uint16_t>(quota)},
-          .workers = workers,
-          .tasks_done = done,
-          .busy_ns = busy_ns};
+struct OrderedSm {
+  WorkerOrder order;
+  WorkerSm counted;
+};
+inline OrderedSm sm_with(std::uint16_t quota, std::uint32_t workers, std::uint32_t done = 0,
+                         std::uint64_t busy_ns = 0) {
+  return {.order = {.quota = quota}, .counted = {.workers = workers, .tasks_done = done, .busy_ns = busy_ns}};
 }
-using Table = std::vector<WorkerSm>;
+using Table = std::vector<OrderedSm>;
+
+/// Tables as they are at one moment.
+struct Snapshot {
+  WorkerControl control;
+  std::vector<WorkerOrder> orders;
+  std::vector<WorkerSm> sms;
+
+  WorkerLook look() const { return {control, orders, sms}; }
+};
+inline Snapshot snapshot(const WorkerControl& control, const Table& table) {
+  Snapshot snapshot{.control = control};
+  for (const OrderedSm& sm : table) {
+    snapshot.orders.push_back(sm.order);
+    snapshot.sms.push_back(sm.counted);
+  }
+  return snapshot;
+}
 
 class ObservedLaunch {
  public:
@@ -41,9 +60,12 @@ class ObservedLaunch {
   const SmProgress& on(int sm) const { return launch().per_sm[static_cast<std::size_t>(sm)]; }
 
   /// The events of one look.
-  std::vector<Event> look(const WorkerControl& control, std::span<const WorkerSm> table, Time now) {
+  std::vector<Event> look(const WorkerControl& control, const Table& table, Time now) {
+    return look(snapshot(control, table), now);
+  }
+  std::vector<Event> look(const Snapshot& seen, Time now) {
     std::vector<Event> events;
-    progress_.observe(control, table, now, events);
+    progress_.observe(seen.look(), now, events);
     take(events, now);
     return events;
   }

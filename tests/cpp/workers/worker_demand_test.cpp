@@ -71,13 +71,13 @@ TEST(Chunk, LongerBlocksAreNeverClaimedMoreAtATime) {
   EXPECT_EQ(last, 1U);
 }
 
-TEST(Chunk, HoldsAtMostTenMicrosecondsOfWork) {
+TEST(Chunk, HoldsAtMostSixMicrosecondsOfWork) {
   EXPECT_EQ(chunk_for(Duration(1)), 16U);
-  EXPECT_EQ(chunk_for(Duration(625)), 16U);
-  EXPECT_EQ(chunk_for(Duration(626)), 15U);
-  EXPECT_EQ(chunk_for(Duration(1'200)), 8U);
-  EXPECT_EQ(chunk_for(Duration(5'000)), 2U);
-  EXPECT_EQ(chunk_for(Duration(5'001)), 1U);
+  EXPECT_EQ(chunk_for(Duration(375)), 16U);
+  EXPECT_EQ(chunk_for(Duration(376)), 15U);
+  EXPECT_EQ(chunk_for(Duration(1'200)), 5U);
+  EXPECT_EQ(chunk_for(Duration(3'000)), 2U);
+  EXPECT_EQ(chunk_for(Duration(3'001)), 1U);
   EXPECT_EQ(chunk_for(Duration(3'600'000'000'000)), 1U);
 }
 

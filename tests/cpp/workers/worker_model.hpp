@@ -10,20 +10,17 @@
 #include "core/transform/worker_control.hpp"
 #include "core/units.hpp"
 #include "sample_devices.hpp"
+#include "workers/observed_launch.hpp"
 
 namespace gpushare::test {
-
-struct Snapshot {
-  WorkerControl control;
-  std::vector<WorkerSm> table;
-};
 
 class WorkerModel {
  public:
   WorkerModel(Dice& dice, int blocks, int sms, bool claims_early)
       : dice_(dice), blocks_(static_cast<std::uint32_t>(blocks)), claims_early_(claims_early) {
-    now_.table.resize(static_cast<std::size_t>(sms));
-    running_.resize(now_.table.size());
+    now_.sms.resize(static_cast<std::size_t>(sms));
+    now_.orders.resize(now_.sms.size());
+    running_.resize(now_.sms.size());
   }
 
   Time time() const { return Time(Duration(clock_)); }
@@ -33,14 +30,14 @@ class WorkerModel {
   int running(std::size_t sm) const { return running_[sm]; }
   std::int64_t done() const {
     std::int64_t done = 0;
-    for (const WorkerSm& sm : now_.table) done += sm.tasks_done;
+    for (const WorkerSm& sm : now_.sms) done += sm.tasks_done;
     return done;
   }
 
   void set_chunk(int chunk) {
-    for (WorkerSm& sm : now_.table) sm.order.chunk = static_cast<std::uint16_t>(chunk);
+    for (WorkerOrder& order : now_.orders) order.chunk = static_cast<std::uint16_t>(chunk);
   }
-  void set_quota(std::size_t sm, int quota) { now_.table[sm].order.quota = static_cast<std::uint16_t>(quota); }
+  void set_quota(std::size_t sm, int quota) { now_.orders[sm].quota = static_cast<std::uint16_t>(quota); }
   void launch(int workers) { workers_.resize(workers_.size() + static_cast<std::size_t>(workers)); }
 
   /// One step of any worker.
@@ -59,14 +56,14 @@ class WorkerModel {
   /// The control block first, then one word after the other, while the workers go on.
   Snapshot torn_look() {
     Snapshot seen = now_;
-    for (std::size_t sm = 0; sm < seen.table.size(); ++sm) {
+    for (std::size_t sm = 0; sm < seen.sms.size(); ++sm) {
       steps(dice_.between(0, 3));
-      seen.table[sm].order = now_.table[sm].order;
-      seen.table[sm].workers = now_.table[sm].workers;
+      seen.orders[sm] = now_.orders[sm];
+      seen.sms[sm].workers = now_.sms[sm].workers;
       steps(dice_.between(0, 1));
-      seen.table[sm].tasks_done = now_.table[sm].tasks_done;
+      seen.sms[sm].tasks_done = now_.sms[sm].tasks_done;
       steps(dice_.between(0, 1));
-      seen.table[sm].busy_ns = now_.table[sm].busy_ns;
+      seen.sms[sm].busy_ns = now_.sms[sm].busy_ns;
     }
     return seen;
   }
@@ -86,12 +83,12 @@ class WorkerModel {
   };
 
   void look(Worker& worker) {
-    const WorkerSm& sm = now_.table[worker.sm];
-    worker.is_surplus = sm.workers > sm.order.quota;
+    const WorkerSm& sm = now_.sms[worker.sm];
+    worker.is_surplus = sm.workers > now_.orders[worker.sm].quota;
   }
 
   void claim(Worker& worker) {
-    const std::uint32_t chunk = now_.table[worker.sm].order.chunk;
+    const std::uint32_t chunk = now_.orders[worker.sm].chunk;
     worker.next = std::min<std::uint32_t>(chunk, blocks_ - std::min(blocks_, now_.control.next_task));
     now_.control.next_task += worker.next;
     worker.has_claimed = true;
@@ -107,9 +104,9 @@ class WorkerModel {
 
   /// Leave, with what was claimed ahead handed back, or stay, with something to do if there is anything.
   void choose(Worker& worker, bool is_newcomer) {
-    WorkerSm& sm = now_.table[worker.sm];
+    WorkerSm& sm = now_.sms[worker.sm];
     if (!worker.has_claimed) look(worker);
-    if (worker.is_surplus && sm.workers > sm.order.quota) {
+    if (worker.is_surplus && sm.workers > now_.orders[worker.sm].quota) {
       --sm.workers;
       worker.holds_place = false;
       if (worker.next > 0) returned_.push_back(worker.next);
@@ -142,15 +139,15 @@ class WorkerModel {
   }
 
   void enter(Worker& worker) {
-    worker.sm = static_cast<std::size_t>(dice_.between(0, static_cast<int>(now_.table.size()) - 1));
-    ++now_.table[worker.sm].workers;
+    worker.sm = static_cast<std::size_t>(dice_.between(0, static_cast<int>(now_.sms.size()) - 1));
+    ++now_.sms[worker.sm].workers;
     worker.holds_place = true;
     worker.since = clock_;
     worker.stage = Stage::Choosing;
   }
 
   void advance(Worker& worker) {
-    WorkerSm& sm = now_.table[worker.sm];
+    WorkerSm& sm = now_.sms[worker.sm];
     switch (worker.stage) {
       case Stage::Waiting:
         return enter(worker);

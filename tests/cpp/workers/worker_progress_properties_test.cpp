@@ -72,9 +72,9 @@ class RandomRun {
 
   void look() {
     const Snapshot seen = looks_ == Looks::Torn ? model_.torn_look() : model_.look();
-    observed_.look(seen.control, seen.table, model_.time());
+    observed_.look(seen, model_.time());
     std::int64_t workers = 0;
-    for (const WorkerSm& sm : seen.table) workers += sm.workers;
+    for (const WorkerSm& sm : seen.sms) workers += sm.workers;
     EXPECT_EQ(observed_.progress().workers(), workers);
     if (looks_ == Looks::Whole) expect_exact(seen);
   }
@@ -87,7 +87,7 @@ class RandomRun {
     EXPECT_LE(observed_.launch().started, seen.control.next_task);
     const bool all_hold_places = launched_ - seen.control.workers_gone == observed_.progress().workers();
     for (int sm = 0; all_hold_places && model_.done() > 0 && sm < sms_; ++sm) {
-      EXPECT_LE(observed_.on(sm).resident, static_cast<int>(seen.table[static_cast<std::size_t>(sm)].workers));
+      EXPECT_LE(observed_.on(sm).resident, static_cast<int>(seen.sms[static_cast<std::size_t>(sm)].workers));
     }
   }
 
@@ -105,7 +105,7 @@ class RandomRun {
     EXPECT_EQ(observed_.launch().started, blocks_);
     for (int sm = 0; sm < sms_; ++sm) EXPECT_EQ(observed_.on(sm).resident, 0) << "SM " << sm;
     const Snapshot seen = model_.look();
-    EXPECT_TRUE(observed_.look(seen.control, seen.table, model_.time() + Duration(10)).empty());
+    EXPECT_TRUE(observed_.look(seen, model_.time() + Duration(10)).empty());
   }
 
   Dice dice_;
@@ -146,7 +146,7 @@ TEST(WorkerProgressProperties, ResidencyIsThatOfTheBlocksThatRun) {
     while (!model.nobody_left()) {
       model.steps(40);
       const Snapshot seen = model.look();
-      observed.look(seen.control, seen.table, model.time());
+      observed.look(seen, model.time());
       for (int sm = 0; sm < sms; ++sm, ++looks) {
         wrong += std::abs(observed.on(sm).resident - model.running(static_cast<std::size_t>(sm)));
       }

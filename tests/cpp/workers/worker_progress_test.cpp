@@ -192,7 +192,8 @@ TEST(WorkerProgress, TimeDoesNotGoBack) {
   ObservedLaunch launch(10, 1);
   launch.look(claimed(1), Table{sm_with(1, 1)}, at(100));
   std::vector<Event> events;
-  launch.progress().observe(claimed(3), Table{sm_with(1, 1, 1, 10)}, at(90), events);
+  const Snapshot seen = snapshot(claimed(3), {sm_with(1, 1, 1, 10)});
+  launch.progress().observe(seen.look(), at(90), events);
   for (const Event& event : events) EXPECT_EQ(event.time, at(100));
 }
 

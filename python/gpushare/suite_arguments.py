@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpushare._core import InvalidInput
@@ -16,73 +19,26 @@ if TYPE_CHECKING:
 
 Geometry = tuple[Extent, Extent, int]
 
-GEOMETRY: dict[str, dict[str, Geometry]] = {
-    "triad": {
-        "small": ((4, 1, 1), (256, 1, 1), 0),
-        "large": ((312_501, 1, 1), (256, 1, 1), 0),
-    },
-    "triad_vector": {
-        "small": ((2, 1, 1), (256, 1, 1), 0),
-        "large": ((39_063, 1, 1), (256, 1, 1), 0),
-    },
-    "transpose": {
-        "small": ((2, 3, 1), (32, 8, 1), 0),
-        "large": ((320, 384, 1), (32, 8, 1), 0),
-    },
-    "matrix_product": {
-        "small": ((4, 3, 1), (16, 16, 1), 0),
-        "large": ((128, 128, 1), (16, 16, 1), 0),
-    },
-    "stencil_2d": {
-        "small": ((2, 5, 1), (32, 8, 1), 0),
-        "large": ((320, 1280, 1), (32, 8, 1), 0),
-    },
-    "stencil_3d": {
-        "small": ((2, 3, 4), (32, 4, 2), 0),
-        "large": ((16, 128, 256), (32, 4, 2), 0),
-    },
-    "black_scholes": {
-        "small": ((4, 1, 1), (256, 1, 1), 0),
-        "large": ((156_251, 1, 1), (256, 1, 1), 0),
-    },
-    "nbody": {
-        "small": ((2, 1, 1), (256, 1, 1), 0),
-        "large": ((2112, 1, 1), (256, 1, 1), 0),
-    },
-    "mandelbrot": {
-        "small": ((4, 3, 1), (16, 16, 1), 0),
-        "large": ((256, 256, 1), (16, 16, 1), 0),
-    },
-    "reduction": {
-        "small": ((10, 1, 1), (256, 1, 1), 1024),
-        "large": ((390_626, 1, 1), (256, 1, 1), 1024),
-    },
-    "histogram": {
-        "small": ((3, 1, 1), (256, 1, 1), 0),
-        "large": ((32_768, 1, 1), (256, 1, 1), 0),
-    },
-    "gaussian_fan2": {
-        "small": ((3, 3, 1), (16, 16, 1), 0),
-        "large": ((768, 768, 1), (16, 16, 1), 0),
-    },
-    "scan_lookback": {
-        "small": ((49, 1, 1), (256, 1, 1), 0),
-        "large": ((65_536, 1, 1), (256, 1, 1), 0),
-    },
-    "early_return": {
-        "small": ((60, 1, 1), (256, 1, 1), 0),
-        "large": ((300_000, 1, 1), (256, 1, 1), 0),
-    },
-    "spmv_csr": {
-        "small": ((4, 1, 1), (128, 1, 1), 0),
-        "large": ((15_625, 1, 1), (128, 1, 1), 0),
-    },
-    "philox_random": {
-        "small": ((3, 4, 2), (256, 1, 1), 0),
-        "large": ((64, 64, 64), (256, 1, 1), 0),
-    },
-}
-"""Grid, block and dynamic shared bytes by kernel and size. The cases say the same, but only after making their data."""
+
+@cache
+def known_geometry() -> dict[str, dict[str, Geometry]]:
+    """Grid, block and dynamic shared bytes by kernel and size, from ``suite/geometry.toml``.
+
+    >>> known_geometry()["transpose"]["small"]
+    ((2, 3, 1), (32, 8, 1), 0)
+    """
+    text = files("gpushare.suite").joinpath("geometry.toml").read_text(encoding="utf-8")
+    return {
+        name: {
+            size: (_extent(case["grid"]), _extent(case["block"]), case["shared_bytes"]) for size, case in sizes.items()
+        }
+        for name, sizes in tomllib.loads(text).items()
+    }
+
+
+def _extent(sizes: list[int]) -> Extent:
+    x, y, z = sizes
+    return x, y, z
 
 
 def suite_kernel(name: str) -> SuiteKernel:
@@ -131,7 +87,7 @@ class SuiteArguments:
     @property
     def geometry(self) -> Geometry:
         """Grid, block and dynamic shared bytes."""
-        return GEOMETRY[self.name][self.size]
+        return known_geometry()[self.name][self.size]
 
     def build(self) -> tuple[Any, ...]:
         """The arguments, made anew: nothing is kept here, so the memory is free once the caller drops them."""

@@ -211,7 +211,7 @@ def test_the_command_that_installs_a_driver(release, command):
 
 def test_the_compiler_is_tried():
     found = {finding.name: finding for finding in toolchain.check(driver_version=13000)}
-    assert found.keys() == {"NVRTC", "nvJitLink", "Test kernel", "CUDA headers", "CCCL"}
+    assert found.keys() == {"NVRTC", "nvJitLink", "ptxas", "Test kernel", "CUDA headers", "CCCL"}
     assert {finding.state for finding in found.values()} == {State.GOOD}
     assert found["CCCL"].facts["version"][0] == "3"
 
@@ -240,10 +240,30 @@ def test_a_compiler_that_crashes(monkeypatch):
         raise toolchain.CompilerCrashError("SIGSEGV")
 
     monkeypatch.setattr(toolchain.COMPILER, "compile", crash)
-    test_kernel = toolchain.check(driver_version=0)[2]
+    (test_kernel,) = (each for each in toolchain.check(driver_version=0) if each.name == "Test kernel")
     assert test_kernel.state is State.BROKEN
     assert test_kernel.details[0] == "the compiler crashed: SIGSEGV"
     assert "--force-reinstall" in test_kernel.fix
+
+
+@pytest.mark.parametrize(
+    ("path", "release", "state", "said"),
+    [
+        (None, None, State.MISSING, "some then need more registers"),
+        ("/opt/ptxas", (12, 9), State.HURTS, "It is not used: NVRTC is of CUDA 13.0."),
+        ("/opt/ptxas", None, State.HURTS, "It is not used"),
+        ("/opt/ptxas", (13, 2), State.GOOD, ""),
+    ],
+    ids=["missing", "too old", "does not run", "newer"],
+)
+def test_ptxas(monkeypatch, path, release, state, said):
+    monkeypatch.setattr(toolchain.assembler, "release", lambda path: release)
+    finding = toolchain.ptxas(path, (13, 0))
+    assert finding.state is state
+    assert said in "".join(finding.details)
+    assert not finding.needed_by_gpu
+    assert finding.fix == (None if state is State.GOOD else 'pip install "nvidia-cuda-nvcc==13.0.*"')
+    assert finding.facts == {"path": path, "version": release and f"{release[0]}.{release[1]}"}
 
 
 def test_no_headers(monkeypatch):

@@ -13,7 +13,7 @@ import gpushare as gs
 from gpushare.kernel import Kernel
 from gpushare.launch_arguments import Generated, NotKept, Zeros
 from gpushare.suite import KERNELS
-from gpushare.suite_arguments import GEOMETRY, SuiteArguments
+from gpushare.suite_arguments import SuiteArguments, known_geometry
 from gpushare.workload_schema import WorkloadTable
 
 CODE = "__global__ void saxpy(float* y, const float* x, float a, int n) {}"
@@ -167,11 +167,11 @@ def test_random_arrays_have_their_type(dtype):
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_geometry_is_the_cases(name, size):
     case = KERNELS[name].case(size)
-    assert GEOMETRY[name][size] == (case.grid, case.block, case.shared_bytes)
+    assert known_geometry()[name][size] == (case.grid, case.block, case.shared_bytes)
 
 
 def test_the_geometry_is_of_the_kernels_of_the_suite():
-    assert list(GEOMETRY) == list(KERNELS)
+    assert list(known_geometry()) == list(KERNELS)
 
 
 def test_the_data_of_the_suite_are_made_only_when_asked_for(monkeypatch):
@@ -210,7 +210,7 @@ def test_a_suite_kernel_that_is_not_there(arguments, message):
 
 
 def test_a_table_that_is_out_of_date_is_noticed(monkeypatch):
-    monkeypatch.setitem(GEOMETRY["triad"], "small", ((5, 1, 1), (256, 1, 1), 0))
+    monkeypatch.setitem(known_geometry()["triad"], "small", ((5, 1, 1), (256, 1, 1), 0))
     with pytest.raises(gs.InvalidInput, match=r"suite kernel 'triad': its case has \(\(4, 1, 1\)"):
         SuiteArguments("triad", "small").build()
 

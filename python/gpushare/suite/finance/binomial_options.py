@@ -17,7 +17,7 @@ THREADS = 256
 OPTIONS = {"small": 10, "large": 1_584}
 STEPS = {"small": 300, "large": 2_048}
 RATE, VOLATILITY = 0.02, 0.30
-TOLERANCE = 2e-4
+TOLERANCE = 1e-4
 """Prices go up to 100. The values at expiry come from expf, whose argument (within 30) is rounded to 1e-6 and which
 errs by 2e-7; from there on both sides round alike, and the price is a mean of those values."""
 OPTIONS_AT_ONCE = 16  # what fits a core's cache

@@ -46,7 +46,8 @@ __device__ int nearest_step(int numerator, float determinant, float steps) {
 }
 
 // Both ends and the error for a clustering: two bits for each colour in order, its share of the first end in thirds.
-__device__ Fit fitted(const int (*sorted)[3], unsigned int clustering) {
+// Not inlined: it is long, and called in two places.
+__device__ __noinline__ Fit fitted(const int (*sorted)[3], unsigned int clustering) {
   int aa = 0, bb = 0, ab = 0, ax[3] = {0, 0, 0}, bx[3] = {0, 0, 0};
 #pragma unroll
   for (int i = 0; i < kPixels; ++i) {

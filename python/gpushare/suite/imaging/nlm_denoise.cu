@@ -23,6 +23,7 @@ __device__ int distance_at(const unsigned int* own, const unsigned int* __restri
   int distance = 0;
   for (int y = 0; y < kSide; ++y) {
     int row = clamped(blockIdx.y * kSide + y + shift_y, rows);
+#pragma unroll 2  // eight at once cost registers, and so blocks at a time
     for (int x = 0; x < kSide; ++x) {
       int column = clamped(blockIdx.x * kSide + x + shift_x, columns);
       unsigned int a = own[y * kSide + x], b = pixels[(size_t)row * columns + column];

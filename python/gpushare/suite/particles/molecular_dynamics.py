@@ -19,9 +19,9 @@ CUTOFF_SQUARED = np.float32(2.5**2)
 REPULSION, ATTRACTION = np.float32(48), np.float32(24)
 """In units in which the depth and the width of the potential are 1."""
 JITTER = 96 / 1024
-TOLERANCE = 5e-3
-"""Squared distances are exact, since coordinates are whole 1/1024; so is what the cutoff takes in. A single push comes
-to 900, where fp32 numbers are 6e-5 apart, after some ten roundings; the sums are up to 1000, around 100 on average."""
+TOLERANCE = 5e-4
+"""Squared distances are exact, since coordinates are whole 1/1024; so is what the cutoff takes in. Forces are up to 75,
+where fp32 numbers are 8e-6 apart, and a push is the result of some ten roundings."""
 
 
 def forces_of(positions: np.ndarray, neighbours: np.ndarray) -> np.ndarray:

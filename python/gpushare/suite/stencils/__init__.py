@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Grids whose points look at their neighbours."""
 
-from gpushare.suite.stencils import stencil_2d, stencil_3d
+from gpushare.suite.stencils import hotspot, lbm, stencil_2d, stencil_3d
 
 KERNELS = (
+    hotspot.KERNEL,
+    lbm.KERNEL,
     stencil_2d.KERNEL,
     stencil_3d.KERNEL,
 )

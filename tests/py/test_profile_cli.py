@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpushare profile without a GPU: what it lists, writes and reads, and what it says where it cannot measure."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from gpushare.cli import main
+from gpushare.profile import Conditions, CopyCurve, DeviceProfile, KernelProfile
+from gpushare.profile.targets import of_suite, of_workload
+from gpushare.profile.toml_export import ProfileFile, write_profiles
+from gpushare.workload import bundled_workload
+
+CONDITIONS = Conditions("NVIDIA Nothing", "580", "0.1.0", "2026-11-21T06:00:00+00:00")
+PROFILE = KernelProfile(
+    kernel="scale",
+    source_hash="00",
+    entry="scale",
+    block=(256, 1, 1),
+    grid=(64, 1, 1),
+    shared_bytes=0,
+    registers=16,
+    static_shared_bytes=0,
+    residency=8,
+    alone_ns=(5000, 5200, 5100),
+    conditions=CONDITIONS,
+    refusal="a cluster",
+    no_counters="no counters: the driver lets only administrators read counters",
+    no_energy="no energy: NVML says: Not Supported",
+)
+DEVICE = DeviceProfile(4, (CopyCurve("to_device", "pinned", 3, (1024, 2048), (9000, 9100), (2000, 2100)),), CONDITIONS)
+SOURCE = 'extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= 2; }\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPUSHARE_PROFILES", str(tmp_path / "profiles.sqlite"))
+    monkeypatch.setenv("GPUSHARE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GPUSHARE_LIBCUDA", "/nowhere/libcuda.so.1")
+    write_profiles(tmp_path / "some.toml", ProfileFile((PROFILE,), (DEVICE,)))
+    (tmp_path / "scale.cu").write_text(SOURCE)
+    return tmp_path
+
+
+def profile(*arguments, code=0):
+    result = CliRunner().invoke(main, ["profile", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_list_of_nothing(folder):
+    assert f"the store is {folder / 'profiles.sqlite'}" in profile("--list").stdout.replace("\n", "")
+
+
+def test_import_list_export(folder):
+    imported = profile("--import", "some.toml")
+    assert "1 kernels and 1 devices imported" in imported.stderr
+    listed = profile("--list")
+    assert all(word in listed.stdout for word in ("scale", "NVIDIA Nothing", "256x1x1", "5.100 us", "whole", "pinned"))
+    assert "only administrators" in listed.stderr
+    document = json.loads(profile("--list", "--json").stdout)
+    assert document["kernels"][0]["refusal"] == "a cluster"
+    assert document["devices"][0]["copies"][0]["bytes"] == [1024, 2048]
+    profile("--export", "again.toml")
+    bodies = [(folder / name).read_text().split("[[", 1)[1] for name in ("some.toml", "again.toml")]
+    assert bodies[0] == bodies[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say what to profile"),
+        (["--suite", "triad"], "no NVIDIA driver"),
+        (["--suite", "nope"], "no kernel 'nope' in the suite; it has: triad"),
+        (["--suite", "--workload", "suite"], "one of these at a time"),
+        (["scale.cu"], "scale.cu: say -k NAME"),
+        (["scale.cu", "-k", "scale", "--block", "256"], "say --grid"),
+        (["scale.cu", "-k", "scale", "--grid", "4,x", "--block", "256"], "--grid must be whole numbers"),
+        (["scale.cu", "-k", "scale", "--grid", "4", "--block", "256", "--arg", "float"], "--arg float: write a number"),
+        (["scale.cu", "-k", "scale", "--grid", "4", "--block", "2560"], "2560"),
+        (["scale.cu", "other.cu", "-k", "scale"], "one source file at a time"),
+        (["--suite", "--grid", "4"], "--grid goes with KERNEL.cu"),
+        (["missing.cu", "-k", "k", "--grid", "1", "--block", "1"], "missing.cu: cannot be read"),
+        (["--workload", "ercbench"], "launches no CUDA code"),
+        (["--import", "missing.toml"], "missing.toml: cannot be read"),
+        (["--suite", "--device", "sim:h100"], "is no GPU"),
+    ],
+)
+def test_what_cannot_be_done(arguments, message):
+    assert message in profile(*arguments, code=2).stderr
+
+
+def test_argument_of_a_file_is_read(folder):
+    argument = '{array = "zeros", dtype = "float32", shape = [256]}'
+    said = profile("scale.cu", "-k", "scale", "--grid", "1", "--block", "256", "--arg", argument, code=2).stderr
+    assert "no NVIDIA driver" in said
+
+
+def test_targets_of_the_suite_have_the_suites_data():
+    (target,) = of_suite(["triad"], "small")
+    launch = target.make()
+    assert launch.kernel.name == "triad"
+    assert len(launch.args) == 5
+
+
+def test_targets_of_a_workload_are_its_kernels_once():
+    targets = of_workload(bundled_workload("suite_pair"))
+    assert len({target.name for target in targets}) == len(targets)
+    assert all(target.make().is_real for target in targets)

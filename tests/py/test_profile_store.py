@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles are kept and found again: SQLite, TOML, the lookup, and what is said of files that cannot be used."""
+
+import dataclasses
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+import gpushare as gs
+from gpushare.profile import (
+    BlockTimes,
+    Conditions,
+    CopyCurve,
+    Counters,
+    DeviceProfile,
+    Energy,
+    KernelProfile,
+    RateCurve,
+    lookup,
+    profile_of,
+)
+from gpushare.profile import store as store_module
+from gpushare.profile.document import from_document, to_document
+from gpushare.profile.key import ProfileKey, source_hash
+from gpushare.profile.store import ProfileStore
+from gpushare.profile.toml_export import ProfileFile, profiles_text, read_profiles, write_profiles
+
+H100 = "NVIDIA H100 80GB HBM3"
+SOURCE = 'extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= 2; }'
+KERNEL = gs.Kernel(SOURCE, "scale")
+CONDITIONS = Conditions(H100, "580.65.06, CUDA 13.0", gs.__version__, "2026-11-21T06:00:00+00:00")
+
+
+def kernel_profile(**changes):
+    """Of every kind of figure one; nothing of it was measured."""
+    curve = RateCurve((1, 132), (8, 8), (80, 9000), (1_000_000, 900_000), (1234.5, 1300.1), (0, 1_000_000))
+    profile = KernelProfile(
+        kernel='scale<"odd" \\ name>',
+        source_hash=source_hash(KERNEL),
+        entry="scale",
+        block=(32, 8, 1),
+        grid=(4096, 2, 1),
+        shared_bytes=1024,
+        registers=20,
+        static_shared_bytes=0,
+        residency=8,
+        alone_ns=tuple(range(300_000, 300_040)),
+        conditions=CONDITIONS,
+        worker_registers=32,
+        worker_shared_bytes=64,
+        worker_residency=8,
+        block_times=BlockTimes(1500.0, 1234.5, 1100.25, 7, 3.5, 0.031),
+        against_sms=curve,
+        against_residency=curve,
+        counters=Counters(1, 10**12, 600_000, 70_000_000, 9, 36, 8, 32, 0.43, 2**33, 2**32, 310_000),
+        no_energy="no energy: the board's counter stands still",
+    )
+    return dataclasses.replace(profile, **changes)
+
+
+REFUSED = kernel_profile(
+    block=(64, 1, 1),
+    refusal="setmaxnreg",
+    worker_registers=None,
+    worker_shared_bytes=None,
+    worker_residency=None,
+    block_times=None,
+    against_sms=None,
+    against_residency=None,
+    counters=None,
+    no_counters="no counters: libcupti.so was not found",
+    energy=Energy(0.125, 400.0, 900),
+    no_energy=None,
+)
+DEVICE = DeviceProfile(
+    132,
+    (
+        CopyCurve("to_device", "pinned", 15, (1024, 2048), (9000, 9100), (2100, 2200)),
+        CopyCurve("to_host", "pageable", 15, (1024,), (12_000,), (2000,)),
+    ),
+    CONDITIONS,
+)
+
+
+@pytest.fixture(autouse=True)
+def own_store(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUSHARE_PROFILES", str(tmp_path / "data" / "profiles.sqlite"))
+    monkeypatch.setattr(lookup, "SHIPPED_FOLDER", tmp_path / "shipped")
+    lookup.shipped.cache_clear()
+    lookup._shipped_by_key.cache_clear()
+    yield
+    lookup.shipped.cache_clear()
+    lookup._shipped_by_key.cache_clear()
+
+
+def test_what_is_stored_is_found():
+    store = ProfileStore()
+    assert store.kernels() == []
+    assert store.find(ProfileKey.of_profile(REFUSED)) is None
+    assert not store.path.exists()
+    for each in (kernel_profile(), REFUSED, DEVICE):
+        store.save(each)
+    assert ProfileStore().find(ProfileKey.of(KERNEL, (32, 8), H100)) == kernel_profile()
+    assert ProfileStore().find(ProfileKey.of(KERNEL, 64, H100)) == REFUSED
+    assert sorted(each.block for each in store.kernels()) == [(32, 8, 1), (64, 1, 1)]
+    assert store.devices() == [DEVICE]
+    assert store.device("another") is None
+
+
+def test_the_later_profile_of_a_key_counts():
+    store = ProfileStore()
+    for registers in (20, 24):
+        store.save(kernel_profile(registers=registers))
+    assert [each.registers for each in store.kernels()] == [24]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ProfileKey.of(gs.Kernel(SOURCE + " ", "scale"), (32, 8), H100),
+        ProfileKey.of(gs.Kernel(SOURCE, "scale", options=["-use_fast_math"]), (32, 8), H100),
+        ProfileKey.of(KERNEL, (8, 32), H100),
+        ProfileKey.of(KERNEL, (32, 8), "NVIDIA L4"),
+    ],
+    ids=["source", "options", "block", "device"],
+)
+def test_what_is_not_the_same_is_not_found(other):
+    store = ProfileStore()
+    store.save(kernel_profile())
+    assert store.find(other) is None
+
+
+def test_toml_round_trip(tmp_path):
+    content = ProfileFile((kernel_profile(), REFUSED), (DEVICE,))
+    write_profiles(tmp_path / "profiles.toml", content)
+    assert read_profiles(tmp_path / "profiles.toml") == content
+    assert [path.name for path in tmp_path.iterdir()] == ["profiles.toml"]
+
+
+def test_a_file_says_where_it_is_from():
+    text = profiles_text(ProfileFile((kernel_profile(),), ()))
+    header = text.split("[[", 1)[0]
+    assert all(word in header for word in (H100, "580.65.06", gs.__version__, "format = 1", "exported"))
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
+def test_lookup_prefers_the_users_own(tmp_path):
+    assert profile_of(KERNEL, (32, 8)) is None
+    (tmp_path / "shipped").mkdir()
+    write_profiles(tmp_path / "shipped" / "h100.toml", ProfileFile((kernel_profile(),), (DEVICE,)))
+    lookup.shipped.cache_clear()
+    lookup._shipped_by_key.cache_clear()
+    assert profile_of(KERNEL, (32, 8)) == profile_of(KERNEL, (32, 8, 1), H100) == kernel_profile()
+    assert profile_of(KERNEL, (32, 8), "sim:gtx480") is None
+    assert lookup.device_profile() == DEVICE
+    ProfileStore().save(kernel_profile(registers=99))
+    assert profile_of(KERNEL, (32, 8)).registers == 99
+
+
+def test_shipped_files_can_be_read():
+    from pathlib import Path
+
+    folder = Path(gs.__file__).parent / "profiles"
+    for path in folder.glob("*.toml"):
+        assert read_profiles(path).kernels
+
+
+def test_a_newer_store_is_left_alone():
+    store = ProfileStore()
+    store.save(DEVICE)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    with pytest.raises(gs.InvalidInput, match=r"newer gpushare \(schema 7, this one knows 1\)"):
+        store.devices()
+    with pytest.raises(gs.InvalidInput, match="GPUSHARE_PROFILES"):
+        store.save(DEVICE)
+
+
+def test_an_older_store_is_brought_up_to_date(monkeypatch):
+    ProfileStore().save(kernel_profile())
+
+    def add_a_note(connection):
+        connection.execute("ALTER TABLE kernels ADD COLUMN note TEXT DEFAULT 'none'")
+
+    monkeypatch.setattr(store_module, "MIGRATIONS", (*store_module.MIGRATIONS, add_a_note))
+    monkeypatch.setattr(store_module, "SCHEMA_VERSION", 2)
+    assert ProfileStore().kernels() == [kernel_profile()]
+    with closing(sqlite3.connect(ProfileStore().path)) as connection:
+        assert connection.execute("SELECT note FROM kernels").fetchall() == [("none",)]
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_file_that_is_no_store():
+    path = ProfileStore().path
+    path.parent.mkdir()
+    path.write_text("these are no profiles, and longer than a header of SQLite would be" * 20)
+    with pytest.raises(gs.InvalidInput, match="cannot be used as a store of profiles"):
+        ProfileStore().kernels()
+
+
+WRITE_MANY = """
+import sys
+sys.path[:0] = sys.argv[1:2]
+from pathlib import Path
+from gpushare.profile import Conditions, DeviceProfile
+from gpushare.profile.store import ProfileStore
+for number in range(25):
+    conditions = Conditions(f"GPU {sys.argv[3]}.{number}", "580", "0", "2026")
+    ProfileStore(Path(sys.argv[2])).save(DeviceProfile(132, (), conditions))
+"""
+
+
+def test_processes_at_once_lose_nothing(tmp_path):
+    path, package = tmp_path / "shared.sqlite", os.path.dirname(os.path.dirname(gs.__file__))
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITE_MANY, package, str(path), str(number)]) for number in range(4)
+    ]
+    assert [writer.wait(100) for writer in writers] == [0] * 4
+    names = {each.conditions.device for each in ProfileStore(path).devices()}
+    assert names == {f"GPU {writer}.{number}" for writer in range(4) for number in range(25)}
+
+
+def without(key):
+    return {name: value for name, value in to_document(kernel_profile()).items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (without("registers"), "key 'registers': Field required"),
+        (to_document(kernel_profile()) | {"regsters": 1}, "regsters"),
+        (to_document(kernel_profile()) | {"registers": "20"}, "key 'registers': Input should be a valid integer"),
+        (to_document(kernel_profile()) | {"block": [32, 8]}, "block"),
+        (without("") | {"against_sms": {**to_document(kernel_profile())["against_sms"], "sms": [1]}}, "of one length"),
+        (without("") | {"counters": {"passes": 1}}, "counters.warp_instructions"),
+    ],
+)
+def test_documents_that_are_none(document, message):
+    with pytest.raises(gs.InvalidInput) as caught:
+        from_document(KernelProfile, document, "here")
+    assert str(caught.value).startswith("here: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("format = ", "is not TOML"),
+        ("[[kernel]]\nname = 'x'", "key 'format' is None"),
+        ("format = 2", "key 'format' is 2"),
+        ("format = 1\n[kernel]\nname = 'x'", r"must be written \[\[kernel\]\]"),
+        ("format = 1\n[[kernel]]\nname = 'x'", "kernel 1: key"),
+        ("format = 1\n[[device]]\nsms = 2026-01-01", "device 1"),
+    ],
+)
+def test_files_that_are_none(tmp_path, text, message):
+    path = tmp_path / "profiles.toml"
+    path.write_text(text)
+    with pytest.raises(gs.InvalidInput, match=message):
+        read_profiles(path)
+    with pytest.raises(gs.InvalidInput, match="cannot be read"):
+        read_profiles(tmp_path / "missing.toml")

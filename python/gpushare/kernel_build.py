@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpushare import _core
+from gpushare import _core, assembler
 from gpushare._core import InvalidInput
 from gpushare.compile_error import CompileError
 from gpushare.compile_request import CompileRequest
@@ -137,18 +137,18 @@ def _names(signature: str) -> tuple[str, ...]:
 
 
 def _assembled(ptx: str, symbol: str, request: CompileRequest) -> Assembled:
-    # From nvJitLink's own cache comes the code without the assembler's report.
-    options = [f"-arch={request.arch}", "-verbose", "-no-cache", *request.options.nvjitlink]
+    made_by = assembler.in_use()
+    options = made_by.options(request.arch, request.options.assembler)
     failure = {"text": ptx, "options": options}
     try:
-        result = COMPILER.link(ptx, name=request.source.file_name, options=options)
+        result = made_by.assemble(ptx, name=request.source.file_name, options=options)
     except CompilerCrashError as error:
-        raise CompileError(f"{request.words}: nvJitLink itself crashed ({error})", log="", **failure) from error
+        raise CompileError(f"{request.words}: {made_by.name} itself crashed ({error})", log="", **failure) from error
     except CompilerTimeoutError as error:
-        raise CompileError(f"{request.words}: nvJitLink has not ended after {error}", log="", **failure) from error
-    if not result["succeeded"]:
-        raise CompileError(f"{request.words} cannot be assembled", log=result["error_log"], **failure)
-    return Assembled(ptx, result["cubin"], resource_usage(result["info_log"], symbol))
+        raise CompileError(f"{request.words}: {made_by.name} has not ended after {error}", log="", **failure) from error
+    if not result.succeeded:
+        raise CompileError(f"{request.words} cannot be assembled by {made_by.name}", log=result.log, **failure)
+    return Assembled(ptx, result.cubin, resource_usage(result.log, symbol))
 
 
 def _worker(ptx: str, symbol: str, original: ResourceUsage, request: CompileRequest) -> Worker:

@@ -16,7 +16,7 @@ from gpushare.included_headers import digest_of_headers
 UNTRACKED_OPTIONS = ("-include", "--pre-include", "-include-pch", "--pch", "-pch", "--use-pch")
 """Options that make a compilation depend on files that the cache does not know of."""
 
-BUILDERS = ("kernel_build", "worker_build", "compiled_kernel", "parameters", "resource_usage")
+BUILDERS = ("kernel_build", "assembler", "worker_build", "compiled_kernel", "parameters", "resource_usage")
 
 
 def cache_key(request: CompileRequest) -> str | None:
@@ -34,7 +34,7 @@ def cache_key(request: CompileRequest) -> str | None:
         return None
     parts = (
         (request.source.text, request.source.file_name, request.name, request.arch, request.preemptible),
-        (request.options.nvrtc, request.options.nvjitlink, headers),
+        (request.options.nvrtc, request.options.assembler, headers),
         (libraries.fingerprint(), _fingerprint_of_gpushare()),
     )
     return hashlib.blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=20).hexdigest()

@@ -13,10 +13,11 @@ from gpushare._core import InvalidInput
 PTX_HEADER = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\b", re.DOTALL)
 SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx")
 OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
-LINKER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
-# By its name for NVRTC: its name for nvJitLink.
+ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
+# By its name for NVRTC: its name for the assembler.
 OPTIONS_OF_BOTH = {"-lineinfo": "-lineinfo", "--generate-line-info": "-lineinfo", "-G": "-g", "--device-debug": "-g"}
 INCLUDE_FLAGS = ("-I", "--include-path", "-include-path")
+OTHERS_WITH_A_WORD = ("-D", "--define-macro", "-U", "-include", "--pre-include", "-std")
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class CompileOptions:
     """Options by who takes them."""
 
     nvrtc: tuple[str, ...]
-    nvjitlink: tuple[str, ...]
+    assembler: tuple[str, ...]
+    """As nvJitLink takes them; :mod:`gpushare.assembler` knows what they are for ptxas."""
     include_folders: tuple[Path, ...]
     """Where the user's headers are looked for, in this order."""
 
@@ -88,22 +90,22 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
         raise InvalidInput(f"options must be a list of texts, got {options!r}")
     nvrtc: list[str] = []
-    nvjitlink: list[str] = []
+    assembler: list[str] = []
     folders = [source.folder] if source.folder else []
     for option in _joined(options):
         flag, _, value = option.partition("=")
         if flag in OWN_OPTIONS:
             raise InvalidInput(f"option {option!r} is gpushare's own to set; choose with compile(arch='sm_90')")
-        if flag in LINKER_OPTIONS:
-            nvjitlink.append(f"-{flag.lstrip('-').replace('ptxas-options', 'Xptxas')}={value}")
+        if flag in ASSEMBLER_OPTIONS:
+            assembler.append(f"-{flag.lstrip('-').replace('ptxas-options', 'Xptxas')}={value}")
         elif source.is_ptx and flag not in OPTIONS_OF_BOTH:
             raise InvalidInput(f"option {option!r} is for CUDA C++, but {source.file_name} is PTX")
         elif flag in INCLUDE_FLAGS:
             folders.append(Path(value).absolute())
         else:
             nvrtc.append(option)
-            nvjitlink += [OPTIONS_OF_BOTH[flag]] if flag in OPTIONS_OF_BOTH else []
-    return CompileOptions((*nvrtc, *(f"-I{folder}" for folder in folders)), tuple(nvjitlink), tuple(folders))
+            assembler += [OPTIONS_OF_BOTH[flag]] if flag in OPTIONS_OF_BOTH else []
+    return CompileOptions((*nvrtc, *(f"-I{folder}" for folder in folders)), tuple(assembler), tuple(folders))
 
 
 def _joined(options: Sequence[str]) -> list[str]:
@@ -111,7 +113,7 @@ def _joined(options: Sequence[str]) -> list[str]:
     joined: list[str] = []
     words = iter(options)
     for word in words:
-        if word in (*INCLUDE_FLAGS, *LINKER_OPTIONS, "-D", "--define-macro", "-U", "-include", "--pre-include", "-std"):
+        if word in (*INCLUDE_FLAGS, *ASSEMBLER_OPTIONS, *OTHERS_WITH_A_WORD):
             value = next(words, None)
             if value is None:
                 raise InvalidInput(f"option {word!r} lacks its value")

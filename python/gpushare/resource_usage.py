@@ -44,7 +44,7 @@ class ResourceUsage:
 
 
 def resource_usage(log: str, symbol: str) -> ResourceUsage:
-    """Of this kernel, from what nvJitLink logs with ``-verbose``.
+    """Of this kernel, from what the assembler reports when asked for much.
 
     >>> resource_usage('''
     ... ptxas info    : Compiling entry function 'k' for 'sm_90'
@@ -65,7 +65,7 @@ def resource_usage(log: str, symbol: str) -> ResourceUsage:
             frames[function] = (int(found[1]), int(found[2]), int(found[3]))
         elif (found := USED.search(line)) and entry == symbol:
             return _usage(int(found[1]), found[2], frames.get(symbol, (0, 0, 0)))
-    raise LookupError(f"nvJitLink reports no kernel {symbol!r}:\n{log}")
+    raise LookupError(f"the assembler reports no kernel {symbol!r}:\n{log}")
 
 
 def _usage(registers: int, rest: str, frame: tuple[int, int, int]) -> ResourceUsage:

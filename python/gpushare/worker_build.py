@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the possible workers of a kernel is taken: the first that costs it no residency."""
+"""Which of the possible workers of a kernel is taken: the first that costs it neither residency nor spills."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Assemble = Callable[[str], Assembled]
 
 
 def best_worker(ptx: str, symbol: str, original: ResourceUsage, arch: str, assemble: Assemble) -> Worker:
-    """The first candidate that leaves the residency as it is, or the first of all if none does."""
+    """The first candidate that costs neither residency nor spills, or the first of all if each costs something."""
     try:
         refusal = _refusal(_core.make_preemptible(ptx), symbol)
         if refusal is not None:
@@ -86,7 +86,7 @@ def _refusal(transformed: _core.Transformed, symbol: str) -> str | None:
 def _candidates(ptx: str, symbol: str, original: ResourceUsage, budget: int, assemble: Assemble) -> Iterator[Worker]:
     """Most wanted first; each is made only when the ones before it did not fit."""
     first_choice = original.registers >= CLAIMS_IN_MEMORY_FROM
-    for in_memory in (first_choice, True) if not first_choice else (True,):
+    for in_memory in (first_choice, not first_choice):
         text = _core.make_preemptible(ptx, claims_in_memory=in_memory).ptx
         for limit in (None, budget):
             limited = text if limit is None else _limited(text, symbol, limit)
@@ -99,15 +99,14 @@ def _candidates(ptx: str, symbol: str, original: ResourceUsage, budget: int, ass
 def _fits(worker: Worker, original: ResourceUsage, budget: int) -> bool:
     usage = worker.usage
     assert usage is not None
-    if usage.allocated_registers > budget:
-        return False
+    # Launch bounds make the assembler spill where gpushare has set no limit.
     spilled = (usage.spill_stores, usage.spill_loads, usage.local_bytes)
     allowed = (original.spill_stores, original.spill_loads, original.local_bytes)
-    return worker.register_limit is None or all(map(int.__le__, spilled, allowed))
+    return usage.allocated_registers <= budget and all(map(int.__le__, spilled, allowed))
 
 
 def _limited(ptx: str, symbol: str, limit: int) -> str | None:
-    """With a limit of this entry's own: nvJitLink ignores -maxrregcount where the entry has launch bounds."""
+    """With a limit of this entry's own: assemblers ignore -maxrregcount where the entry has launch bounds."""
     found = re.search(rf"\.entry\s+{re.escape(symbol)}(?![\w$])[^{{]*", ptx)
     if found is None or ".maxnreg" in found[0]:
         return None

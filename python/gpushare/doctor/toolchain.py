@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiles kernels: NVRTC, nvJitLink and the headers that kernels include. Needs no GPU."""
+"""What compiles kernels: NVRTC, nvJitLink, ptxas and the headers that kernels include. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gpushare import _core
+from gpushare import _core, assembler
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
-from gpushare.cuda_libraries import INSTALL
+from gpushare.cuda_libraries import INSTALL, find_ptxas
 from gpushare.doctor.driver import OLDEST_DRIVER
 from gpushare.doctor.finding import Finding, State, cuda_version
 
@@ -29,6 +29,8 @@ def check(driver_version: int) -> list[Finding]:
     paths = {name: library_path(name) for name in ("nvrtc", "nvJitLink")}
     versions, problem = _versions() if all(paths.values()) else ({}, None)
     found = [_library(name, path, versions.get(name.lower()), driver_version) for name, path in paths.items()]
+    if paths["nvrtc"] is not None and "nvrtc" in versions:
+        found.append(ptxas(find_ptxas(paths["nvrtc"]), versions["nvrtc"]))
     if all(paths.values()):
         found.append(_test_kernel(problem))
     return [*found, headers(), cccl()]
@@ -65,6 +67,21 @@ def _library(name: str, path: str | None, version: tuple[int, int] | None, drive
     return Finding(title, State.GOOD, summary, **shared)
 
 
+def ptxas(path: str | None, nvrtc: tuple[int, int]) -> Finding:
+    """The assembler that is preferred; nvJitLink stands in for it."""
+    version = ".".join(map(str, assembler.release(path) or ())) if path else ""
+    shared: dict[str, Any] = {"facts": {"path": path, "version": version or None}}
+    summary = f"{version or 'does not run'}, {path}"
+    if path is not None and assembler.suits(assembler.release(path), nvrtc):
+        return Finding("ptxas", State.GOOD, summary, **shared)
+    said = "nvJitLink assembles kernels instead; some then need more registers, and fewer of their blocks fit on an SM."
+    fix = f'pip install "nvidia-cuda-nvcc=={nvrtc[0]}.{nvrtc[1]}.*"'
+    if path is None:
+        return Finding("ptxas", State.MISSING, "was not found", (said,), fix, **shared)
+    why = f"It is not used: NVRTC is of CUDA {nvrtc[0]}.{nvrtc[1]}."
+    return Finding("ptxas", State.HURTS, summary, (why, said), fix, **shared)
+
+
 def _test_kernel(problem: str | None) -> Finding:
     """CUDA C++ to PTX, to the PTX of a preemptible worker, to machine code."""
     start = time.perf_counter()
@@ -89,10 +106,11 @@ def _compile() -> str | None:
         worker = _core.make_preemptible(made["ptx"])
         if not all(kernel.preemptible for kernel in worker.kernels):
             return "the test kernel cannot be made preemptible"
-        linked = COMPILER.link(worker.ptx, name="doctor", options=[f"-arch={ARCHITECTURE}"])
+        made_by = assembler.in_use()
+        assembled = made_by.assemble(worker.ptx, name="doctor.ptx", options=made_by.options(ARCHITECTURE))
     except FAILURES as error:
         return _words(error)
-    return None if linked["succeeded"] else linked["error_log"]
+    return None if assembled.succeeded else assembled.log
 
 
 def _words(error: Exception) -> str:

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare validate``: the same workloads on a GPU and in its simulator, and how far the two are apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpushare._core import InvalidInput
+from gpushare.cli.arguments import file_option, json_option
+from gpushare.cli.output import remark
+from gpushare.validation.recording import Recording
+from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
+
+
+@click.command()
+@click.option(
+    "--kernels", metavar="A,B,...", default=",".join(KERNELS), help="Of the suite; all pairs of them are run."
+)
+@click.option("--policies", metavar="A,B,...", default=",".join(POLICIES), show_default=True, help="Built-in ones.")
+@click.option(
+    "--splits", metavar="N,M,...", default=",".join(map(str, SPLITS)), show_default=True, help="SMs of a pair's first."
+)
+@click.option("--size", type=click.Choice(("small", "large")), default="large", show_default=True, help="Of the data.")
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="On the GPU; medians count.")
+@click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU.")
+@click.option("--from", "recorded", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Take the GPU's half from this file; needs no GPU.")  # fmt: skip
+@file_option("--save", "Keep the GPU's half in this file.")
+@click.option("--record-only", is_flag=True, help="Only record on the GPU; needs --save.")
+@click.option("--simulator", default="sim:h100", show_default=True, metavar="DEVICE", help="What is to be validated.")
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Write plots and a table of every point there.")  # fmt: skip
+@json_option()
+def validate(**choices: Any) -> None:
+    """Run the same workloads on a GPU and in its simulator, and report the simulator's errors.
+
+    Every kernel runs alone in parts of the GPU, then all pairs run under every policy and in every split. Kernels are
+    modelled from their profiles (gpushare profile), never from pairs. What is compared, and how: docs/validation.md.
+
+    \b
+    Examples:
+      gpushare validate --output validation          # some minutes on the GPU
+      gpushare validate --kernels triad,nbody --policies fifo,srtf --splits 66
+      gpushare validate --save h100.json --record-only
+      gpushare validate --from h100.json             # needs no GPU
+    """
+    recording = _recording(choices)
+    if not choices["record_only"]:
+        from gpushare.cli.validate_report import report
+
+        report(recording, choices["simulator"], choices["output"], as_json=choices["as_json"])
+
+
+def _recording(choices: dict[str, Any]) -> Recording:
+    recorded, save = choices["recorded"], choices["save"]
+    if recorded is not None:
+        if save is not None or choices["record_only"]:
+            raise InvalidInput("--from takes what is recorded: leave out --save and --record-only")
+        return Recording.load(recorded)
+    if choices["record_only"] and save is None:
+        raise InvalidInput("--record-only needs --save FILE, or all would be lost")
+    return _record(choices["device"], _settings(choices), save)
+
+
+def _settings(choices: dict[str, Any]) -> Settings:
+    return Settings(
+        kernels=tuple(_listed(choices["kernels"])),
+        policies=tuple(_listed(choices["policies"])),
+        splits=tuple(_whole(each) for each in _listed(choices["splits"])),
+        size=choices["size"],
+        repeats=choices["repeats"],
+    )
+
+
+def _record(name: str, settings: Settings, save: Path | None) -> Recording:
+    """What has been measured before a failure is not lost."""
+    from gpushare.cuda_device import cuda_device
+    from gpushare.validation.measure import Recorder
+
+    recorder = Recorder(cuda_device(name), settings)
+    try:
+        recording = recorder.record()
+    finally:
+        if save is not None:
+            recorder.recording.save(save)
+            remark(f"save: {save}")
+    for failure in recording.failures:
+        remark(failure)
+    return recording
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InvalidInput(f"--splits must be whole numbers such as 44,66, got {text!r}") from error

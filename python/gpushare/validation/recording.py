@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a GPU did, as a file: read again where there is no GPU, and compared with every later model."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import tempfile
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare._core import InvalidInput
+from gpushare.profile.record import Conditions
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+FORMAT = "gpushare validation 1"
+
+
+@dataclass(frozen=True)
+class SoloRuns:
+    """A kernel alone in a part of the GPU, launched once under a fixed quota. All times end with the last block.
+
+    Attributes:
+        kernel: of the suite.
+        sms: the first so many.
+        residency: blocks per SM at most; 0 for as many as fit.
+        turnaround_ns: of each repeat.
+    """
+
+    kernel: str
+    sms: int
+    residency: int
+    turnaround_ns: tuple[int, ...]
+
+    @property
+    def median_ns(self) -> float:
+        """Over the repeats."""
+        return statistics.median(self.turnaround_ns)
+
+
+@dataclass(frozen=True)
+class AloneRuns:
+    """A kernel launched as often as in the pairs, with nobody else there.
+
+    Attributes:
+        kernel: of the suite.
+        launches: one after the other.
+        original_ns: the original kernel on a stream, median of some runs.
+        turnaround_ns: as workers under fifo, of each repeat.
+    """
+
+    kernel: str
+    launches: int
+    original_ns: int
+    turnaround_ns: tuple[int, ...]
+
+    @property
+    def median_ns(self) -> float:
+        """Over the repeats."""
+        return statistics.median(self.turnaround_ns)
+
+
+@dataclass(frozen=True)
+class PairRuns:
+    """Two kernels that arrive together.
+
+    Attributes:
+        kernels: both.
+        launches: of each.
+        way: of sharing: a policy, or ``split:44``.
+        turnaround_ns: of each repeat, of both.
+        operations_ns: durations of all launches of the first repeat, those of the first kernel first.
+    """
+
+    kernels: tuple[str, str]
+    launches: tuple[int, int]
+    way: str
+    turnaround_ns: tuple[tuple[int, int], ...]
+    operations_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A whole validation's measured half.
+
+    Attributes:
+        size: of the kernels' data.
+        sms: of the GPU.
+        solo: see there.
+        alone: see there, one per kernel.
+        pairs: see there, one per pair and way of sharing.
+        failures: runs that a policy or the time limit ended, in words.
+        conditions: device, driver, version and date.
+    """
+
+    size: str
+    sms: int
+    solo: tuple[SoloRuns, ...]
+    alone: tuple[AloneRuns, ...]
+    pairs: tuple[PairRuns, ...]
+    failures: tuple[str, ...]
+    conditions: Conditions
+
+    @property
+    def kernels(self) -> list[str]:
+        """All of them."""
+        return [each.kernel for each in self.alone]
+
+    @property
+    def ways(self) -> list[str]:
+        """Of sharing."""
+        return list(dict.fromkeys(each.way for each in self.pairs))
+
+    def save(self, path: Path) -> None:
+        """Writes the file; it appears as a whole or not at all."""
+        document = {"format": FORMAT, **asdict(self)}
+        handle, new = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(_lines(document))
+            Path(new).replace(path)
+        except BaseException:
+            Path(new).unlink(missing_ok=True)
+            raise
+
+    @staticmethod
+    def load(path: Path) -> Recording:
+        """What such a file holds.
+
+        Raises:
+            InvalidInput: it cannot be read, or is no such file; the message names file and key.
+        """
+        from pydantic import ValidationError
+
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise InvalidInput(f"{path}: is not JSON: {error}") from error
+        found = document.pop("format", None) if isinstance(document, dict) else None
+        if found != FORMAT:
+            raise InvalidInput(f"{path}: is no recording of {FORMAT!r}: its format is {found!r}")
+        try:
+            recording: Recording = _reader().validate_json(json.dumps(document), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(str(part) for part in first["loc"])
+            raise InvalidInput(f"{path}: key '{key}': {first['msg']}") from error
+        return recording
+
+
+def _lines(document: dict[str, Any]) -> str:
+    """JSON with one run per line."""
+    parts = []
+    for key, value in document.items():
+        if isinstance(value, list | tuple) and value:
+            rows = ",\n".join("  " + json.dumps(each) for each in value)
+            parts.append(f"{json.dumps(key)}: [\n{rows}\n]")
+        else:
+            parts.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+@cache
+def _reader() -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Recording)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run, on the GPU and in the simulator alike: kernels, policies, parts of the GPU, launches per run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpushare.kernel_model import number, require, whole
+from gpushare.policy import Policy
+from gpushare.suite_arguments import suite_kernel
+from gpushare.validation.split import FixedParts, Part
+from gpushare.workload import Application, Launch, Workload
+
+KERNELS = (
+    "matrix_product", "nbody", "mandelbrot", "tpacf", "md5", "ray_trace", "dxtc", "coulombic_potential",
+    "triad", "black_scholes", "stencil_2d", "transpose", "histogram", "spmv_csr", "radix_sort", "aes_encrypt",
+)  # fmt: skip
+"""Half of them bound by arithmetic, half by memory, with 1.6e3 to 4e5 blocks of 1 us to 1 ms."""
+POLICIES = ("fifo", "mpmax", "even", "srtf")
+SPLITS = (22, 44, 66, 88, 110)
+"""SMs of the first application."""
+SM_COUNTS = (1, 2, 4, 8, 16, 24, 33, 44, 55, 66, 77, 88, 99, 110, 121)
+"""And all."""
+SPLIT = "split:"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of one validation.
+
+    Attributes:
+        kernels: of the suite, all pairs of which are run.
+        policies: names of built-in ones.
+        splits: SMs of the first of a pair, the other gets the rest.
+        size: of the kernels' data.
+        repeats: runs of everything on the GPU; medians count.
+        length_ns: each of a pair is launched until it would take this long alone.
+        longest_ns: nothing is run alone in so small a part that it would take longer.
+    """
+
+    kernels: tuple[str, ...] = KERNELS
+    policies: tuple[str, ...] = POLICIES
+    splits: tuple[int, ...] = SPLITS
+    size: str = "large"
+    repeats: int = 3
+    length_ns: int = 5_000_000
+    longest_ns: int = 400_000_000
+
+    def __post_init__(self) -> None:
+        for name in self.kernels:
+            suite_kernel(name)
+            require(self.kernels.count(name) == 1, f"kernel {name!r} is named twice")
+        require(len(self.kernels) > 0, "name at least one kernel")
+        for split in self.splits:
+            whole("a split's SMs", split, 1, 100_000)
+        whole("repeats", self.repeats, 1, 1000)
+        number("length_ns", self.length_ns, 1, 1e12)
+
+    def ways(self, sms: int) -> list[str]:
+        """Of sharing, for a GPU of so many SMs: policies, and ``split:44`` for 44 SMs and the rest."""
+        return [*self.policies, *(f"{SPLIT}{each}" for each in self.splits if each < sms)]
+
+    def launches(self, alone_ns: float) -> int:
+        """Of a kernel that takes so long alone."""
+        return max(1, math.ceil(self.length_ns / alone_ns))
+
+
+def sm_counts(sms: int) -> list[int]:
+    """In which parts of a GPU of so many SMs a kernel runs alone.
+
+    >>> sm_counts(20)
+    [1, 2, 4, 8, 16, 20]
+    """
+    return [*(count for count in SM_COUNTS if count < sms), sms]
+
+
+def alone(name: str, size: str, launches: int = 1) -> Workload:
+    """A workload of one kernel, launched so often."""
+    return Workload(f"{launches} x {name}", (_application(name, size, launches),))
+
+
+def pair(names: Sequence[str], launches: Sequence[int], size: str) -> Workload:
+    """Both arrive together."""
+    applications = [_application(name, size, count) for name, count in zip(names, launches, strict=True)]
+    return Workload("+".join(names), tuple(applications))
+
+
+def _application(name: str, size: str, launches: int) -> Application:
+    return Application(name, launches * (Launch.of_suite(name, size),))
+
+
+def in_part(name: str, sms: int, residency: int | None = None) -> Policy:
+    """The policy that keeps an application on the first so many SMs."""
+    return FixedParts(f"{sms} SMs", {name: Part(0, sms, residency)})
+
+
+def policy_of(way: str, names: Sequence[str], sms: int) -> str | Policy:
+    """The policy that a way of sharing means for this pair on a GPU of so many SMs."""
+    if not way.startswith(SPLIT):
+        return way
+    first = int(way.removeprefix(SPLIT))
+    return FixedParts(way, {names[0]: Part(0, first), names[1]: Part(first, sms - first)})

@@ -105,25 +105,26 @@ std::string next_chunk(const WorkerNeeds& needs) {
 {hand_back}$gpushare_allowed:
 	setp.ne.u32 	%gpushare_p, %gpushare_j, -1;
 	@%gpushare_p bra 	$gpushare_taken;
-	setp.eq.u32 	%gpushare_p, %gpushare_m, 0;  // a newcomer takes first what others have left
-	@%gpushare_p bra 	$gpushare_take_back;
-$gpushare_take:
+	setp.ne.u32 	%gpushare_p, %gpushare_m, 0;
+	@%gpushare_p bra 	$gpushare_take;
+	// gpushare: a newcomer takes first what others have handed back
+{take_back_first}$gpushare_take:
 	ld.shared.u32 	%gpushare_k, [gpushare_claim+56];
 	ld.param.u32 	%gpushare_i, [gpushare_worker+16];
 {chunk_size}{take}$gpushare_taken:
 	ld.param.u32 	%gpushare_i, [gpushare_worker+16];
 	setp.lt.u32 	%gpushare_p, %gpushare_next, %gpushare_i;
 	@%gpushare_p bra 	$gpushare_claimed;
-{take_back}	setp.eq.u32 	%gpushare_p, %gpushare_j, -1;
-	@%gpushare_p bra 	$gpushare_take;
-$gpushare_nothing:
+	// gpushare: nobody leaves for good while there are tasks that others have handed back
+{take_back_last}$gpushare_nothing:
 	mov.u32 	%gpushare_next, 0;
 	mov.u32 	%gpushare_j, 0;
 $gpushare_claimed:
 )";
-  const std::string sized = with_chunk_size(text, "%gpushare_order", needs);
-  return filled(filled(filled(sized, "hand_back", hand_back()), "take_back", take_back()), "load",
-                needs.claims_in_memory ? load_from_memory : "");
+  std::string filled_in = filled(with_chunk_size(text, "%gpushare_order", needs), "hand_back", hand_back());
+  filled_in = filled(filled_in, "take_back_first", take_back("first"));
+  filled_in = filled(filled_in, "take_back_last", take_back("last"));
+  return filled(filled_in, "load", needs.claims_in_memory ? load_from_memory : "");
 }
 
 // Which slot comes next is one more register, or, where there is none to spare, the top bit of %gpushare_left.

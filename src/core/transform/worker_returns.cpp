@@ -42,27 +42,27 @@ $gpushare_draw:
 )");
 }
 
-std::string take_back() {
-  return with_slot(R"($gpushare_take_back:
-	// gpushare: has anybody handed back tasks?
+std::string take_back(const std::string& place) {
+  const std::string text = R"($gpushare_take_back_{place}:
 	ld.param.u64 	%gpushare_a, [gpushare_worker];
 	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
 	ld.volatile.global.v2.u32 	{%gpushare_i, %gpushare_k}, [%gpushare_a+16];
 	sub.u32 	%gpushare_i, %gpushare_i, %gpushare_k;
 	setp.le.s32 	%gpushare_p, %gpushare_i, 0;
-	@%gpushare_p bra 	$gpushare_none_back;
+	@%gpushare_p bra 	$gpushare_none_back_{place};
 	atom.global.add.u32 	%gpushare_k, [%gpushare_a+20], 1;
 {slot_of_turn}	atom.global.exch.b64 	%gpushare_b, [%gpushare_c], -1;
 	add.s64 	%gpushare_d, %gpushare_b, 1;
 	setp.le.u64 	%gpushare_p, %gpushare_d, 1;  // too early: still empty, or another one was
-	@%gpushare_p bra 	$gpushare_take_back;
+	@%gpushare_p bra 	$gpushare_take_back_{place};
 	atom.global.cas.b64 	%gpushare_d, [%gpushare_c], -1, 0;
 	mov.b64 	{%gpushare_next, %gpushare_j}, %gpushare_b;
 	neg.s32 	%gpushare_k, %gpushare_j;
 	red.global.add.u32 	[%gpushare_a+8], %gpushare_k;
 	bra 	$gpushare_claimed;
-$gpushare_none_back:
-)");
+$gpushare_none_back_{place}:
+)";
+  return with_slot(filled(text, "place", place));
 }
 
 }  // namespace gpushare::ptx::worker_text

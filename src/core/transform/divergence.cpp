@@ -109,9 +109,11 @@ class Taint {
     }
   }
 
-  /// Parameters of the kernel are the same for all threads; whatever else is loaded may differ.
+  /// Parameters of the kernel are the same for all threads, and so is what nobody changes, at the same address.
+  /// Whatever else is loaded may differ.
   bool is_tainted_load(const Instruction& instruction) const {
     if (instruction.operation() != "ld" && instruction.operation() != "ldu") return false;
+    if (instruction.has("nc") || instruction.has("const")) return false;
     if (!instruction.has("param") || instruction.operands.size() < 2) return true;
     bool of_kernel = false;
     for_each_word(instruction.operands[1], [&](std::string_view name) { of_kernel |= parameters_.contains(name); });

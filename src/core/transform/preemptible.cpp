@@ -41,7 +41,7 @@ class EntryRewriter {
     if (!entry_.has_body) return;  // a declaration
     const Token& closing = module_.token(entry_.body.end - 1);
     edits_.insert(module_.token(entry_.body.begin).end(), worker_text::declarations(needs_));
-    edits_.insert(body_offset(), worker_text::before_body(needs_));
+    edits_.insert(body_offset(), worker_text::before_body(needs_, block_index_use()));
     for (const Statement& statement : entry_.statements) {
       if (const auto* instruction = std::get_if<Instruction>(&statement)) rewrite(*instruction);
     }

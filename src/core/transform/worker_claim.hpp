@@ -14,8 +14,12 @@ namespace gpushare::ptx::worker_text {
 /// that a worker in a long task does not sit on tasks that others could run.
 std::string claim_ahead(const WorkerNeeds& needs);
 
-/// At the end of a chunk: stay or leave, and with what. Leaves the chunk in %gpushare_next and %gpushare_j (its number
-/// of tasks, 0 to leave), and the number of tasks of the chunk before in %gpushare_m.
+/// The leader's first chunk, with the SM's entry and order at %gpushare_a and %gpushare_b. Leaves it in %gpushare_next
+/// and %gpushare_j (its number of tasks, 0 to leave).
+std::string first_chunk(const WorkerNeeds& needs);
+
+/// At the end of a chunk: stay or leave, and with what. As first_chunk(); %gpushare_m is the number of tasks of the
+/// chunk that has ended.
 std::string next_chunk(const WorkerNeeds& needs);
 
 /// All threads turn to the other of two slots: a fast leader must not overwrite what a slow thread has yet to read.
@@ -25,6 +29,6 @@ std::string next_slot(const WorkerNeeds& needs);
 std::string with_tasks_left(const std::string& text, const WorkerNeeds& needs);
 
 /// The leader works out the chunk and the block index of its first task; all threads read them.
-std::string publish(const WorkerNeeds& needs, const BlockIndexUse& use);
+std::string publish(const std::string& place, const WorkerNeeds& needs, const BlockIndexUse& use);
 
 }  // namespace gpushare::ptx::worker_text

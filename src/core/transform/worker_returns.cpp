@@ -42,8 +42,8 @@ $gpushare_draw:
 )");
 }
 
-std::string take_back(const std::string& place) {
-  const std::string text = R"($gpushare_take_back_{place}:
+std::string take_back() {
+  return with_slot(R"($gpushare_take_back_{place}:
 	ld.param.u64 	%gpushare_a, [gpushare_worker];
 	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
 	ld.volatile.global.v2.u32 	{%gpushare_i, %gpushare_k}, [%gpushare_a+16];
@@ -59,10 +59,9 @@ std::string take_back(const std::string& place) {
 	mov.b64 	{%gpushare_next, %gpushare_j}, %gpushare_b;
 	neg.s32 	%gpushare_k, %gpushare_j;
 	red.global.add.u32 	[%gpushare_a+8], %gpushare_k;
-	bra 	$gpushare_claimed;
+	bra 	$gpushare_claimed_{place};
 $gpushare_none_back_{place}:
-)";
-  return with_slot(filled(text, "place", place));
+)");
 }
 
 }  // namespace gpushare::ptx::worker_text

@@ -10,8 +10,7 @@ namespace gpushare::ptx::worker_text {
 /// Hands back %gpushare_j tasks from %gpushare_next on, some of which may lie behind the end of the grid.
 std::string hand_back();
 
-/// Goes to $gpushare_claimed with a chunk in %gpushare_next and %gpushare_j, or on if there is none. `place` tells it
-/// from the other places where this is done.
-std::string take_back(const std::string& place);
+/// Goes to $gpushare_claimed_{place} with a chunk in %gpushare_next and %gpushare_j, or on if there is none.
+std::string take_back();
 
 }  // namespace gpushare::ptx::worker_text

@@ -36,28 +36,26 @@ constexpr const char* enter = R"(	// gpushare: the leader takes a place on this 
 	mov.u32 	%gpushare_j, %tid.z;
 	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
 	setp.eq.u32 	%gpushare_leader, %gpushare_i, 0;
-	@!%gpushare_leader bra 	$gpushare_chunk_ended;
-	ld.param.u64 	%gpushare_a, [gpushare_worker+8];
+{next_slot}	@!%gpushare_leader bra 	$gpushare_published_first;
+{store_grid_size}	ld.param.u64 	%gpushare_a, [gpushare_worker+8];
 	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
 	mov.u32 	%gpushare_i, %smid;
 	mad.wide.u32 	%gpushare_a, %gpushare_i, 24, %gpushare_a;
-	red.global.add.u32 	[%gpushare_a], 1;
 	st.shared.u64 	[gpushare_claim+32], %gpushare_a;  // this SM's entry
-	ld.param.u64 	%gpushare_a, [gpushare_worker+64];
-	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
-	mad.wide.u32 	%gpushare_a, %gpushare_i, 4, %gpushare_a;
-	st.shared.u64 	[gpushare_claim+72], %gpushare_a;  // this SM's order
+	red.global.add.u32 	[%gpushare_a], 1;
+	ld.param.u64 	%gpushare_b, [gpushare_worker+64];
+	cvta.to.global.u64 	%gpushare_b, %gpushare_b;
+	mad.wide.u32 	%gpushare_b, %gpushare_i, 4, %gpushare_b;
+	st.shared.u64 	[gpushare_claim+72], %gpushare_b;  // this SM's order
+	mov.u64 	%gpushare_c, %globaltimer;
+	st.shared.u64 	[gpushare_claim+40], %gpushare_c;
 	mov.u32 	%gpushare_i, 1;
-	mov.u32 	%gpushare_j, -1;
-	st.shared.v4.u32 	[gpushare_claim+48], {%gpushare_next, %gpushare_i, %gpushare_next, %gpushare_j};
-	st.shared.v2.u32 	[gpushare_claim+64], {%gpushare_order, %gpushare_workers};
-{store_grid_size}	bra 	$gpushare_chunk_ended;
-$gpushare_task:
+	st.shared.u32 	[gpushare_claim+52], %gpushare_i;  // it holds a place
 )";
 
-constexpr const char* if_last_of_chunk = R"(	@!%gpushare_leader bra 	$gpushare_body;
-{mask_left}	setp.ne.u32 	%gpushare_p, {left}, 1;
-	@%gpushare_p bra 	$gpushare_body;
+constexpr const char* begin_task = R"({mask_left}	setp.eq.u32 	%gpushare_p, {left}, 0;
+	@%gpushare_p bra 	$gpushare_leave;
+$gpushare_task:
 )";
 
 /// The next task's block index is the next one in order.
@@ -113,20 +111,16 @@ $gpushare_site:
 }
 
 /// Told behind the barrier, when the other warps are at work again. %gpushare_m: tasks of the chunk that has ended.
-constexpr const char* account = R"(	@!%gpushare_leader bra 	$gpushare_accounted;
-	mov.u64 	%gpushare_b, %globaltimer;
-	ld.shared.u64 	%gpushare_a, [gpushare_claim+40];
-	st.shared.u64 	[gpushare_claim+40], %gpushare_b;
-	setp.eq.u32 	%gpushare_p, %gpushare_m, 0;
-	@%gpushare_p bra 	$gpushare_accounted;
-	// gpushare: what was done, for the scheduler
-	sub.u64 	%gpushare_b, %gpushare_b, %gpushare_a;
+constexpr const char* account = R"(	// gpushare: what was done, for the scheduler
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
-	red.global.add.u64 	[%gpushare_a+16], %gpushare_b;
+	@%gpushare_leader mov.u64 	%gpushare_b, %globaltimer;
+	@%gpushare_leader ld.shared.u64 	%gpushare_c, [gpushare_claim+40];
+	@%gpushare_leader st.shared.u64 	[gpushare_claim+40], %gpushare_b;
+	sub.u64 	%gpushare_b, %gpushare_b, %gpushare_c;
+	@%gpushare_leader red.global.add.u64 	[%gpushare_a+16], %gpushare_b;
 	mov.u32 	%gpushare_i, 1;
 	mov.b64 	%gpushare_b, {%gpushare_m, %gpushare_i};  // tasks and chunks, side by side
-	red.global.add.u64 	[%gpushare_a+8], %gpushare_b;
-$gpushare_accounted:
+	@%gpushare_leader red.global.add.u64 	[%gpushare_a+8], %gpushare_b;
 {mask_left}	setp.ne.u32 	%gpushare_p, {left}, 0;
 	@%gpushare_p bra 	$gpushare_task;
 )";
@@ -174,12 +168,12 @@ std::string declarations(const WorkerNeeds& needs) {
   return text;
 }
 
-std::string before_body(const WorkerNeeds& needs) {
+std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use) {
   std::string text;
   if (needs.single_barrier_site) text += "\tactivemask.b32 \t%gpushare_warp;\n";
-  text += filled(enter, "store_grid_size", needs.functions_read_block_index ? store_grid_size : "");
-  const std::string ahead = claim_ahead(needs);
-  if (!ahead.empty()) text += with_tasks_left(if_last_of_chunk, needs) + ahead + "$gpushare_body:\n";
+  text += filled(filled(enter, "store_grid_size", needs.functions_read_block_index ? store_grid_size : ""), "next_slot",
+                 next_slot(needs));
+  text += first_chunk(needs) + publish("first", needs, use) + with_tasks_left(begin_task, needs) + claim_ahead(needs);
   if (needs.functions_read_block_index) text += store_block_index;
   return text + "\t// gpushare: the kernel's own body\n";
 }
@@ -205,7 +199,7 @@ std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int b
   // Behind the last task of a chunk the barrier that publishes the next one does this too.
   if (needs.barrier_between_tasks && !needs.single_barrier_site) text += "\tbar.sync \t0;\n";
   text += advance(use) + "$gpushare_chunk_ended:\n" + next_slot(needs) +
-          "\t@!%gpushare_leader bra \t$gpushare_published;\n" + next_chunk(needs) + publish(needs, use);
+          "\t@!%gpushare_leader bra \t$gpushare_published_next;\n" + next_chunk(needs) + publish("next", needs, use);
   return with_tasks_left(text + account, needs) + leave;
 }
 

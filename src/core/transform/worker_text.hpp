@@ -25,8 +25,8 @@ std::string block_index_slot();
 /// Behind the opening brace: registers and shared memory of the worker.
 std::string declarations(const WorkerNeeds& needs);
 
-/// Before the first statement of the body: enter the SM, and begin a task.
-std::string before_body(const WorkerNeeds& needs);
+/// Before the first statement of the body: enter the SM, claim the first chunk, and begin a task.
+std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use);
 
 /// Instead of a return: go to the end of the task.
 std::string instead_of_return(const std::string& guard);

@@ -34,6 +34,19 @@ TEST(Divergence, AReturnByBlockIsUniform) {
       barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
 }
 
+TEST(Divergence, WhatNobodyChangesIsTheSameForAllAtTheSameAddress) {
+  const auto skips_if_loaded = [](const std::string& load, const std::string& address) {
+    return barrier_is_divergent("mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\nmul.wide.u32 %rd1, " + address +
+                                ", 4;\n" + load +
+                                " %r1, [%rd1];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n");
+  };
+  for (const char* load : {"ld.global.nc.u32", "ld.const.u32"}) {
+    EXPECT_FALSE(skips_if_loaded(load, "%r3")) << load;
+    EXPECT_TRUE(skips_if_loaded(load, "%r2")) << load;
+  }
+  EXPECT_TRUE(skips_if_loaded("ld.global.u32", "%r3"));
+}
+
 TEST(Divergence, AReturnByParameterIsUniform) {
   EXPECT_FALSE(barrier_is_divergent(
       "ld.param.u64 %rd1, [k_param_0];\nsetp.eq.u64 %p1, %rd1, 0;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));

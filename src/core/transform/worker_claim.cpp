@@ -92,6 +92,9 @@ std::string claim_ahead(const WorkerNeeds& needs) {
 	ld.shared.u32 	%gpushare_m, [gpushare_claim+64];
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
 	ld.shared.u64 	%gpushare_b, [gpushare_claim+72];
+	mov.u32 	%gpushare_workers, 0;
+	mov.u32 	%gpushare_order, 0;
+	mov.u32 	%gpushare_next, 0;
 	@%gpushare_leader ld.volatile.global.u32 	%gpushare_workers, [%gpushare_a];
 	@%gpushare_leader ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
 {chunk_size}{take}	@%gpushare_leader st.shared.u32 	[gpushare_claim+60], %gpushare_j;

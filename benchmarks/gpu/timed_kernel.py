@@ -65,7 +65,7 @@ class TimedKernel:
 
     def chosen_chunk(self) -> int:
         """As gpushare chooses it: worker_demand.hpp."""
-        return int(min(max(6.0 / self.block_us, 1), 16)) if self.block_us > 0 else 1
+        return int(min(max(8.0 / self.block_us, 1), 16)) if self.block_us > 0 else 1
 
     def _parameters(self, workers: int) -> bytes:
         late = 0 if 0 < self.block_us < 50 else 4 * workers
@@ -73,7 +73,12 @@ class TimedKernel:
         guide = (4 * workers).bit_length() - 1
         control = self._tables.address
         head = struct.pack("<QQII", control, control + CONTROL_BYTES, self.launch.blocks, guide)
-        return head + _divisor(x) + _divisor(y) + struct.pack("<IIQQ", z, late, self._returned.address, control + self._orders_offset)
+        return (
+            head
+            + _divisor(x)
+            + _divisor(y)
+            + struct.pack("<IIQQ", z, late, self._returned.address, control + self._orders_offset)
+        )
 
     def _mean_block_us(self) -> float:
         host = np.empty(self._orders_offset + 4 * self.sms, np.uint8)

@@ -38,10 +38,10 @@ inline int workers_to_launch(const WorkerDemand& demand, int open_sms, int sms, 
 }
 
 /// Tasks per claim. One atomic operation costs about 1 ns of the whole GPU, and a worker told to leave finishes what it
-/// has begun of it: 6 us of work per claim hides the first and bounds the second.
+/// has begun of it: 8 us of work per claim hides the first and bounds the second.
 inline std::uint16_t chunk_for(Duration block_time) {
   if (block_time <= Duration{}) return 1;
-  constexpr std::int64_t work_per_claim_ns = 6'000;
+  constexpr std::int64_t work_per_claim_ns = 8'000;
   constexpr std::int64_t most_tasks = 16;
   return static_cast<std::uint16_t>(std::clamp<std::int64_t>(work_per_claim_ns / block_time.count(), 1, most_tasks));
 }

@@ -71,13 +71,13 @@ TEST(Chunk, LongerBlocksAreNeverClaimedMoreAtATime) {
   EXPECT_EQ(last, 1U);
 }
 
-TEST(Chunk, HoldsAtMostSixMicrosecondsOfWork) {
+TEST(Chunk, HoldsAtMostEightMicrosecondsOfWork) {
   EXPECT_EQ(chunk_for(Duration(1)), 16U);
-  EXPECT_EQ(chunk_for(Duration(375)), 16U);
-  EXPECT_EQ(chunk_for(Duration(376)), 15U);
-  EXPECT_EQ(chunk_for(Duration(1'200)), 5U);
-  EXPECT_EQ(chunk_for(Duration(3'000)), 2U);
-  EXPECT_EQ(chunk_for(Duration(3'001)), 1U);
+  EXPECT_EQ(chunk_for(Duration(500)), 16U);
+  EXPECT_EQ(chunk_for(Duration(501)), 15U);
+  EXPECT_EQ(chunk_for(Duration(1'200)), 6U);
+  EXPECT_EQ(chunk_for(Duration(4'000)), 2U);
+  EXPECT_EQ(chunk_for(Duration(4'001)), 1U);
   EXPECT_EQ(chunk_for(Duration(3'600'000'000'000)), 1U);
 }
 

@@ -45,8 +45,8 @@ constexpr const char* unless_too_many = R"(	and.b32 	%gpushare_i, %gpushare_orde
 /// Registers that live across the body may cost the kernel its own; then the leader waits for what it has asked for,
 /// and keeps it in memory.
 constexpr const char* keep_in_memory =
-    R"(	@%gpushare_leader st.shared.u32 	[gpushare_claim+56], %gpushare_next;
-	@%gpushare_leader st.shared.v2.u32 	[gpushare_claim+64], {%gpushare_order, %gpushare_workers};
+    R"(	@%gpushare_p st.shared.u32 	[gpushare_claim+56], %gpushare_next;
+	@%gpushare_p st.shared.v2.u32 	[gpushare_claim+64], {%gpushare_order, %gpushare_workers};
 )";
 constexpr const char* load_from_memory = R"(	ld.shared.u32 	%gpushare_next, [gpushare_claim+56];
 	ld.shared.v2.u32 	{%gpushare_order, %gpushare_workers}, [gpushare_claim+64];
@@ -78,29 +78,34 @@ std::string first_block_index(const BlockIndexUse& use) {
 
 }  // namespace
 
+// Without a branch that only the leader takes: its warp must not be apart when the body begins. What only some threads
+// load is set first, or the registers would be kept for it through the body before.
 std::string claim_ahead(const WorkerNeeds& needs) {
   if (needs.waits_for_blocks) return "";
   const std::string text = R"({mask_left}	setp.ne.u32 	%gpushare_p, {left}, 1;
 	@%gpushare_p bra 	$gpushare_body;
-	// gpushare: the leader claims the next chunk while the last task of this one runs
-	ld.shared.u32 	%gpushare_k, [gpushare_claim+56];  // as far as the grid had come at the claim before
-	ld.param.u32 	%gpushare_i, [gpushare_worker+16];  // tasks
-	ld.param.u32 	%gpushare_j, [gpushare_worker+52];
-	add.u32 	%gpushare_j, %gpushare_k, %gpushare_j;
-	setp.ge.u32 	%gpushare_p, %gpushare_j, %gpushare_i;
-	@%gpushare_p bra 	$gpushare_body;  // near the end
-	ld.shared.u32 	%gpushare_m, [gpushare_claim+64];
-	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
-	ld.shared.u64 	%gpushare_b, [gpushare_claim+72];
+	// gpushare: the leader claims the next chunk while the last task of this one runs, but not near the end of the grid
+	mov.u32 	%gpushare_k, 0;
+	mov.u32 	%gpushare_m, 0;
+	mov.u64 	%gpushare_a, 0;
+	mov.u64 	%gpushare_b, 0;
 	mov.u32 	%gpushare_workers, 0;
 	mov.u32 	%gpushare_order, 0;
 	mov.u32 	%gpushare_next, 0;
-	@%gpushare_leader ld.volatile.global.u32 	%gpushare_workers, [%gpushare_a];
-	@%gpushare_leader ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
-{chunk_size}{take}	@%gpushare_leader st.shared.u32 	[gpushare_claim+60], %gpushare_j;
+	@%gpushare_leader ld.shared.u32 	%gpushare_k, [gpushare_claim+56];  // where the grid had come at the claim before
+	@%gpushare_leader ld.shared.u32 	%gpushare_m, [gpushare_claim+64];
+	@%gpushare_leader ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	@%gpushare_leader ld.shared.u64 	%gpushare_b, [gpushare_claim+72];
+	ld.param.u32 	%gpushare_i, [gpushare_worker+16];  // tasks
+	ld.param.u32 	%gpushare_j, [gpushare_worker+52];
+	add.u32 	%gpushare_j, %gpushare_k, %gpushare_j;
+	setp.lt.and.u32 	%gpushare_p, %gpushare_j, %gpushare_i, %gpushare_leader;
+	@%gpushare_p ld.volatile.global.u32 	%gpushare_workers, [%gpushare_a];
+	@%gpushare_p ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
+{chunk_size}{take}	@%gpushare_p st.shared.u32 	[gpushare_claim+60], %gpushare_j;
 {keep}$gpushare_body:
 )";
-  const std::string kept = filled(with_chunk_size(text, "%gpushare_m", "@%gpushare_leader ", needs), "keep",
+  const std::string kept = filled(with_chunk_size(text, "%gpushare_m", "@%gpushare_p ", needs), "keep",
                                   needs.claims_in_memory ? keep_in_memory : "");
   return with_tasks_left(kept, needs);
 }

@@ -9,7 +9,10 @@ constexpr int kPaddedRow = 72;  // keeps the reads of a warp in different banks
 
 __device__ float2 operator+(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }
 __device__ float2 operator-(float2 a, float2 b) { return make_float2(a.x - b.x, a.y - b.y); }
-__device__ float2 operator*(float2 a, float2 b) { return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+// Every rounding is said: the assembler may fuse a product and a sum in one program and not in another.
+__device__ float2 operator*(float2 a, float2 b) {
+  return make_float2(__fmaf_rn(-a.y, b.y, __fmul_rn(a.x, b.x)), __fmaf_rn(a.y, b.x, __fmul_rn(a.x, b.y)));
+}
 __device__ float2 times_minus_i(float2 a) { return make_float2(a.y, -a.x); }
 
 __device__ void transform4(float2& a, float2& b, float2& c, float2& d) {

@@ -112,11 +112,11 @@ $gpushare_site:
 
 /// Told behind the barrier, when the other warps are at work again. %gpushare_m: tasks of the chunk that has ended.
 constexpr const char* account = R"(	// gpushare: what was done, for the scheduler
-	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	mov.u64 	%gpushare_a, 0;
 	mov.u64 	%gpushare_b, 0;
 	mov.u64 	%gpushare_c, 0;
 	@%gpushare_leader mov.u64 	%gpushare_b, %globaltimer;
-	@%gpushare_leader ld.shared.u64 	%gpushare_c, [gpushare_claim+40];
+	@%gpushare_leader ld.shared.v2.u64 	{%gpushare_a, %gpushare_c}, [gpushare_claim+32];
 	@%gpushare_leader st.shared.u64 	[gpushare_claim+40], %gpushare_b;
 	sub.u64 	%gpushare_b, %gpushare_b, %gpushare_c;
 	@%gpushare_leader red.global.add.u64 	[%gpushare_a+16], %gpushare_b;

@@ -17,6 +17,7 @@ from gpushare.cli.policies import policies
 from gpushare.cli.profile import profile
 from gpushare.cli.reproduce import reproduce
 from gpushare.cli.run import run
+from gpushare.cli.suite import suite
 from gpushare.cli.validate import validate
 from gpushare.cli.workloads import workloads
 
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 COMMANDS = (
-    demo, compare, run, reproduce, compile_command, profile, validate, policies, devices, workloads, doctor,
+    demo, compare, run, reproduce, compile_command, profile, validate, suite, policies, devices, workloads, doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -67,12 +67,16 @@ def run(
             print_json({"gpushare": gpushare.__version__, "errors": errors})
         leave_for_failed(errors)
         raise
-    files = _write_files(one, perfetto=perfetto, plot=plot, trace=trace)
+    show_run(one, _write_files(one, perfetto=perfetto, plot=plot, trace=trace), as_json=as_json)
+
+
+def show_run(one: Run, files: dict[str, Path] | None = None, *, as_json: bool) -> None:
+    """A run as tables, or as one JSON document; ``files`` is what was written of it."""
     if as_json:
-        print_json({**_document(one), "files": files})
+        print_json({**_document(one), "files": files or {}})
         return
     _print_run(one)
-    for what, path in files.items():
+    for what, path in (files or {}).items():
         remark(f"{what}: {path}")
 
 

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare suite``: the bundled CUDA kernels; list them, run them together, check them on a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gpushare
+from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
+from gpushare.cli.output import print_json, print_table
+from gpushare.cli.run import show_run
+from gpushare.progress import tracked
+
+if TYPE_CHECKING:
+    from gpushare.suite import SuiteKernel
+    from gpushare.suite_check import SuiteCheck
+
+size_option = click.option(
+    "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Of their data."
+)
+
+
+@click.group()
+def suite() -> None:
+    """List, run or check the CUDA kernels that come with gpushare: the benchmarks of five papers.
+
+    \b
+    Examples:
+      gpushare suite list
+      gpushare suite run nbody triad_vector --policy srtf --device cuda:0
+      gpushare suite run nbody triad_vector --policy even --device sim:h100
+      gpushare suite check --device cuda:0
+    """
+
+
+@suite.command("list")
+@json_option()
+def list_command(as_json: bool) -> None:
+    """List the kernels, what each computes and which benchmark of which paper it stands for.
+
+    \b
+    Examples:
+      gpushare suite list
+      gpushare suite list --json | jq -r '.kernels[] | select(.field == "graphs").name'
+    """
+    from gpushare.suite import KERNELS
+
+    rows = [_described(kernel) for kernel in KERNELS.values()]
+    if as_json:
+        print_json({"gpushare": gpushare.__version__, "kernels": rows})
+        return
+    cells = [
+        [row["name"], row["field"], row["summary"], ", ".join(f"{a}: {b}" for a, b in row["stands_for"].items())]
+        for row in rows
+    ]
+    print_table(f"{len(rows)} kernels", ["kernel", "field", "what it is", "benchmark"], cells, texts=4)
+
+
+def _described(kernel: SuiteKernel) -> dict[str, Any]:
+    from gpushare.suite_arguments import known_geometry
+
+    grid, block, shared_bytes = known_geometry()[kernel.name]["large"]
+    return {
+        "name": kernel.name,
+        "field": kernel.field,
+        "summary": kernel.summary,
+        "stands_for": dict(kernel.stands_for),
+        "grid": grid,
+        "block": block,
+        "shared_bytes": shared_bytes,
+        "file": kernel.source_path,
+    }
+
+
+@suite.command("run")
+@click.argument("names", nargs=-1, required=True, metavar="KERNEL...")
+@click.option("--policy", default="srtf", show_default=True, metavar="P", help="As for gpushare run.")
+@size_option
+@device_option()
+@timeout_option()
+@json_option()
+def run_command(names: tuple[str, ...], policy: str, size: str, device: str, timeout: float, as_json: bool) -> None:
+    """Run kernels at the same time, an application each, under one policy.
+
+    \b
+    Examples:
+      gpushare suite run nbody triad_vector --device cuda:0
+      gpushare suite run nbody triad_vector --policy mpmax --device sim:h100 --json
+    """
+    applications = [
+        gpushare.Application(name if names.count(name) == 1 else f"{name} {number}", [_launch(name, size)])
+        for number, name in enumerate(names, 1)
+    ]
+    workload = gpushare.Workload(" + ".join(names), applications)
+    show_run(gpushare.run(workload, to_policy(policy), device=device, timeout=timeout), as_json=as_json)
+
+
+def _launch(name: str, size: str) -> gpushare.Launch:
+    return gpushare.Launch.of_suite(name, size)
+
+
+@suite.command("check")
+@click.argument("names", nargs=-1, metavar="[KERNEL...]")
+@click.option(
+    "--size", type=click.Choice(["small", "large"]), default="small", show_default=True, help="Of their data."
+)
+@click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to run on.")
+@json_option()
+def check_command(names: tuple[str, ...], size: str, device: str, as_json: bool) -> None:
+    """Check kernels on a GPU: each against its reference, and its worker against the bytes of the kernel as it is.
+
+    \b
+    Examples:
+      gpushare suite check
+      gpushare suite check lava_md fft --size large
+    """
+    from gpushare.suite import KERNELS
+    from gpushare.suite_arguments import suite_kernel
+    from gpushare.suite_check import check_on_gpu
+
+    kernels = [suite_kernel(name) for name in names or KERNELS]
+    checks = (check_on_gpu(kernel, size, device) for kernel in kernels)
+    done = list(tracked(checks, len(kernels), "checking"))
+    if as_json:
+        print_json(
+            {"gpushare": gpushare.__version__, "checks": [{**vars(each), "right": each.is_right} for each in done]}
+        )
+    else:
+        title = f"{sum(each.is_right for each in done)} of {len(done)} kernels are right"
+        print_table(title, ["kernel", "as it is", "as a worker"], [_verdict(each) for each in done], texts=3)
+    if not all(each.is_right for each in done):
+        raise SystemExit(1)
+
+
+def _verdict(check: SuiteCheck) -> list[str]:
+    worker = f"refused: {check.refusal}" if check.refusal else "the same bytes"
+    return [
+        check.name,
+        "; ".join(check.mistakes) or "right",
+        f"differs: {', '.join(check.differing)}" if check.differing else worker,
+    ]

@@ -17,6 +17,8 @@ from gpushare._core import PolicyError
 from gpushare.cuda_run import CudaRunner
 from gpushare.cuda_workload import CudaWorkload
 from gpushare.policy import policy_name
+from gpushare.predictor_accuracy import MODELS as MODELS_OVER_TIME
+from gpushare.predictor_accuracy import Accuracy, accuracies, share_within
 from gpushare.run import Run
 from gpushare.workload import Launch, Workload
 
@@ -31,7 +33,7 @@ ARRIVALS = {"staggered (Table 5)": 0.0, "at 25% (Table 6)": 0.25, "at 50% (Table
 """Of the second application, as part of the first one's time alone."""
 STAGGER_NS = 5_000
 METRICS = {"stp": "STP", "antt": "ANTT", "strictf": "StrictF"}
-MODELS = ("regression", "staircase", "slice_unaware", "simple_slicing")
+MODELS = ("regression", "staircase", "slice_unaware", "simple_slicing", "drain_rate")
 WORST = 5
 
 
@@ -49,6 +51,7 @@ class Measured:
 
     metrics: dict[tuple[str, str], dict[str, dict[str, float]]] = field(default_factory=lambda: defaultdict(dict))
     predictions: dict[str, list[dict[str, np.ndarray]]] = field(default_factory=lambda: defaultdict(list))
+    over_time: dict[str, dict[str, Accuracy]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
 
 
@@ -83,6 +86,7 @@ def times_alone(runner: CudaRunner, launches: dict[str, Launch], measured: Measu
         runner.warm_up(prepared)
         run = runner.run(prepared, "fifo", 0, record=True)
         _check_predictions(run, prepared, "alone", measured)
+        measured.over_time[name] = _predictions_over_time(run, prepared)
         (alone_ns,) = run.alone_ns.values()
         rows.append({"kernel": name, "original alone us": alone_ns / 1e3, "NTT under fifo": run.ntt()[0]})
     report.add("Each kernel alone", rows, "Original: on a stream, median of 5. NTT: turnaround under fifo / original.")
@@ -128,6 +132,12 @@ def _check_predictions(run: Run, prepared: CudaWorkload, group: str, measured: M
     keep = actual > 0
     ratios = {model: np.asarray(checks[f"{model}_ns"], float)[keep] / actual[keep] for model in MODELS}
     measured.predictions[group].append(ratios)
+
+
+def _predictions_over_time(run: Run, prepared: CudaWorkload) -> dict[str, Accuracy]:
+    predictions = _core.predictions_over_time(run.trace, run.device, prepared.core)
+    (arrival,), (end,) = run.trace.launch_arrivals()["time_ns"], run.trace.launch_ends()["time_ns"]
+    return accuracies(predictions, int(run.trace.blocks()["blocks"].sum()), int(end - arrival))
 
 
 def _report_pairs(report: Report, measured: Measured, policies: list[str], words: str) -> None:
@@ -200,6 +210,21 @@ def _report_predictions(report: Report, measured: Measured) -> None:
             rows.append({"group": group, "model": model, **_distribution(ratios[~np.isnan(ratios)])})
     note = "Predicted / actual runtime, one prediction per launch and SM (Figs. 4 and 11)."
     report.add("Predictors", rows, note)
+    report.add("Predictions while a kernel runs alone", _rows_over_time(measured), NOTE_OVER_TIME)
+
+
+NOTE_OVER_TIME = (
+    "Predicted / actual runtime of the launch: median and range of the newest prediction at each percent of its blocks "
+    "from 10 to 99. Last row: share of them within 0.9x to 1.1x, each kernel weighing the same."
+)
+
+
+def _rows_over_time(measured: Measured) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for name, by_model in measured.over_time.items():
+        rows.append({"kernel": name} | {words: by_model[model].words() for model, words in MODELS_OVER_TIME.items()})
+    shares = {words: share_within(measured.over_time, model) for model, words in MODELS_OVER_TIME.items()}
+    return [*rows, {"kernel": "within 0.9x to 1.1x"} | shares]
 
 
 def _distribution(ratios: np.ndarray) -> dict[str, object]:

@@ -5,6 +5,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/views.hpp"
 #include "core/errors.hpp"
+#include "core/predictors/drain_rate.hpp"
 #include "core/predictors/linear_regression.hpp"
 #include "core/predictors/simple_slicing.hpp"
 #include "core/predictors/staircase.hpp"
@@ -25,6 +26,11 @@ std::optional<std::int64_t> block_time(const SimpleSlicing& predictor, const Lau
   return count(predictor.block_time(*launch));
 }
 
+std::optional<std::int64_t> remaining_of(const DrainRate& predictor, const LaunchView& launch) {
+  if (!predictor.has_sample(*launch)) return std::nullopt;
+  return count(predictor.remaining(*launch, launch.snapshot->state.now()));
+}
+
 }  // namespace
 
 void bind_predictors(py::module_& module) {
@@ -41,6 +47,16 @@ void bind_predictors(py::module_& module) {
       .def(
           "__deepcopy__", [](const SimpleSlicing& self, const py::dict&) { return SimpleSlicing(self); },
           py::arg("memo"));
+
+  py::class_<DrainRate>(module, "DrainRate")
+      .def(py::init<>())
+      .def(
+          "observe",
+          [](DrainRate& self, const Event& event, const Snapshot& state) { self.observe(event, state.state); },
+          py::arg("event"), py::arg("state"))
+      .def("reslice", &DrainRate::reslice)
+      .def("remaining_ns", &remaining_of, py::arg("launch"))
+      .def("__deepcopy__", [](const DrainRate& self, const py::dict&) { return DrainRate(self); }, py::arg("memo"));
 
   module.def(
       "staircase_runtime",

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/predictors/drain_rate.hpp"
 #include "core/predictors/linear_regression.hpp"
 #include "core/predictors/simple_slicing.hpp"
 #include "core/predictors/staircase.hpp"
@@ -21,6 +22,7 @@ class Checker {
     if (event.kind == EventKind::LaunchEnded) finish(*state_.find(event.operation));
     state_.update(event);
     predictor_.observe(event, state_);
+    draining_.observe(event, state_);
     if (event.kind == EventKind::BlockEnded) block_ended(event);
   }
 
@@ -51,6 +53,10 @@ class Checker {
       seen.check.slice_unaware = predictor_.runtime(launch, event.sm, state_.now());
     }
     if (predictor_.changed()) seen.check.simple_slicing = predictor_.runtime(launch, event.sm, state_.now());
+    if (!seen.check.drain_rate && 10 * launch.done >= launch.blocks()) {
+      seen.check.drain_rate =
+          launch.per_sm[index(event.sm)].active(state_.now()) + draining_.remaining(launch, state_.now());
+    }
     seen.line.add_end(event.time - seen.first_start, event.blocks);
   }
 
@@ -66,6 +72,7 @@ class Checker {
 
   State state_;
   SimpleSlicing predictor_;
+  DrainRate draining_;
   std::map<std::pair<OperationId, SmId>, Seen> seen_;
 };
 

@@ -20,6 +20,7 @@ struct PredictionCheck {
   Duration staircase{};                ///< Eq. 1, t being the duration of the first block to end
   Duration slice_unaware{};            ///< Eq. 2, asked once, when the first block ended
   Duration simple_slicing{};           ///< Eq. 2, asked when the first block of the last slice ended
+  std::optional<Duration> drain_rate;  ///< asked when a block ended here and 10% of the launch's had
   std::optional<Duration> regression;  ///< a line through the end times of all blocks
 };
 

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good predictions of a launch's runtime are while it goes on, from what the core says of a recorded run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MODELS = {
+    "staircase": "staircase",
+    "regression": "regression",
+    "simple_slicing": "Simple Slicing",
+    "drain_rate": "drain rate",
+}
+"""As columns of `_core.predictions_over_time` name them -> as readers do."""
+FIRST_PERCENT = 10
+"""Predictions count when so much of the blocks has ended."""
+TOLERANCE = 0.1
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Of one model's predictions for one launch: predicted / true runtime, one value per percent of the blocks."""
+
+    ratios: NDArray[np.float64]
+
+    @property
+    def within(self) -> float:
+        """Share of them within 0.9x to 1.1x."""
+        return float(np.mean(np.abs(self.ratios - 1) <= TOLERANCE)) if len(self.ratios) else float("nan")
+
+    def words(self) -> str:
+        """Median and range.
+
+        >>> Accuracy(np.array([0.9, 1.0, 1.2])).words()
+        '1.00 (0.90-1.20)'
+        """
+        if not len(self.ratios):
+            return "none"
+        return f"{np.median(self.ratios):.2f} ({self.ratios.min():.2f}-{self.ratios.max():.2f})"
+
+
+def ratios_by_percent(
+    predictions: Mapping[str, Any], model: str, blocks: int, runtime_ns: float, *, early: bool = False
+) -> NDArray[np.float64]:
+    """The newest prediction at each percent of the blocks from 10 to 99, over the true runtime.
+
+    A GPU reports progress a few times per launch, so one prediction stands for all percentages up to the next. Those
+    made before 10% had been reported do not count, unless `early`; where there is none yet, there is no value.
+    """
+    done = np.asarray(predictions["done"], float) / blocks * 100
+    ratio = np.asarray(predictions[f"{model}_ns"], float) / runtime_ns
+    percent = np.arange(FIRST_PERCENT, 100)
+    newest = np.searchsorted(done, percent, side="right") - 1
+    known = newest >= (0 if early else np.searchsorted(done, FIRST_PERCENT))
+    return ratio[newest[known]]
+
+
+def accuracies(
+    predictions: Mapping[str, Any], blocks: int, runtime_ns: float, *, early: bool = False
+) -> dict[str, Accuracy]:
+    """By model, of a launch that the predictions are all of."""
+    return {model: Accuracy(ratios_by_percent(predictions, model, blocks, runtime_ns, early=early)) for model in MODELS}
+
+
+def share_within(accuracy: Mapping[str, Mapping[str, Accuracy]], model: str) -> float:
+    """Share of a model's predictions within 0.9x to 1.1x; `accuracy` is by kernel, and each kernel weighs the same."""
+    return float(np.nanmean([by_model[model].within for by_model in accuracy.values()]))
+
+
+def markdown_table(accuracy: Mapping[str, Mapping[str, Accuracy]], models: Sequence[str]) -> str:
+    """Median and range by kernel, and the share within 0.9x to 1.1x; `accuracy` is by kernel."""
+    lines = ["| kernel | " + " | ".join(MODELS[model] for model in models) + " |", "|---" * (len(models) + 1) + "|"]
+    for kernel, by_model in sorted(accuracy.items()):
+        lines.append(f"| `{kernel}` | " + " | ".join(by_model[model].words() for model in models) + " |")
+    shares = (f"{share_within(accuracy, model):.1%}" for model in models)
+    return "\n".join([*lines, "| within 0.9x to 1.1x | " + " | ".join(shares) + " |"])

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/predictors/drain_history.hpp"
+
+#include <algorithm>
+
+namespace gpushare {
+namespace {
+
+// Chosen on the runs that docs/srtf.md, "On silicon", shows; it says what other values do.
+constexpr double drift_kept = 0.25;
+constexpr double done_in_flight = 0.25;
+
+constexpr double least_drift = 0.5;
+
+double active(const RunningLaunch& launch, std::size_t sm, Time now) {
+  return nanoseconds(launch.per_sm[sm].active(now));
+}
+
+}  // namespace
+
+void DrainHistory::Group::operator+=(const Group& other) {
+  blocks += other.blocks;
+  busy += other.busy;
+}
+
+/// Over the SMs that have reported; `since` over all.
+struct DrainHistory::Totals {
+  double sms = 0;
+  double time = 0;
+  double time_after_first = 0;
+  double done_after_first = 0;
+  double since = 0;  // the latest reports
+  Group done;
+  Group newest;
+  Group before;
+
+  /// By what factor blocks are expected to be faster than they were.
+  double drift() const {
+    if (newest.busy <= 0 || before.blocks == 0) return 1;
+    const double fall = before.busy / before.blocks / (newest.busy / newest.blocks) - 1;
+    return std::clamp(1 - drift_kept * fall, least_drift, 1.0);
+  }
+};
+
+DrainHistory::DrainHistory(const RunningLaunch& launch, Time now, bool from_the_start)
+    : per_sm_(launch.per_sm.size()), from_the_start_(from_the_start) {
+  if (from_the_start) return;
+  for (std::size_t id = 0; id < per_sm_.size(); ++id) per_sm_[id].begin = per_sm_[id].latest = active(launch, id, now);
+}
+
+void DrainHistory::add(const Event& event, const RunningLaunch& launch) {
+  OnSm& sm = per_sm_[index(event.sm)];
+  const double time = active(launch, index(event.sm), event.time);
+  const Group group{.blocks = static_cast<double>(event.blocks),
+                    .busy = nanoseconds(event.time - event.started) * event.blocks};
+  if (sm.done.blocks == 0) {
+    sm.first = time;
+  } else if (time > sm.latest) {
+    sm.before = sm.newest;
+    sm.newest = {};
+  }
+  sm.latest = time;
+  sm.done += group;
+  sm.newest += group;
+  if (time == sm.first) sm.done_at_first = sm.done;  // several single blocks may end at once
+}
+
+DrainHistory::Totals DrainHistory::totals(const RunningLaunch& launch, Time now) const {
+  Totals all;
+  for (std::size_t id = 0; id < per_sm_.size(); ++id) {
+    const OnSm& sm = per_sm_[id];
+    all.since += active(launch, id, now) - sm.latest;
+    if (sm.done.blocks == 0) continue;
+    all.sms += 1;
+    all.time += sm.latest - sm.begin;
+    all.time_after_first += sm.latest - sm.first;
+    all.done_after_first += sm.done.blocks - sm.done_at_first.blocks;
+    all.done += sm.done;
+    if (sm.before.blocks == 0) continue;
+    all.newest += sm.newest;
+    all.before += sm.before;
+  }
+  return all;
+}
+
+double DrainHistory::work_left(const Totals& seen, const RunningLaunch& launch) const {
+  const double residency = launch.max_residency;
+  const double left = static_cast<double>(launch.unfinished());
+  if (seen.done_after_first >= residency * seen.sms) {
+    return left * seen.time_after_first / seen.done_after_first * seen.drift();
+  }
+  const double block_time = seen.done.busy / seen.done.blocks;
+  if (!from_the_start_) return left * block_time / residency;
+  const double sms = static_cast<double>(per_sm_.size());
+  const double in_flight = std::min(left, residency * sms) * seen.sms / sms;
+  if (residency * seen.time - seen.done.busy <= in_flight * block_time / 2) {
+    return static_cast<double>(launch.blocks()) * block_time / residency - seen.time;
+  }
+  const double credit = done_in_flight * in_flight;
+  return (left - credit) * seen.time / (seen.done.blocks + credit);
+}
+
+Duration DrainHistory::remaining(const RunningLaunch& launch, Time now) const {
+  const Totals seen = totals(launch, now);
+  const double left = std::max(0.0, work_left(seen, launch) - seen.since);
+  return Duration(static_cast<Duration::rep>(left / static_cast<double>(per_sm_.size())));
+}
+
+}  // namespace gpushare

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/predictors/drain_rate.hpp"
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+
+void DrainRate::observe(const Event& event, const State& state) {
+  if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) reslice();
+  if (event.kind != EventKind::BlockEnded) return;
+  if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
+  Known& known = launches_[index(event.operation)];
+  const RunningLaunch& launch = *state.find(event.operation);
+  if (known.slice != slice_) {
+    known.history.emplace(launch, event.time, launch.done == event.blocks);
+    known.slice = slice_;
+  }
+  known.history->add(event, launch);
+}
+
+bool DrainRate::has_sample(const RunningLaunch& launch) const {
+  return index(launch.id) < launches_.size() && launches_[index(launch.id)].history.has_value();
+}
+
+Duration DrainRate::remaining(const RunningLaunch& launch, Time now) const {
+  GPUSHARE_EXPECT(has_sample(launch), "what remains is asked for after the first block has ended");
+  return launches_[index(launch.id)].history->remaining(launch, now);
+}
+
+}  // namespace gpushare

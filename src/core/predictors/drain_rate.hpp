@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast a launch drains: the blocks that are left, at the rate at which its SMs have been ending them.
+//
+// Simple Slicing takes the first block of a slice for all others. Here every block that has ended counts:
+//
+// - Once R blocks per SM have ended after an SM's first report, the rate since that report tells; the start of the
+//   launch, whose blocks last longer, is in the first report. Where block times still fall from one report to the next,
+//   as they do while caches warm up, they are taken to fall on by a quarter of that.
+// - Before that, blocks in flight matter. If they are no older than blocks of equal length would be (half of one, in
+//   the mean), blocks are taken to be equal, and the whole grid takes B t / (R SMs). If they are older, long blocks are
+//   among them, and t is that of the short ones: then the rate since the start tells, and a quarter of each block in
+//   flight counts as done.
+//
+// Rates are per SM, in time in which it ran the launch: what was seen on some SMs tells how long it takes on all. What
+// was seen in an earlier slice (see SimpleSlicing) holds until a block ends in the present one.
+//
+// Suits: launches of many waves, reported in groups. Fails: where late blocks take longer than early ones.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/predictors/drain_history.hpp"
+
+namespace gpushare {
+
+class DrainRate {
+ public:
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// Starts a new slice for every launch: residencies are about to change.
+  void reslice() { ++slice_; }
+
+  bool has_sample(const RunningLaunch& launch) const;
+
+  /// How long the rest takes on all SMs. Requires has_sample().
+  Duration remaining(const RunningLaunch& launch, Time now) const;
+
+ private:
+  struct Known {
+    std::optional<DrainHistory> history;
+    int slice = 0;
+  };
+
+  std::vector<Known> launches_;  // by OperationId
+  int slice_ = 1;
+};
+
+}  // namespace gpushare

@@ -69,7 +69,7 @@ NOTE = (
     "due: from the moment for which the policy had asked (its own time and the wait for Python included). Limit: 2 "
     "block times + 15 us. First block: from the return of the resuming decide() to the first block (inferred from the "
     "counters of a look). Lost: turnaround without the pause, less the median turnaround of launches left alone. "
-    "Too late: the launch ended before it could come back. Looks come every 11 us at best, which is in all figures."
+    "Too late: the launch ended before it could come back. Looks come some microseconds apart, which is in all figures."
 )
 
 

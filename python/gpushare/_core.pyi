@@ -27,8 +27,10 @@ __all__: list[str] = [
     "CudaProgram",
     "Device",
     "DeviceMemory",
+    "DrainRate",
     "Event",
     "EventKind",
+    "FittedKernel",
     "HardwareSharing",
     "HostMemory",
     "InvalidInput",
@@ -51,6 +53,7 @@ __all__: list[str] = [
     "SmCapacity",
     "State",
     "Trace",
+    "TransferFit",
     "Transformed",
     "WorkerTrial",
     "average_normalized_turnaround",
@@ -58,6 +61,8 @@ __all__: list[str] = [
     "cuda_device_count",
     "cuda_driver_version",
     "demangled",
+    "fit_kernel",
+    "fit_transfer",
     "kernel_signatures",
     "linear_regression_runtime",
     "make_preemptible",
@@ -67,6 +72,7 @@ __all__: list[str] = [
     "pci_bus_id",
     "percentile",
     "policies",
+    "predictions_over_time",
     "replay",
     "residency_limits",
     "run_as_hardware_does",
@@ -153,7 +159,13 @@ class OffSmBandwidth:
         noc_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
         llc_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
         dram_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        delay_linear: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        delay_saturating: typing.SupportsFloat | typing.SupportsIndex = 0.0,
     ) -> None: ...
+    @property
+    def delay_linear(self) -> float: ...
+    @property
+    def delay_saturating(self) -> float: ...
     @property
     def dram_bytes_per_s(self) -> float: ...
     @property
@@ -187,15 +199,21 @@ class CommandDelays:
         signal_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         relaunch_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         block_dispatch_ns: typing.SupportsInt | typing.SupportsIndex = 0,
+        completion_ns: typing.SupportsInt | typing.SupportsIndex = 0,
+        top_up_ns: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
     @property
     def block_dispatch_ns(self) -> int: ...
+    @property
+    def completion_ns(self) -> int: ...
     @property
     def launch_ns(self) -> int: ...
     @property
     def relaunch_ns(self) -> int: ...
     @property
     def signal_ns(self) -> int: ...
+    @property
+    def top_up_ns(self) -> int: ...
 
 class Device:
     """
@@ -248,15 +266,23 @@ class KernelModel:
         issue_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         off_sm_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
         llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        dram_cost_ratio: typing.SupportsFloat | typing.SupportsIndex = 1.0,
+        memory_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         variation_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
         startup_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        stagger_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        trend_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
     ) -> None: ...
+    @property
+    def dram_cost_ratio(self) -> float: ...
     @property
     def issue_ns(self) -> int: ...
     @property
     def latency_ns(self) -> int: ...
     @property
     def llc_hit_ratio(self) -> float: ...
+    @property
+    def memory_ns(self) -> int: ...
     @property
     def name(self) -> str: ...
     @property
@@ -266,9 +292,13 @@ class KernelModel:
     @property
     def shared_memory_bytes(self) -> int: ...
     @property
+    def stagger_ratio(self) -> float: ...
+    @property
     def startup_ratio(self) -> float: ...
     @property
     def threads(self) -> int: ...
+    @property
+    def trend_ratio(self) -> float: ...
     @property
     def variation_ratio(self) -> float: ...
 
@@ -493,6 +523,13 @@ class SimpleSlicing:
     def reslice(self) -> None: ...
     @property
     def changed(self) -> bool: ...
+
+class DrainRate:
+    def __deepcopy__(self, memo: dict) -> DrainRate: ...
+    def __init__(self) -> None: ...
+    def observe(self, event: Event, state: State) -> None: ...
+    def remaining_ns(self, launch: RunningLaunch) -> int | None: ...
+    def reslice(self) -> None: ...
 
 class PolicyEntry:
     """
@@ -1014,6 +1051,36 @@ class CounterProfiler:
         How often the launch has to run.
         """
 
+class FittedKernel:
+    """
+    What a block costs, as curves of rates say, and how well it fits.
+    """
+    @property
+    def dram_cost_ratio(self) -> float: ...
+    @property
+    def issue_ns(self) -> int: ...
+    @property
+    def latency_ns(self) -> int: ...
+    @property
+    def llc_hit_ratio(self) -> float: ...
+    @property
+    def memory_ns(self) -> int: ...
+    @property
+    def off_sm_bytes(self) -> int: ...
+    @property
+    def residuals(self) -> list[float]: ...
+
+class TransferFit:
+    """
+    Time of a copy = latency + bytes * ns_per_byte.
+    """
+    @property
+    def latency_ns(self) -> float: ...
+    @property
+    def ns_per_byte(self) -> float: ...
+    @property
+    def residuals(self) -> list[float]: ...
+
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
@@ -1033,6 +1100,29 @@ def cuda_driver_version() -> int:
     """
 
 def demangled(name: str) -> str: ...
+def fit_kernel(
+    *,
+    sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    residency: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    blocks_per_ns: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    weights: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    cache_bytes: typing.SupportsFloat | typing.SupportsIndex,
+    dram_bytes: typing.SupportsFloat | typing.SupportsIndex,
+    memory_ns: typing.SupportsFloat | typing.SupportsIndex,
+    device: Device,
+) -> FittedKernel:
+    """
+    The contention model of a kernel from its rates in parts of a GPU.
+    """
+
+def fit_transfer(
+    bytes: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    nanoseconds: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+) -> TransferFit:
+    """
+    The transfer model from measured copies.
+    """
+
 def kernel_signatures(ptx: str) -> list[KernelSignature]: ...
 def linear_regression_runtime(
     ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -1063,6 +1153,11 @@ def percentile(
     ratio: typing.SupportsFloat | typing.SupportsIndex,
 ) -> float: ...
 def policies() -> list[PolicyEntry]: ...
+def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
+    """
+    Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.
+    """
+
 def replay(trace: Trace, device: Device, workload: CoreWorkload, policy: typing.Any) -> Trace:
     """
     The trace with the decisions that this policy takes on its events, without a device.

@@ -43,6 +43,8 @@ class OffSmTable(Schema):
     noc_gb_per_s: float = 0.0
     llc_gb_per_s: float = 0.0
     dram_gb_per_s: float = 0.0
+    delay_linear: float = 0.0
+    delay_saturating: float = 0.0
 
 
 class CopyTable(Schema):
@@ -59,6 +61,8 @@ class DelaysTable(Schema):
     signal_us: Microseconds = 0.0
     relaunch_us: Microseconds = 0.0
     block_dispatch_us: Microseconds = 0.0
+    completion_us: Microseconds = 0.0
+    top_up_us: Microseconds = 0.0
 
 
 class DeviceTable(Schema):
@@ -97,6 +101,8 @@ def device_to_dict(device: Device) -> dict[str, Any]:
             "noc_gb_per_s": device.off_sm.noc_bytes_per_s / 1e9,
             "llc_gb_per_s": device.off_sm.llc_bytes_per_s / 1e9,
             "dram_gb_per_s": device.off_sm.dram_bytes_per_s / 1e9,
+            "delay_linear": device.off_sm.delay_linear,
+            "delay_saturating": device.off_sm.delay_saturating,
         },
         "to_device": _copy_to_dict(device.to_device),
         "to_host": _copy_to_dict(device.to_host),
@@ -105,6 +111,8 @@ def device_to_dict(device: Device) -> dict[str, Any]:
             "signal_us": device.delays.signal_ns / 1e3,
             "relaunch_us": device.delays.relaunch_ns / 1e3,
             "block_dispatch_us": device.delays.block_dispatch_ns / 1e3,
+            "completion_us": device.delays.completion_ns / 1e3,
+            "top_up_us": device.delays.top_up_ns / 1e3,
         },
     }
 
@@ -124,6 +132,8 @@ def _device(table: DeviceTable) -> Device:
             noc_bytes_per_s=table.off_sm.noc_gb_per_s * 1e9,
             llc_bytes_per_s=table.off_sm.llc_gb_per_s * 1e9,
             dram_bytes_per_s=table.off_sm.dram_gb_per_s * 1e9,
+            delay_linear=table.off_sm.delay_linear,
+            delay_saturating=table.off_sm.delay_saturating,
         ),
         to_device=_copy_engine(table.to_device),
         to_host=_copy_engine(table.to_host),
@@ -132,6 +142,8 @@ def _device(table: DeviceTable) -> Device:
             signal_ns=round(table.delays.signal_us * 1e3),
             relaunch_ns=round(table.delays.relaunch_us * 1e3),
             block_dispatch_ns=round(table.delays.block_dispatch_us * 1e3),
+            completion_ns=round(table.delays.completion_us * 1e3),
+            top_up_ns=round(table.delays.top_up_us * 1e3),
         ),
     )
 

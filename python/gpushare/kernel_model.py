@@ -67,8 +67,12 @@ NUMBER_FIELDS = {
     "mean_block_time_cycles": (1, LONGEST_BLOCK_NS),
     "issue_utilisation_ratio": (0.001, 0.999),
     "llc_hit_ratio": (0, 1),
+    "dram_cost_ratio": (0, 1e6),
+    "memory_ns": (0, LONGEST_BLOCK_NS),
     "variation_ratio": (0, 1000),
     "startup_ratio": (0, 1000),
+    "stagger_ratio": (0, 1),
+    "trend_ratio": (-1, 1),
 }
 """What a field may hold. Generous: the limits keep sums of times within what the core counts with."""
 
@@ -92,8 +96,13 @@ class KernelModel:
         issue_utilisation_ratio: how busy the issue slots are at maximum residency, in (0, 1).
         off_sm_bytes: bytes that a block moves between the SM and the rest of the GPU.
         llc_hit_ratio: share of those bytes that the last-level cache serves, in 0..1.
+        dram_cost_ratio: DRAM time of a byte that it does not serve, relative to a byte of a stream.
+        memory_ns: the part of ``latency_ns`` that grows while memory beyond the SMs is busy; 0 where it is not known, so
+            that only limits of bandwidth matter.
         variation_ratio: standard deviation of the work per block divided by its mean.
         startup_ratio: extra work of the first wave's blocks, as a share of a block's work.
+        stagger_ratio: how unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
+        trend_ratio: extra work of the grid's first block, which falls evenly to as little less at its last; in -1..1.
 
     Raises:
         InvalidInput: a value is no number or out of range, or the block time is given twice or not at all.
@@ -115,8 +124,12 @@ class KernelModel:
     issue_utilisation_ratio: float = DEFAULT_ISSUE_UTILISATION
     off_sm_bytes: int = 0
     llc_hit_ratio: float = 0.0
+    dram_cost_ratio: float = 1.0
+    memory_ns: float = 0
     variation_ratio: float = 0.0
     startup_ratio: float = 0.0
+    stagger_ratio: float = 0.0
+    trend_ratio: float = 0.0
 
     def __post_init__(self) -> None:
         require_name("a kernel's name", self.name)
@@ -155,8 +168,12 @@ class KernelModel:
             issue_ns=issue_ns,
             off_sm_bytes=self.off_sm_bytes,
             llc_hit_ratio=self.llc_hit_ratio,
+            dram_cost_ratio=self.dram_cost_ratio,
+            memory_ns=round(self.memory_ns),
             variation_ratio=self.variation_ratio,
             startup_ratio=self.startup_ratio,
+            stagger_ratio=self.stagger_ratio,
+            trend_ratio=self.trend_ratio,
         )
 
 

@@ -107,7 +107,7 @@ class Launch:
 
     @property
     def is_real(self) -> bool:
-        """Whether it is of CUDA code, which only a GPU can run."""
+        """Whether it is of CUDA code, which a GPU can run, and a simulated device if there is a profile of it."""
         return not isinstance(self.kernel, KernelModel)
 
     def build_arguments(self) -> tuple[Any, ...]:
@@ -120,9 +120,21 @@ class Launch:
             return self.args.build()
         return tuple(built(value) for value in self.args)
 
+    def model_on(self, device: Device) -> KernelModel:
+        """What it costs on a simulated device: its KernelModel, or the one that its kernel's profile says.
+
+        Raises:
+            InvalidInput: it is of CUDA code of which there is no profile.
+        """
+        if isinstance(self.kernel, KernelModel):
+            return self.kernel
+        from gpushare.profile.model import model_of
+
+        return model_of(self, device)
+
     def on(self, device: Device, alone_ns: int | None = None) -> _core.Launch:
-        """The launch as the core takes it to simulate it; of a KernelModel only."""
-        return _core.Launch(self.kernel.on(device), self.blocks, alone_ns=alone_ns)
+        """The launch as the core takes it to simulate it."""
+        return _core.Launch(self.model_on(device).on(device), self.blocks, alone_ns=alone_ns)
 
 
 @dataclass(frozen=True)

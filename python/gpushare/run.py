@@ -88,9 +88,8 @@ class Run:
         launches = {number: each for number, each in enumerate(self._operations) if isinstance(each, Launch)}
         if self.measured is not None:
             return {number: self.measured.max_residency[number] for number in launches}
-        kernels = dict.fromkeys(launch.kernel for launch in launches.values())
-        fitting = {kernel: kernel.max_residency(self.device) for kernel in kernels}
-        return {number: fitting[launch.kernel] for number, launch in launches.items()}
+        fitting = {each: each.model_on(self.device).max_residency(self.device) for each in set(launches.values())}
+        return {number: fitting[launch] for number, launch in launches.items()}
 
     def ntt(self) -> list[float]:
         """Normalized turnaround time (shared / alone) per application, in the workload's order."""

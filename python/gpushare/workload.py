@@ -114,7 +114,7 @@ class Workload:
 
     @property
     def is_real(self) -> bool:
-        """Whether it has a launch of CUDA code, which only a real GPU can run."""
+        """Whether it has a launch of CUDA code."""
         return any(application.is_real for application in self.applications)
 
     def on(self, device: Device, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
@@ -137,11 +137,10 @@ class Workload:
     def _require_models(self, device: Device) -> None:
         for application in self.applications:
             for place, launch in application.launches():
-                require(
-                    not launch.is_real,
-                    f"{place}: {launch.kernel.name!r} is CUDA code and has no model on the simulated {device.name!r}: "
-                    "run it on a GPU with device='cuda:0', or launch a KernelModel of it (a profile of its blocks)",
-                )
+                try:
+                    launch.model_on(device)
+                except InvalidInput as error:
+                    raise InvalidInput(f"{place}: {error}") from error
 
     def require_real(self) -> None:
         """Raise InvalidInput, naming the launch, if one is of a model: a GPU runs only CUDA code."""

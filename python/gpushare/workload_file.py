@@ -60,7 +60,7 @@ def _workload(table: WorkloadTable, folder: Path) -> Workload:
 
 def _model(table: ModelTable) -> KernelModel:
     values = table.model_dump()
-    for name in ("latency", "issue", "mean_block_time"):
+    for name in ("latency", "issue", "mean_block_time", "memory"):
         microseconds = values.pop(f"{name}_us")
         values[f"{name}_ns"] = None if microseconds is None else microseconds * 1e3
     return KernelModel(**values)

@@ -39,8 +39,12 @@ class ModelTable(Schema):
     issue_utilisation_ratio: float = _within(NUMBER_FIELDS["issue_utilisation_ratio"], DEFAULT_ISSUE_UTILISATION)
     off_sm_bytes: int = _within(WHOLE_FIELDS["off_sm_bytes"], 0)
     llc_hit_ratio: float = _within(NUMBER_FIELDS["llc_hit_ratio"], 0.0)
+    dram_cost_ratio: float = _within(NUMBER_FIELDS["dram_cost_ratio"], 1.0)
+    memory_us: float = _within(NUMBER_FIELDS["memory_ns"], 0.0, unit=1e3)
     variation_ratio: float = _within(NUMBER_FIELDS["variation_ratio"], 0.0)
     startup_ratio: float = _within(NUMBER_FIELDS["startup_ratio"], 0.0)
+    stagger_ratio: float = _within(NUMBER_FIELDS["stagger_ratio"], 0.0)
+    trend_ratio: float = _within(NUMBER_FIELDS["trend_ratio"], 0.0)
 
 
 class CudaTable(Schema):

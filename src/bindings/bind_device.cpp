@@ -41,11 +41,13 @@ void bind_sm(py::module_& module) {
 void bind_surroundings(py::module_& module) {
   py::class_<OffSmBandwidth>(module, "OffSmBandwidth",
                              "Bandwidth beyond the SMs in bytes per second, all SMs together; 0 means no limit.")
-      .def(py::init([](double noc, double llc, double dram) {
-             return OffSmBandwidth{Bandwidth{noc}, Bandwidth{llc}, Bandwidth{dram}};
+      .def(py::init([](double noc, double llc, double dram, double linear, double saturating) {
+             return OffSmBandwidth{Bandwidth{noc}, Bandwidth{llc}, Bandwidth{dram}, {linear, saturating}};
            }),
            py::kw_only(), py::arg("noc_bytes_per_s") = 0.0, py::arg("llc_bytes_per_s") = 0.0,
-           py::arg("dram_bytes_per_s") = 0.0)
+           py::arg("dram_bytes_per_s") = 0.0, py::arg("delay_linear") = 0.0, py::arg("delay_saturating") = 0.0)
+      .def_property_readonly("delay_linear", [](const OffSmBandwidth& off_sm) { return off_sm.delay.linear; })
+      .def_property_readonly("delay_saturating", [](const OffSmBandwidth& off_sm) { return off_sm.delay.saturating; })
       .def_property_readonly("noc_bytes_per_s",
                              [](const OffSmBandwidth& off_sm) { return off_sm.noc.bytes_per_second; })
       .def_property_readonly("llc_bytes_per_s",
@@ -63,16 +65,20 @@ void bind_surroundings(py::module_& module) {
                              [](const CopyEngine& engine) { return engine.bandwidth.bytes_per_second; });
 
   py::class_<CommandDelays>(module, "CommandDelays", "How long the host's commands take to have effect.")
-      .def(py::init([](std::int64_t launch, std::int64_t signal, std::int64_t relaunch, std::int64_t block_dispatch) {
-             return CommandDelays{Duration(launch), Duration(signal), Duration(relaunch), Duration(block_dispatch)};
+      .def(py::init([](std::int64_t launch, std::int64_t signal, std::int64_t relaunch, std::int64_t block_dispatch,
+                       std::int64_t completion, std::int64_t top_up) {
+             return CommandDelays{Duration(launch),         Duration(signal),     Duration(relaunch),
+                                  Duration(block_dispatch), Duration(completion), Duration(top_up)};
            }),
            py::kw_only(), py::arg("launch_ns") = 0, py::arg("signal_ns") = 0, py::arg("relaunch_ns") = 0,
-           py::arg("block_dispatch_ns") = 0)
+           py::arg("block_dispatch_ns") = 0, py::arg("completion_ns") = 0, py::arg("top_up_ns") = 0)
       .def_property_readonly("launch_ns", [](const CommandDelays& delays) { return count(delays.launch); })
       .def_property_readonly("signal_ns", [](const CommandDelays& delays) { return count(delays.signal); })
       .def_property_readonly("relaunch_ns", [](const CommandDelays& delays) { return count(delays.relaunch); })
       .def_property_readonly("block_dispatch_ns",
-                             [](const CommandDelays& delays) { return count(delays.block_dispatch); });
+                             [](const CommandDelays& delays) { return count(delays.block_dispatch); })
+      .def_property_readonly("completion_ns", [](const CommandDelays& delays) { return count(delays.completion); })
+      .def_property_readonly("top_up_ns", [](const CommandDelays& delays) { return count(delays.top_up); });
 }
 
 }  // namespace

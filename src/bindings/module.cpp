@@ -21,4 +21,5 @@ PYBIND11_MODULE(_core, module) {
   bind_cuda_run(module);
   bind_session(module);
   bind_profile(module);
+  bind_calibration(module);
 }

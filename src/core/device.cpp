@@ -52,6 +52,8 @@ void validate(const Device& device) {
   require_not_negative(device, "off_sm.noc", device.off_sm.noc.bytes_per_second);
   require_not_negative(device, "off_sm.llc", device.off_sm.llc.bytes_per_second);
   require_not_negative(device, "off_sm.dram", device.off_sm.dram.bytes_per_second);
+  require_not_negative(device, "off_sm.delay.linear", device.off_sm.delay.linear);
+  require_not_negative(device, "off_sm.delay.saturating", device.off_sm.delay.saturating);
   require_positive(device, "to_device.bandwidth", device.to_device.bandwidth.bytes_per_second);
   require_positive(device, "to_host.bandwidth", device.to_host.bandwidth.bytes_per_second);
   require_not_negative(device, "to_device.latency", nanoseconds(device.to_device.latency));
@@ -60,6 +62,8 @@ void validate(const Device& device) {
   require_not_negative(device, "delays.signal", nanoseconds(device.delays.signal));
   require_not_negative(device, "delays.relaunch", nanoseconds(device.delays.relaunch));
   require_not_negative(device, "delays.block_dispatch", nanoseconds(device.delays.block_dispatch));
+  require_not_negative(device, "delays.completion", nanoseconds(device.delays.completion));
+  require_not_negative(device, "delays.top_up", nanoseconds(device.delays.top_up));
 }
 
 }  // namespace gpushare

@@ -27,11 +27,25 @@ struct AllocationGranularity {
   Bytes reserved_shared_memory{0};  ///< what the system takes per block on top
 };
 
+/// How much later memory answers when it is busy: a kernel's time in memory grows by delay(utilisation) times itself.
+/// The first term is felt at any load, the second near saturation; both are fitted (docs/validation.md).
+struct LoadDelay {
+  double linear = 0;
+  double saturating = 0;
+
+  double at(double utilisation) const {
+    const double square = utilisation * utilisation;
+    return linear * utilisation + saturating * square * square / (1 - utilisation);
+  }
+  bool is_none() const { return linear == 0 && saturating == 0; }
+};
+
 /// The bandwidth beyond the SMs, all SMs together (CD-search, section 4.1.2). Zero means: not a limit.
 struct OffSmBandwidth {
   Bandwidth noc;
   Bandwidth llc;
   Bandwidth dram;
+  LoadDelay delay;
 };
 
 /// One direction of the copy engines: time = latency + bytes / bandwidth.
@@ -46,6 +60,10 @@ struct CommandDelays {
   Duration signal{};          ///< from a new plan to workers that obey it
   Duration relaunch{};        ///< from the new plan to the first block of a launch that had been evicted
   Duration block_dispatch{};  ///< between two blocks that one SM starts
+  Duration completion{};      ///< from the end of a launch's last block until the host knows
+  /// From when a launch could have more blocks on an SM than it has workers there, to the first of them: a worker that
+  /// has made room for somebody else is gone.
+  Duration top_up{};
 };
 
 struct Device {

@@ -21,8 +21,13 @@ struct BlockCost {
   Duration issue{};            ///< part of `latency` in which it occupies the SM's issue slots
   Bytes off_sm{};              ///< bytes it moves between the SM and the rest of the GPU
   double llc_hit_ratio = 0;    ///< share of those bytes that the last-level cache serves
+  double dram_cost_ratio = 1;  ///< DRAM time of a byte that it does not serve, relative to a streamed byte
+  Duration memory{};           ///< part of `latency` that grows with the load beyond the SMs (OffSmBandwidth::delay)
   double variation_ratio = 0;  ///< coefficient of variation (std. dev. / mean) of the work per block
   double startup_ratio = 0;    ///< extra work of the first wave's blocks (cold caches), as a share of a block
+  /// How unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
+  double stagger_ratio = 0;
+  double trend_ratio = 0;  ///< extra work of the grid's first block, which falls evenly to as little less at its last
 };
 
 /// Splits a mean block time measured at `max_residency` into latency and issue, assuming that at this residency

@@ -59,8 +59,12 @@ void validate_cost(const Complaints& complaints, const BlockCost& cost) {
   complaints.require_that(cost.issue <= cost.latency, "issue time of a block must not exceed its latency");
   complaints.require_not_negative("off-SM bytes of a block", static_cast<double>(cost.off_sm.count));
   complaints.require_ratio("LLC hit ratio", cost.llc_hit_ratio);
+  complaints.require_not_negative("DRAM cost ratio", cost.dram_cost_ratio);
+  complaints.require_not_negative("time of a block in memory", nanoseconds(cost.memory));
   complaints.require_not_negative("variation ratio", cost.variation_ratio);
   complaints.require_not_negative("startup ratio", cost.startup_ratio);
+  complaints.require_ratio("stagger ratio", cost.stagger_ratio);
+  complaints.require_ratio("size of the trend ratio", std::abs(cost.trend_ratio));
 }
 
 void validate_operation(const std::string& application, const Operation& operation, const Device& device) {

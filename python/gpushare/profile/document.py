@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpushare._core import InvalidInput
-from gpushare.profile.record import DeviceProfile, KernelProfile
+from gpushare.profile.record import CopyCurve, DeviceProfile, KernelProfile
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -76,5 +76,7 @@ def _curves(profile: KernelProfile | DeviceProfile) -> list[Any]:
 
 def _require_even(curve: Any, where: str) -> None:
     lengths = {name: len(column) for name, column in vars(curve).items() if isinstance(column, tuple)}
+    if isinstance(curve, CopyCurve) and curve.fit is not None:
+        lengths["residuals"] = len(curve.fit.residuals)
     if len(set(lengths.values())) != 1:
         raise InvalidInput(f"{where}: the columns of a curve must be of one length, got {lengths}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile holds: figures as they were measured, each with its unit in its name. Nothing is fitted here."""
+"""What a profile holds: figures as they were measured, each with its unit in its name, and what was fitted to them."""
 
 from __future__ import annotations
 
@@ -150,6 +150,48 @@ class Energy:
 
 
 @dataclass(frozen=True)
+class BlockFit:
+    """What a block costs, as the contention model says it (:class:`gpushare.KernelModel`), and how well that fits.
+
+    Attributes:
+        latency_ns: see the model, as for all that follow.
+        issue_ns: likewise.
+        memory_ns: likewise.
+        off_sm_bytes: likewise.
+        llc_hit_ratio: likewise.
+        dram_cost_ratio: likewise.
+        variation_ratio: from the block times; likewise.
+        startup_ratio: likewise.
+        stagger_ratio: likewise.
+        trend_ratio: likewise.
+        against_sms: model / measured - 1 of every point's rate, that of points without weight too.
+        against_residency: likewise.
+    """
+
+    latency_ns: int
+    issue_ns: int
+    memory_ns: int
+    off_sm_bytes: int
+    llc_hit_ratio: float
+    dram_cost_ratio: float
+    variation_ratio: float
+    startup_ratio: float
+    stagger_ratio: float
+    trend_ratio: float
+    against_sms: tuple[float, ...]
+    against_residency: tuple[float, ...]
+
+    @property
+    def errors(self) -> list[float]:
+        """Sizes of all residuals.
+
+        >>> BlockFit(9, 1, 0, 0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, (-0.5,), (0.25,)).errors
+        [0.5, 0.25]
+        """
+        return [abs(each) for each in (*self.against_sms, *self.against_residency)]
+
+
+@dataclass(frozen=True)
 class KernelProfile:
     """All that was measured of one kernel with one block shape on one GPU.
 
@@ -175,6 +217,7 @@ class KernelProfile:
         no_counters: why not.
         energy: see there; None where the board does not tell.
         no_energy: why not.
+        fit: see there; None where nothing has been fitted yet.
         conditions: see there.
     """
 
@@ -200,6 +243,7 @@ class KernelProfile:
     no_counters: str | None = None
     energy: Energy | None = None
     no_energy: str | None = None
+    fit: BlockFit | None = None
 
     @property
     def blocks(self) -> int:
@@ -213,6 +257,21 @@ class KernelProfile:
 
 
 @dataclass(frozen=True)
+class CopyFit:
+    """The transfer model of a curve: time = latency_ns + bytes / bandwidth.
+
+    Attributes:
+        bandwidth_gb_per_s: of a copy without end.
+        latency_ns: of a copy of nothing.
+        residuals: model / measured - 1 of every point's time, by the host's clock.
+    """
+
+    bandwidth_gb_per_s: float
+    latency_ns: float
+    residuals: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class CopyCurve:
     """Copies in one direction, from or to one kind of host memory, by size. All columns are of one length.
 
@@ -223,6 +282,7 @@ class CopyCurve:
         bytes: sizes.
         host_ns: from the call until the host has seen the end.
         device_ns: between events around the copy.
+        fit: see there; None where nothing has been fitted yet.
     """
 
     direction: str
@@ -231,6 +291,7 @@ class CopyCurve:
     bytes: tuple[int, ...]
     host_ns: tuple[int, ...]
     device_ns: tuple[int, ...]
+    fit: CopyFit | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gpushare.profile.document import from_document, to_document
 from gpushare.profile.key import ProfileKey
 from gpushare.profile.record import DeviceProfile, KernelProfile
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 WAIT_S = 30.0
 
 
@@ -35,7 +35,11 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE devices (device TEXT PRIMARY KEY, date TEXT, document TEXT)")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
+def _allow_fits(_connection: sqlite3.Connection) -> None:
+    """Documents may hold fits, which a gpushare of version 1 would not understand; those without are as they were."""
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _allow_fits)
 """The step at index n takes a file from schema version n to n + 1."""
 
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "core/gpu.hpp"
 #include "core/residency.hpp"
+#include "core/simulation/launch_workers.hpp"
 #include "core/simulation/variability.hpp"
 
 namespace gpushare {
@@ -17,6 +20,7 @@ struct ActiveLaunch {
         max_residency(gpushare::max_residency(device, launch.kernel.needs)),
         first_wave(static_cast<std::int64_t>(max_residency) * device.sms),
         work(seed, submission.identity, launch.kernel.cost.variation_ratio),
+        workers(device.sms, device.delays.top_up),
         ready_at(ready_at) {}
 
   std::int64_t unstarted() const { return launch.blocks - started; }
@@ -24,7 +28,20 @@ struct ActiveLaunch {
 
   double work_of(std::int64_t block_index) const {
     const double startup = block_index < first_wave ? 1 + launch.kernel.cost.startup_ratio : 1.0;
-    return work(block_index) * startup;
+    return work(block_index) * startup * trend(block_index);
+  }
+
+  double trend(std::int64_t block_index) const {
+    const double ratio = launch.kernel.cost.trend_ratio;
+    const auto blocks = static_cast<double>(launch.blocks);
+    return ratio == 0 ? 1.0 : std::max(1 + ratio * (1 - (2.0 * static_cast<double>(block_index) + 1) / blocks), 1e-3);
+  }
+
+  /// An SM that serves some of its blocks first ends them one after the other, where equal shares would end a whole
+  /// wave at once. Once they are apart they stay so: the first wave's work is spread, its mean being kept.
+  double stagger(int place, int wave) const {
+    const double ratio = launch.kernel.cost.stagger_ratio;
+    return place < wave ? 1 + ratio * (2.0 * (place + 1) / (wave + 1) - 1) : 1.0;
   }
 
   OperationId id;
@@ -34,6 +51,7 @@ struct ActiveLaunch {
   int max_residency;
   std::int64_t first_wave;
   BlockWork work;
+  LaunchWorkers workers;
   double ready_at;  ///< no block starts before this time
   std::int64_t started = 0;
   std::int64_t ended = 0;

@@ -10,7 +10,12 @@
 // a block by what it issues (Figs. 9 and 10).
 //
 // Beyond the SM. Blocks draw on the bandwidth behind the SMs (CD-search Eq. 2: NoC, last-level cache, DRAM) and
-// share it max-min fairly.
+// share it max-min fairly. That is all where a paper gives no more than bytes. Of measured kernels it is known which
+// part M of their latency is spent in memory; it grows with the utilisation rho of the cache and of DRAM, the latter in
+// proportion to the kernel's misses,
+//     Z_k + M_k (delay(rho_cache) + misses_k delay(rho_dram)),    rho = sum of bytes / t / bandwidth,
+// where each rho follows from the block times and these from the rhos. Near saturation the delay grows without bound,
+// so that bandwidth is shared as it is by queues of requests: in proportion to what each has on its way.
 #pragma once
 
 #include <span>
@@ -30,19 +35,41 @@ struct Residents {
 /// Duration in nanoseconds of one block of each kind while this mix is resident, off-SM bandwidth left aside.
 std::vector<double> block_times(std::span<const Residents> mix);
 
+/// What becomes of one kind's block time when memory answers later: the mix issues as much as it does without delay.
+struct MemoryWait {
+  double stall = 0;  // nanoseconds, as all of these
+  double issue = 0;
+  double issuing = 0;  // blocks of the whole mix that issue or wait to
+  double memory = 0;   // 0: only limits of bandwidth matter
+
+  /// Duration of a block whose time in memory is longer by this factor of itself.
+  double block_time(double delay) const;
+
+  friend bool operator==(const MemoryWait&, const MemoryWait&) = default;
+};
+
+/// As block_times(), one per kind.
+std::vector<MemoryWait> memory_waits(std::span<const Residents> mix);
+
 /// Blocks that want to move `bytes` each in a time `block_time` (nanoseconds), `blocks` of them at once.
 struct Traffic {
   double bytes = 0;
   double llc_hit_ratio = 0;
   double block_time = 0;
   int blocks = 0;
+  double dram_cost_ratio = 1;
+  MemoryWait wait{};
+
+  double dram_bytes() const { return bytes * (1 - llc_hit_ratio) * dram_cost_ratio; }
 
   bool same_kind(const Traffic& other) const {
-    return bytes == other.bytes && llc_hit_ratio == other.llc_hit_ratio && block_time == other.block_time;
+    return bytes == other.bytes && llc_hit_ratio == other.llc_hit_ratio && block_time == other.block_time &&
+           dram_cost_ratio == other.dram_cost_ratio && wait == other.wait;
   }
 };
 
-/// The share of its wanted speed, in (0, 1], that each traffic gets: max-min fair over all blocks of the GPU.
+/// The share of its wanted speed, in (0, 1], that each traffic gets: max-min fair over all blocks of the GPU, except
+/// for those that wait for a busy memory (the larger their `wait.memory`, the more).
 std::vector<double> bandwidth_shares(std::span<const Traffic> traffics, const OffSmBandwidth& off_sm);
 
 }  // namespace gpushare

@@ -55,6 +55,7 @@ void SimulatedGpu::make_effective(const Plan& plan) {
   for (const Share& share : plan.shares) {
     ActiveLaunch* launch = find(share.launch);
     if (launch == nullptr) continue;  // never submitted here
+    launch->workers.bring(share.quota);
     ranks_.push_back({.launch = launch, .quota = share.quota});
     if (share.quota.largest() == 0 || !launch->evicted()) continue;
     launch->ready_at = now_ + nanoseconds(device_.delays.relaunch);
@@ -112,6 +113,8 @@ void SimulatedGpu::carry_out(const Task& task) {
     freed_.push_back(due->sm);
   } else if (std::holds_alternative<LaunchReady>(task)) {
     dispatch_all_ = true;
+  } else if (const auto* done = std::get_if<LaunchDone>(&task)) {
+    tell_end_of(*find(done->launch));
   } else if (std::holds_alternative<PlanArrived>(task)) {
     make_effective(plans_on_their_way_.front());
     plans_on_their_way_.pop_front();
@@ -148,6 +151,7 @@ void SimulatedGpu::end_block() {
   const auto sm = static_cast<SmId>(ends_.position());
   const auto ended = sms_[index(sm)].end_first(now_);
   ActiveLaunch& launch = *ended.launch;
+  launch.workers.end(sm, now_);
   pending_.push_back({.time = time_,
                       .started = ended.started,
                       .block = ended.block,
@@ -156,10 +160,19 @@ void SimulatedGpu::end_block() {
                       .sm = sm,
                       .kind = EventKind::BlockEnded});
   if (launch.ended == launch.launch.blocks) {
-    pending_.push_back(
-        {.time = time_, .application = launch.application, .operation = launch.id, .kind = EventKind::LaunchEnded});
+    const double delay = nanoseconds(device_.delays.completion);
+    if (delay == 0) {
+      tell_end_of(launch);
+    } else {
+      timers_.add(now_ + delay, LaunchDone{launch.id});
+    }
   }
   freed_.push_back(sm);
+}
+
+void SimulatedGpu::tell_end_of(const ActiveLaunch& launch) {
+  pending_.push_back(
+      {.time = time_, .application = launch.application, .operation = launch.id, .kind = EventKind::LaunchEnded});
 }
 
 /// Brings the residents in line with the plan at this point in time, then the rates in line with the residents.
@@ -191,8 +204,8 @@ void SimulatedGpu::dispatch_everywhere() {
 }
 
 bool SimulatedGpu::dispatch_one(SmId sm) {
-  ActiveLaunch* launch = next_for(sm);
-  if (launch == nullptr) return false;
+  const Ranked* next = next_for(sm);
+  if (next == nullptr) return false;
   const double interval = nanoseconds(device_.delays.block_dispatch);
   if (interval > 0) {
     SmDispatch& dispatch = dispatch_[index(sm)];
@@ -203,26 +216,32 @@ bool SimulatedGpu::dispatch_one(SmId sm) {
     }
     dispatch.open_at = now_ + interval;
   }
-  start_block(sm, *launch);
+  start_block(sm, *next);
   return true;
 }
 
-ActiveLaunch* SimulatedGpu::next_for(SmId sm) {
-  for (const auto& [launch, quota] : ranks_) {
+const SimulatedGpu::Ranked* SimulatedGpu::next_for(SmId sm) {
+  for (const Ranked& ranked : ranks_) {
+    const auto& [launch, quota] = ranked;
     if (launch->unstarted() == 0 || now_ < launch->ready_at) continue;
     const int limit = quota.at(sm);
     if (limit == 0) continue;
     // Held back by the plan: lower ranks may use the room. Held back by the SM: the room is kept for this launch.
-    if (sms_[index(sm)].resident(*launch) >= limit) {
+    const int resident = sms_[index(sm)].resident(*launch);
+    if (resident >= limit) {
       if (limit < launch->max_residency) continue;
       return nullptr;  // the register file's banks hold fewer blocks than its size would
     }
-    return sms_[index(sm)].fits(*launch) ? launch : nullptr;
+    if (!sms_[index(sm)].fits(*launch)) return nullptr;
+    if (launch->workers.has_one_more(sm, resident, now_)) return &ranked;
+    if (const auto topped_up = launch->workers.ask(sm, now_)) timers_.add(*topped_up, DispatchDue{sm});
+    return nullptr;
   }
   return nullptr;
 }
 
-void SimulatedGpu::start_block(SmId sm, ActiveLaunch& launch) {
+void SimulatedGpu::start_block(SmId sm, const Ranked& ranked) {
+  ActiveLaunch& launch = *ranked.launch;
   pending_.push_back({.time = time_,
                       .started = time_,
                       .block = launch.started,
@@ -230,7 +249,9 @@ void SimulatedGpu::start_block(SmId sm, ActiveLaunch& launch) {
                       .operation = launch.id,
                       .sm = sm,
                       .kind = EventKind::BlockStarted});
-  sms_[index(sm)].start(launch, now_, time_);
+  const int limit = std::min(ranked.quota.at(sm), launch.max_residency);
+  launch.workers.start(sm, sms_[index(sm)].resident(launch), limit, now_);
+  sms_[index(sm)].start(launch, limit, now_, time_);
   // A launch that has started its last block lets go of the room on every SM.
   if (launch.unstarted() == 0 && ranks_.size() > 1) dispatch_all_ = true;
 }
@@ -242,16 +263,16 @@ bool SimulatedGpu::set_rates(SmId id) {
   if (changed) {
     sm.advance(now_);
     sm.drop_empty_groups();
-    const std::vector<double>& times = block_times_of(sm);
+    const Speeds& speeds = speeds_of(sm);
     for (std::size_t kind = 0; kind < sm.groups().size(); ++kind) {
-      sm.groups()[kind].set_block_time(times[kind]);
+      sm.groups()[kind].set_block_time(speeds.block_times[kind], speeds.waits[kind]);
     }
   }
   schedule(id);
   return changed;
 }
 
-const std::vector<double>& SimulatedGpu::block_times_of(StreamingMultiprocessor& sm) {
+const SimulatedGpu::Speeds& SimulatedGpu::speeds_of(StreamingMultiprocessor& sm) {
   mix_.clear();
   for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch, group.resident());
   const auto known = known_mixes_.find(mix_);
@@ -259,7 +280,7 @@ const std::vector<double>& SimulatedGpu::block_times_of(StreamingMultiprocessor&
   if (known_mixes_.size() == most_known_mixes) known_mixes_.clear();
   std::vector<Residents> residents;
   for (const auto& [launch, blocks] : mix_) residents.push_back({&launch->launch.kernel.cost, blocks});
-  return known_mixes_.emplace(mix_, block_times(residents)).first->second;
+  return known_mixes_.emplace(mix_, Speeds{block_times(residents), memory_waits(residents)}).first->second;
 }
 
 void SimulatedGpu::share_bandwidth() {

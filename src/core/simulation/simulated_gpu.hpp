@@ -37,7 +37,10 @@ class SimulatedGpu : public Gpu {
   struct CopyDone {
     Copy::Direction direction;
   };
-  using Task = std::variant<DispatchDue, LaunchReady, PlanArrived, CopyDone>;
+  struct LaunchDone {
+    OperationId launch;
+  };
+  using Task = std::variant<DispatchDue, LaunchReady, PlanArrived, CopyDone, LaunchDone>;
 
   struct Ranked {
     ActiveLaunch* launch;
@@ -60,14 +63,20 @@ class SimulatedGpu : public Gpu {
   void settle();
   void dispatch_everywhere();
   bool dispatch_one(SmId sm);
-  ActiveLaunch* next_for(SmId sm);
-  void start_block(SmId sm, ActiveLaunch& launch);
+  const Ranked* next_for(SmId sm);
+  void start_block(SmId sm, const Ranked& ranked);
 
   void end_block();
+  void tell_end_of(const ActiveLaunch& launch);
   void carry_out(const Task& task);
 
   bool set_rates(SmId sm);
-  const std::vector<double>& block_times_of(StreamingMultiprocessor& sm);
+  /// Per group of an SM.
+  struct Speeds {
+    std::vector<double> block_times;
+    std::vector<MemoryWait> waits;
+  };
+  const Speeds& speeds_of(StreamingMultiprocessor& sm);
   void share_bandwidth();
   void schedule(SmId sm) { ends_.set(index(sm), sms_[index(sm)].find_next_end()); }
 
@@ -94,7 +103,7 @@ class SimulatedGpu : public Gpu {
   std::size_t delivered_ = 0;
 
   using Mix = std::vector<std::pair<const ActiveLaunch*, int>>;
-  std::map<Mix, std::vector<double>> known_mixes_;
+  std::map<Mix, Speeds> known_mixes_;
   Mix mix_;
 };
 

@@ -36,17 +36,20 @@ ResidentGroup& StreamingMultiprocessor::group_of(ActiveLaunch& launch) {
   ResidentGroup& group = groups_.emplace_back();
   group.launch = &launch;
   const BlockCost& cost = launch.launch.kernel.cost;
-  group.traffic = {.bytes = static_cast<double>(cost.off_sm.count), .llc_hit_ratio = cost.llc_hit_ratio};
+  group.traffic = {.bytes = static_cast<double>(cost.off_sm.count),
+                   .llc_hit_ratio = cost.llc_hit_ratio,
+                   .dram_cost_ratio = cost.dram_cost_ratio};
   group.blocks.reserve(static_cast<std::size_t>(launch.max_residency));
   return group;
 }
 
-void StreamingMultiprocessor::start(ActiveLaunch& launch, double now, Time started) {
+void StreamingMultiprocessor::start(ActiveLaunch& launch, int wave, double now, Time started) {
   advance(now);
   room_.take(launch.block);
   ResidentGroup& group = group_of(launch);
   const std::int64_t block = launch.started++;
-  group.add({.finish = group.progress + launch.work_of(block), .block = block, .started = started});
+  const double work = launch.work_of(block) * launch.stagger(group.started++, wave);
+  group.add({.finish = group.progress + work, .block = block, .started = started});
 }
 
 double StreamingMultiprocessor::find_next_end() {

@@ -28,14 +28,16 @@ struct ResidentGroup {
   Traffic traffic;                    // of one block: its block_time leaves the limits of the bandwidth aside
   double bandwidth_share = 1;         // share of its wanted speed that the off-SM bandwidth allows
   int rated_blocks = 0;               // number of blocks for which the block time holds
+  int started = 0;                    // blocks since the group began
 
   int resident() const { return static_cast<int>(blocks.size()); }
 
   /// A new block finishes after most others, so its place is near the front; and an SM holds few blocks to move.
   void add(const ResidentBlock& block);
 
-  void set_block_time(double nanoseconds) {
+  void set_block_time(double nanoseconds, const MemoryWait& wait) {
     traffic.block_time = nanoseconds;
+    traffic.wait = wait;
     rated_blocks = resident();
     rate = bandwidth_share / traffic.block_time;
   }
@@ -53,7 +55,8 @@ class StreamingMultiprocessor {
   bool fits(const ActiveLaunch& launch) const { return room_.fits(launch.block); }
   int resident(const ActiveLaunch& launch) const;
 
-  void start(ActiveLaunch& launch, double now, Time started);
+  /// `wave`: how many blocks of the launch may be here at a time.
+  void start(ActiveLaunch& launch, int wave, double now, Time started);
 
   struct Ended {
     ActiveLaunch* launch;

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of CUDA kernels for simulated devices, from their profiles."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from gpushare._core import Device, InvalidInput
+from gpushare.kernel_model import KernelModel
+from gpushare.profile.fit import fitted, kernel_model
+from gpushare.profile.lookup import SIMULATED, profile_of
+from gpushare.profile.record import KernelProfile
+
+if TYPE_CHECKING:
+    from gpushare.operation import Launch
+
+
+def model_of(launch: Launch, device: Device) -> KernelModel:
+    """What a launch of CUDA code costs on this simulated device.
+
+    Raises:
+        InvalidInput: nobody has measured the kernel there, or it cannot run as workers.
+
+    >>> from gpushare import Launch, device
+    >>> from gpushare.profile.lookup import shipped
+    >>> model = model_of(Launch.of_suite("triad"), device("sim:h100")) if shipped().kernels else None
+    >>> model is None or model.max_residency(device("sim:h100")) == 8
+    True
+    """
+    name = launch.kernel.name
+    missing = f"{name!r} is CUDA code and has no model on the simulated {device.name!r}"
+    if device.name not in SIMULATED:
+        raise InvalidInput(
+            f"{missing}: profiles are used on {', '.join(f'sim:{each}' for each in SIMULATED)}; run it there, or on "
+            "a GPU with device='cuda:0'"
+        )
+    profile = profile_of(launch.kernel, launch.block, SIMULATED[device.name])
+    if profile is None:
+        raise InvalidInput(
+            f"{missing}, because there is no profile of it with blocks of {_shape(launch)} threads: measure it on that "
+            "GPU (gpushare profile), run it on a GPU with device='cuda:0', or launch a KernelModel of it"
+        )
+    if profile.worker_residency is None:
+        raise InvalidInput(f"{missing}, because it has no workers: {profile.refusal}")
+    return _model(profile, launch.shared_bytes, device)
+
+
+def _shape(launch: Launch) -> str:
+    return "x".join(str(extent) for extent in launch.block or ())
+
+
+@lru_cache(maxsize=4096)
+def _model(profile: KernelProfile, shared_bytes: int, device: Device) -> KernelModel:
+    fit = profile.fit or fitted(profile, device).fit
+    if fit is None:
+        raise InvalidInput(f"the profile of {profile.kernel!r} has no curves to take a model from: measure it again")
+    return kernel_model(profile, fit, shared_bytes)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grids of few waves, whose time is no rate: they are simulated, and compared with what was measured.
+
+They also tell how much blocks differ. Groups of blocks seen from outside differ because an SM serves some before
+others, which costs no time; blocks that differ in work make the last wave longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpushare._core import Device
+from gpushare.device_file import device_from_dict, device_to_dict
+from gpushare.kernel_model import KernelModel
+from gpushare.profile.points import LAUNCH_NS, Point
+
+VARIATION_RATIOS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+
+
+def without_scheduler(device: Device) -> Device:
+    """The device as a trial uses it: workers are launched at once, and quotas stay as they are."""
+    return device_from_dict({**device_to_dict(device), "delays": {"launch_us": LAUNCH_NS / 1e3}})
+
+
+def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point], device: Device) -> float:
+    """That of ``VARIATION_RATIOS`` with which simulated grids end closest to the measured ones; 0 where there are none.
+
+    Args:
+        model: of the kernel.
+        blocks: of the grid.
+        points: those that have a ``whole_ns`` count.
+        device: without a scheduler.
+    """
+    some = [each for each in points if each.whole_ns > 0]
+    if not some:
+        return 0.0
+
+    def error(ratio: float) -> float:
+        varied = replace(model, variation_ratio=ratio)
+        return sum(abs(math.log(grid_ns(varied, blocks, each, device) / each.whole_ns)) for each in some)
+
+    return min(VARIATION_RATIOS, key=error)
+
+
+def grid_ns(model: KernelModel, blocks: int, point: Point, device: Device) -> int:
+    """From the launch to the end of a grid with so many SMs and blocks on each, simulated."""
+    from gpushare.simulation import simulate
+    from gpushare.validation.split import FixedParts, Part
+    from gpushare.workload import Application, Launch, Workload
+
+    workload = Workload(model.name, (Application(model.name, (Launch(model, blocks),)),))
+    policy = FixedParts("part", {model.name: Part(0, point.sms, point.residency)})
+    return simulate(workload, policy, device, 0, record=False).record.ends[0]

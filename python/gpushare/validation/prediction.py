@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated half: what a recording holds, done again by the simulator, which has never seen a pair."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
+
+from gpushare._core import Device
+from gpushare.policy import Policy
+from gpushare.profile.record import Conditions
+from gpushare.progress import tracked
+from gpushare.run import Run
+from gpushare.simulation import simulate
+from gpushare.validation import settings as workloads
+from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
+from gpushare.workload import Workload
+
+Part = TypeVar("Part", SoloRuns, AloneRuns, PairRuns)
+
+
+def predicted(recording: Recording, device: Device, progress: bool | None = None) -> Recording:
+    """The same runs on a simulated device, each once: a simulated run repeats itself.
+
+    Raises:
+        InvalidInput: a kernel has no profile from which it could be modelled.
+    """
+    prediction = _Prediction(recording.size, device)
+    return replace(
+        recording,
+        sms=device.sms,
+        solo=_done(recording.solo, prediction.solo, "solo runs", progress),
+        alone=_done(recording.alone, prediction.alone, "kernels alone", progress),
+        pairs=_done(recording.pairs, prediction.pair, "pairs", progress),
+        failures=(),
+        conditions=replace(_conditions(), device=device.name),
+    )
+
+
+def _conditions() -> Conditions:
+    import gpushare
+
+    return Conditions(device="", driver="simulated", gpushare=gpushare.__version__, date="")
+
+
+def _done(parts: Sequence[Part], predict: Callable[[Part], Part], what: str, progress: bool | None) -> tuple[Part, ...]:
+    """On all cores: the core releases the GIL."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            return tuple(tracked(pool.map(predict, parts), len(parts), what, progress))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class _Prediction:
+    def __init__(self, size: str, device: Device) -> None:
+        self._size = size
+        self._device = device
+
+    def solo(self, runs: SoloRuns) -> SoloRuns:
+        workload = workloads.alone(runs.kernel, self._size)
+        policy = workloads.in_part(runs.kernel, runs.sms, runs.residency or None)
+        return replace(runs, turnaround_ns=turnarounds_ns(self._run(workload, policy)))
+
+    def alone(self, runs: AloneRuns) -> AloneRuns:
+        workload = workloads.alone(runs.kernel, self._size, runs.launches)
+        return replace(runs, turnaround_ns=turnarounds_ns(self._run(workload, "fifo")))
+
+    def pair(self, runs: PairRuns) -> PairRuns:
+        workload = workloads.pair(runs.kernels, runs.launches, self._size)
+        run = self._run(workload, workloads.policy_of(runs.way, runs.kernels, self._device.sms))
+        first, second = turnarounds_ns(run)
+        return replace(
+            runs, turnaround_ns=((first, second),), operations_ns=tuple(run.record.operation_durations)
+        )  # fmt: skip
+
+    def _run(self, workload: Workload, policy: str | Policy) -> Run:
+        return simulate(workload, policy, self._device, 0, record=False)
+
+
+def turnarounds_ns(run: Run) -> tuple[int, ...]:
+    """Of all applications."""
+    ends: Iterable[tuple[int, int]] = zip(run.record.arrivals, run.record.ends, strict=True)
+    return tuple(end - arrival for arrival, end in ends)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How busy the memory beyond the SMs is, and what blocks that wait for it take: two utilisations that depend on the
+// block times, which depend on them (contention.hpp).
+#pragma once
+
+#include <span>
+
+#include "core/simulation/contention.hpp"
+
+namespace gpushare {
+
+/// What is added to a block's time in memory, as a factor of that time.
+struct MemoryLoad {
+  double cache_delay = 0;
+  double dram_delay = 0;
+};
+
+/// The load at which demand and delay agree. `shares` are those of the traffics that do not wait, which are given.
+MemoryLoad memory_load(std::span<const Traffic> traffics, std::span<const double> shares, const OffSmBandwidth& off_sm);
+
+/// Nanoseconds of a block under this load.
+double loaded_block_time(const Traffic& traffic, const MemoryLoad& load);
+
+}  // namespace gpushare

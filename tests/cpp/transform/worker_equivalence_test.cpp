@@ -94,8 +94,12 @@ TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
   EXPECT_GT(resumptions, 0u) << "the seeds should evict somebody";
   const bool claims_ahead = worker.module.text.find("$gpushare_body:") != std::string::npos;
   constexpr std::uint32_t many = 20;  // a small grid may be claimed before anybody has to leave
-  if (claims_ahead && tasks(launch.grid) >= many) EXPECT_GT(handed_back, 0u);
-  if (!claims_ahead) EXPECT_EQ(handed_back, 0u);
+  if (claims_ahead && tasks(launch.grid) >= many) {
+    EXPECT_GT(handed_back, 0u);
+  }
+  if (!claims_ahead) {
+    EXPECT_EQ(handed_back, 0u);
+  }
 }
 
 TEST(Workers, WithoutQuotaNobodyStarts) {

@@ -97,8 +97,8 @@ class KernelModel:
         off_sm_bytes: bytes that a block moves between the SM and the rest of the GPU.
         llc_hit_ratio: share of those bytes that the last-level cache serves, in 0..1.
         dram_cost_ratio: DRAM time of a byte that it does not serve, relative to a byte of a stream.
-        memory_ns: the part of ``latency_ns`` that grows while memory beyond the SMs is busy; 0 where it is not known, so
-            that only limits of bandwidth matter.
+        memory_ns: the part of ``latency_ns`` that grows while memory beyond the SMs is busy; 0 where it is not known,
+            so that only limits of bandwidth matter.
         variation_ratio: standard deviation of the work per block divided by its mean.
         startup_ratio: extra work of the first wave's blocks, as a share of a block's work.
         stagger_ratio: how unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.

@@ -38,6 +38,7 @@ SIZES = ("small", "large")
 @click.option("--workload", metavar="FILE", help="All CUDA kernels that this workload launches.")
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to measure on.")
 @click.option("--no-copies", is_flag=True, help="Leave out the copies between host and device (some 2 s).")
+@click.option("--fit", is_flag=True, help="Fit the models to all stored profiles again; needs no GPU.")
 @click.option("--list", "show_list", is_flag=True, help="List the profiles there are; needs no GPU.")
 @file_option("--import", "Put the profiles of this TOML file into the store first.")
 @file_option("--export", "Write all profiles of the store to this TOML file at the end.")
@@ -56,19 +57,22 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
       gpushare profile saxpy.cu -k 'saxpy<float>' --grid 4096 --block 256 --arg 1048576
           --arg '{array = "random", dtype = "float32", shape = [1048576]}'
       gpushare profile --list
+      gpushare profile --fit
       gpushare profile --export profiles.toml
     """
     from gpushare.profile.store import ProfileStore
 
     store = ProfileStore()
     targets = _targets(names, choices)
-    some = bool(targets) or choices["show_list"] or choices["import"] or choices["export"]
-    require(some, "say what to profile: KERNEL.cu, --suite or --workload; or --list, --export, --import")
+    some = bool(targets) or any(choices[name] for name in ("show_list", "import", "export", "fit"))
+    require(some, "say what to profile: KERNEL.cu, --suite or --workload; or --list, --fit, --export, --import")
     shown, failures = None, {}
     if choices["import"] is not None:
         shown = _import(store, choices["import"])
     if targets:
         shown, failures = _measure(targets, store, choices["device"], copies=not choices["no_copies"])
+    if choices["fit"]:
+        _fit_again(store)
     if choices["show_list"]:
         shown = _everything(store)
     if choices["export"] is not None:
@@ -94,6 +98,19 @@ def _import(store: ProfileStore, path: Path) -> ProfileFile:
     return content
 
 
+def _fit_again(store: ProfileStore) -> None:
+    from gpushare.profile.stored_fit import with_fit
+    from gpushare.progress import tracked
+
+    kernels = store.kernels()
+    for each in tracked(kernels, len(kernels), "fitting"):
+        store.save(with_fit(each))
+    for device in store.devices():
+        store.save(with_fit(device))
+    fitted = sum(each.fit is not None for each in store.kernels())
+    remark(f"{store.path}: {fitted} of {len(kernels)} kernels have a model")
+
+
 def _export(store: ProfileStore, path: Path) -> None:
     from gpushare.profile.toml_export import write_profiles
 
@@ -110,17 +127,18 @@ def _measure(
     from gpushare.profile.copies import measure_device
     from gpushare.profile.effort import Effort
     from gpushare.profile.measurement import measure_kernel
+    from gpushare.profile.stored_fit import with_fit
     from gpushare.profile.toml_export import ProfileFile
     from gpushare.progress import tracked
 
     device = cuda_device(name)
     kernels, devices, failures = [], [], {}
     if copies:
-        devices.append(measure_device(device, Effort()))
+        devices.append(with_fit(measure_device(device, Effort())))
         store.save(devices[0])
     for target in tracked(targets, len(targets), "profiling"):
         try:
-            measured = measure_kernel(device, target.make())
+            measured = with_fit(measure_kernel(device, target.make()))
         except InvalidInput as error:
             failures[target.name] = str(error)
             continue

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +30,7 @@ COLUMNS = [
     "L2 hits",
     "DRAM",
     "energy",
+    "model",
 ]
 
 
@@ -68,6 +70,7 @@ def _kernel_row(profile: KernelProfile) -> list[str]:
         share(counters.l2_hit_ratio) if counters else NOTHING,
         f"{moved / profile.median_alone_ns:.0f} GB/s" if counters else NOTHING,
         f"{energy.joules * 1e3:.3g} mJ" if energy else NOTHING,
+        share(median(profile.fit.errors)) if profile.fit else NOTHING,
     ]
 
 

@@ -35,6 +35,7 @@ def draw_solo(table: pd.DataFrame, x: str) -> Figure:
         ax.set_axis_off()
     figure.supxlabel(x, fontsize=10, color=INK)
     figure.supylabel("time of one launch, ms", fontsize=10, color=INK)
+    figure.suptitle("Medians of the size of the error", x=0.01, ha="left", fontsize=10, color=INK)
     figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     return figure
 
@@ -46,8 +47,8 @@ def _draw_kernel(ax: Axes, kernel: str, rows: pd.DataFrame) -> None:
     )  # fmt: skip
     ax.set(xscale="log", yscale="log")
     sizes = rows["error"].abs()
-    clean(ax, f"{kernel}: median error {sizes.median():.1%}", "both")
-    ax.title.set_fontsize(8.5)
+    clean(ax, "", "both")
+    ax.set_title(f"{kernel}: {sizes.median():.1%}", loc="left", fontsize=9, color=INK)
     readable_ticks(ax, "x")
     readable_ticks(ax, "y")
     ax.tick_params(labelsize=7.5)
@@ -63,6 +64,8 @@ def draw_pairs(table: pd.DataFrame, figure_name: str) -> Figure:
     grid = figure.subplots(rows, COLUMNS, squeeze=False, sharex=True, sharey=True)
     low = min(table["measured"].min(), table["simulated"].min())
     high = max(table["measured"].max(), table["simulated"].max())
+    for ax in list(grid.flat)[max(len(ways) - COLUMNS, 0) : len(ways)]:
+        ax.tick_params(labelbottom=True)
     for number, (ax, way) in enumerate(zip(grid.flat, ways, strict=False)):
         _draw_way(ax, table[table["way"] == way], way, (low * 0.95, high * 1.05), number)
     for ax in list(grid.flat)[len(ways) :]:
@@ -80,7 +83,6 @@ def _draw_way(ax: Axes, rows: pd.DataFrame, way: str, limits: tuple[float, float
     ax.plot(rows["measured"], rows["simulated"], MARKERS[0], color=colour, markersize=3, alpha=0.75)
     ax.set(xlim=limits, ylim=limits)
     clean(ax, f"{way}: median {rows['error'].abs().median():.1%}", "both")
-    ax.title.set_fontsize(9)
 
 
 def draw_errors(table: pd.DataFrame) -> Figure:

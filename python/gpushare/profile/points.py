@@ -103,7 +103,7 @@ def trend_ratio(profile: KernelProfile) -> float:
     """How work falls along the grid, from windows that saw its first part alone; 0 unless at least two agree.
 
     >>> from types import SimpleNamespace as Profile
-    >>> curve = RateCurve((1, 2, 4), (1, 1, 1), (250, 500, 1000), (3250, 2900, 2400), (9.0,) * 3, (0, 0, 14_500))
+    >>> curve = RateCurve((1, 2, 4), (1, 1, 1), (250, 500, 1000), (3250, 3000, 2400), (9.0,) * 3, (0, 0, 14_500))
     >>> round(trend_ratio(Profile(blocks=1000, against_sms=curve)), 2)
     0.4
     """

@@ -25,8 +25,6 @@ from .suite_on_gpu import add_kernels_option, chosen_kernels, repeated, runner_w
 REPEATS = 5
 JOBS_PER_REPEAT = 100
 REPLAYED = ("fifo", "mpmax", "srtf", "srtf-adaptive")
-LOOK_WAIT_US = 5.0
-"""Between two looks when something has just changed: CudaGpu::shortest_wait."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +201,6 @@ def _decisions(runner: CudaRunner, long: Launch, short: Launch, repeats: int, re
     looks = [
         {"what": "between two looks that saw something", "us": Spread.of(gaps)},
         {"what": "the shortest (1st percentile)", "us": shortest},
-        {"what": f"a look: that, less the wait of {LOOK_WAIT_US:g} us", "us": shortest - LOOK_WAIT_US},
     ]
     report.add("Looks at the GPU", looks, "From the times of the events of the same traces.")
 

@@ -48,14 +48,15 @@ def test_becomes_a_worker_that_does_not_spill(name):
     assert kernel.worker_usage.barriers <= 1
 
 
-# Workers that need more registers than their kernels have, and would spill if they were held to those.
-LOSES_RESIDENCY = {"tpacf": "39 registers instead of 32", "ray_trace": "42 registers instead of 34"}
+# Workers that need more registers than their kernels have with some releases of ptxas, and would spill if they were held
+# to those.
+MAY_LOSE_RESIDENCY = {"tpacf": "39 registers instead of 32", "ray_trace": "42 registers instead of 34"}
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_keeps_its_residency(request, name):
-    if name in LOSES_RESIDENCY:
-        request.applymarker(pytest.mark.xfail(reason=LOSES_RESIDENCY[name], strict=True))
+    if name in MAY_LOSE_RESIDENCY:
+        request.applymarker(pytest.mark.xfail(reason=MAY_LOSE_RESIDENCY[name], strict=False))
     kernel, case = compiled(name), KERNELS[name].case("small")
     assert residency(kernel.worker_usage, case) >= residency(kernel.original_usage, case)
 

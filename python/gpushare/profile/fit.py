@@ -10,8 +10,9 @@ from gpushare import _core
 from gpushare._core import Device
 from gpushare.kernel_model import KernelModel
 from gpushare.profile.block_traffic import block_traffic
+from gpushare.profile.fit_record import BlockFit, CopyFit
 from gpushare.profile.points import Point, points_of, trend_ratio
-from gpushare.profile.record import BlockFit, CopyCurve, CopyFit, DeviceProfile, KernelProfile
+from gpushare.profile.record import CopyCurve, DeviceProfile, KernelProfile
 from gpushare.profile.whole_grids import best_variation_ratio, grid_ns, without_scheduler
 
 DIGITS = 5

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -139,9 +138,3 @@ class Recorder:
 
 def _turnarounds(run: Run) -> list[int]:
     return [end - arrival for arrival, end in zip(run.record.arrivals, run.record.ends, strict=True)]
-
-
-def median_pair(runs: PairRuns) -> tuple[float, float]:
-    """Turnarounds of both, each the median over the repeats."""
-    first, second = zip(*runs.turnaround_ns, strict=True)
-    return statistics.median(first), statistics.median(second)

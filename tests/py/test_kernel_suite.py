@@ -48,7 +48,7 @@ def test_becomes_a_worker_that_does_not_spill(name):
     assert kernel.worker_usage.barriers <= 1
 
 
-# Workers that need more registers than their kernels have with some releases of ptxas, and would spill if they were held
+# Workers that need more registers than their kernels with some releases of ptxas, and would spill if they were held
 # to those.
 MAY_LOSE_RESIDENCY = {"tpacf": "39 registers instead of 32", "ray_trace": "42 registers instead of 34"}
 

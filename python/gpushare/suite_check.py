@@ -43,16 +43,16 @@ def check_on_gpu(kernel: SuiteKernel, size: Size = "small", device: str = "cuda:
         CudaError: there is no such GPU, or the kernel failed.
     """
     case = kernel.case(size)
-    original, _ = _outputs(kernel, case, device, preemptible=False)
-    worker, refusal = _outputs(kernel, case, device, preemptible=True)
+    original, _ = outputs_on_gpu(kernel, case, device, preemptible=False)
+    worker, refusal = outputs_on_gpu(kernel, case, device, preemptible=True)
     differing = tuple(name for name, values in original.items() if values.tobytes() != worker[name].tobytes())
     return SuiteCheck(kernel.name, refusal, tuple(case.mistakes(original)), differing)
 
 
-def _outputs(
+def outputs_on_gpu(
     kernel: SuiteKernel, case: Case, device: str, *, preemptible: bool
 ) -> tuple[dict[str, np.ndarray], str | None]:
-    """By name, and why there is no worker."""
+    """The outputs of one launch by name, and why the kernel has no worker (None if it has one)."""
     from gpushare.kernel import Kernel
     from gpushare.session import Session
 

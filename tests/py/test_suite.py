@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel suite without a GPU: references against published results, and cases against the CUDA sources."""
 
-import ctypes
 import math
 import pathlib
 import re
-import shutil
 import sys
 from importlib import import_module
 
@@ -190,51 +188,12 @@ POINTED_DTYPES = DTYPES | {
 }
 
 
-@pytest.fixture(scope="module")
-def nvrtc():
-    """The compiler library, where there is one: on the library path or beside nvcc."""
-    compiler = shutil.which("nvcc")
-    toolkit = [pathlib.Path(compiler).resolve().parents[1] / "lib64" / "libnvrtc.so"] if compiler else []
-    for library in ["libnvrtc.so.13", "libnvrtc.so.12", *toolkit]:
-        try:
-            return ctypes.CDLL(str(library))
-        except OSError:
-            continue
-    pytest.skip("needs NVRTC")
-
-
-def parameters_of(nvrtc, kernel):
+def parameters_of(kernel):
     """The kernel's parameter types, from its C++ name: without extern "C" the compiler spells them out in it."""
-    source, entry = kernel.source_path.read_text().replace('extern "C" ', ""), kernel.entry.encode()
-    program, name = ctypes.c_void_p(), ctypes.c_char_p()
-    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), entry + b".cu", 0, None, None) == 0
-    assert nvrtc.nvrtcAddNameExpression(program, entry) == 0
-    options = (ctypes.c_char_p * 1)(b"--gpu-architecture=compute_90")
-    assert nvrtc.nvrtcCompileProgram(program, 1, options) == 0, compile_log(nvrtc, program)
-    assert compile_log(nvrtc, program) == ""
-    assert nvrtc.nvrtcGetLoweredName(program, entry, ctypes.byref(name)) == 0
-    demangled = demangle(name.value)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return demangled.removeprefix(kernel.entry).strip("()").split(", ")
-
-
-def compile_log(nvrtc, program):
-    length = ctypes.c_size_t()
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(length))
-    log = ctypes.create_string_buffer(length.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
-    return log.value.decode()
-
-
-def demangle(name):
-    function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
-    function.restype = ctypes.c_void_p
-    status = ctypes.c_int()
-    text = ctypes.c_void_p(function(name, None, None, ctypes.byref(status)))
-    assert status.value == 0
-    demangled = ctypes.cast(text, ctypes.c_char_p).value.decode()
-    ctypes.CDLL(None).free(text)
-    return demangled
+    source = kernel.source_path.read_text().replace('extern "C" ', "")
+    compiled = gs.Kernel(source, kernel.entry).compile("sm_90")
+    assert compiled.log.strip() == ""
+    return re.fullmatch(r"\w+\((.*)\)", compiled.signature)[1].split(", ")
 
 
 def assert_matches(argument, parameter):
@@ -250,8 +209,8 @@ def assert_matches(argument, parameter):
 
 
 @every_kernel
-def test_arguments_match_the_parameters_of_the_kernel(kernel, nvrtc):
-    parameters, arguments = parameters_of(nvrtc, kernel), kernel.case().arguments
+def test_arguments_match_the_parameters_of_the_kernel(kernel):
+    parameters, arguments = parameters_of(kernel), kernel.case().arguments
     for argument, parameter in zip(arguments, parameters, strict=True):
         assert_matches(argument, parameter)
 

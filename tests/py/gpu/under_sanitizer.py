@@ -8,24 +8,14 @@ compute-sanitizer --tool synccheck --error-exitcode 9 python tests/py/gpu/under_
 
 import sys
 
-import gpushare as gs
 from gpushare.suite import KERNELS
+from gpushare.suite_check import outputs_on_gpu
 
 
 def mistakes_of(name):
     """What is wrong with the results of the worker."""
     case = KERNELS[name].case("small")
-    with gs.Session("cuda:0", "fifo", measure_alone=False) as session:
-        arrays = [session.array(each.value) if each.value.ndim else each.value for each in case.arguments]
-        kernel = gs.Kernel(KERNELS[name].source_path, KERNELS[name].entry)
-        job = session.application(name).submit(
-            kernel, grid=case.grid, block=case.block, args=arrays, shared_bytes=case.shared_bytes
-        )
-        job.result(100)
-        outputs = {
-            each.name: array.numpy() for each, array in zip(case.arguments, arrays, strict=True) if each.is_output
-        }
-        session.finish()
+    outputs, _ = outputs_on_gpu(KERNELS[name], case, "cuda:0", preemptible=True)
     return case.mistakes(outputs)
 
 

@@ -38,7 +38,7 @@ void bind_sm(py::module_& module) {
                              [](const AllocationGranularity& unit) { return unit.reserved_shared_memory.count; });
 }
 
-void bind_surroundings(py::module_& module) {
+void bind_off_sm(py::module_& module) {
   py::class_<OffSmBandwidth>(module, "OffSmBandwidth",
                              "Bandwidth beyond the SMs in bytes per second, all SMs together; 0 means no limit.")
       .def(py::init([](double noc, double llc, double dram, double linear, double saturating) {
@@ -54,7 +54,9 @@ void bind_surroundings(py::module_& module) {
                              [](const OffSmBandwidth& off_sm) { return off_sm.llc.bytes_per_second; })
       .def_property_readonly("dram_bytes_per_s",
                              [](const OffSmBandwidth& off_sm) { return off_sm.dram.bytes_per_second; });
+}
 
+void bind_host_side(py::module_& module) {
   py::class_<CopyEngine>(module, "CopyEngine", "One direction of the copy engines: time = latency + bytes / bandwidth.")
       .def(py::init([](double bandwidth, std::int64_t latency) {
              return CopyEngine{Duration(latency), Bandwidth{bandwidth}};
@@ -85,7 +87,8 @@ void bind_surroundings(py::module_& module) {
 
 void bind_device(py::module_& module) {
   bind_sm(module);
-  bind_surroundings(module);
+  bind_off_sm(module);
+  bind_host_side(module);
   py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
                        OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays) {

@@ -31,9 +31,7 @@ std::optional<std::int64_t> remaining_of(const DrainRate& predictor, const Launc
   return count(predictor.remaining(*launch, launch.snapshot->state.now()));
 }
 
-}  // namespace
-
-void bind_predictors(py::module_& module) {
+void bind_simple_slicing(py::module_& module) {
   py::class_<SimpleSlicing>(module, "SimpleSlicing")
       .def(py::init<>())
       .def(
@@ -47,7 +45,9 @@ void bind_predictors(py::module_& module) {
       .def(
           "__deepcopy__", [](const SimpleSlicing& self, const py::dict&) { return SimpleSlicing(self); },
           py::arg("memo"));
+}
 
+void bind_drain_rate(py::module_& module) {
   py::class_<DrainRate>(module, "DrainRate")
       .def(py::init<>())
       .def(
@@ -57,7 +57,13 @@ void bind_predictors(py::module_& module) {
       .def("reslice", &DrainRate::reslice)
       .def("remaining_ns", &remaining_of, py::arg("launch"))
       .def("__deepcopy__", [](const DrainRate& self, const py::dict&) { return DrainRate(self); }, py::arg("memo"));
+}
 
+}  // namespace
+
+void bind_predictors(py::module_& module) {
+  bind_simple_slicing(module);
+  bind_drain_rate(module);
   module.def(
       "staircase_runtime",
       [](std::int64_t blocks, int residency, std::int64_t block_time_ns) {

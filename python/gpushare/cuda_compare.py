@@ -26,11 +26,12 @@ def runs_on_gpu(device: str | Path | Device, workload: Workload) -> bool:
 
 def require_known_policy(name: str) -> None:
     """Raise InvalidInput, listing those there are, unless this is a policy or a way of the hardware."""
-    known = [entry.name for entry in _core.policies()]
-    require(
-        name in known or is_baseline(name),
-        f"no policy {name!r}; known: {', '.join(known)}; on a GPU also {', '.join(BASELINES)}",
-    )
+    if is_baseline(name):
+        return
+    try:
+        _core.require_policy(name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; on a GPU also {', '.join(BASELINES)}") from None
 
 
 def run_on_gpu(

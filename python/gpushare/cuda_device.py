@@ -3,15 +3,36 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpushare import _core
 from gpushare._core import CudaError, Device, InvalidInput
 from gpushare.compiled_kernel import CompiledKernel
+from gpushare.device import simulated_device
 from gpushare.kernel import Kernel
 
+if TYPE_CHECKING:
+    from gpushare.operation import Launch
+
+COSTS = (
+    "latency_ns",
+    "issue_ns",
+    "memory_ns",
+    "off_sm_bytes",
+    "llc_hit_ratio",
+    "dram_cost_ratio",
+    "variation_ratio",
+    "startup_ratio",
+    "stagger_ratio",
+    "trend_ratio",
+    "flops",
+)
+UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
+Extent = tuple[int, int, int]
 CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>\d+))?")
 
 
@@ -23,6 +44,12 @@ class CudaDevice:
         self.ordinal = ordinal
         self.core = _core.CudaDevice(ordinal)
         self._loaded: dict[Kernel, _core.KernelCode] = {}
+        self._models: dict[tuple[Kernel, Extent, int], _core.KernelModel] = {}
+        from gpushare.profile.lookup import simulated_stand_in
+
+        stand_in = simulated_stand_in(self.description.name)
+        if stand_in is not None:
+            self.core.know_as(simulated_device(stand_in))
 
     @property
     def description(self) -> Device:
@@ -39,6 +66,29 @@ class CudaDevice:
             compiled = self.compiled(kernel)
             self._loaded[kernel] = self.core.load(compiled.symbol, compiled.original, compiled.worker)
         return self._loaded[kernel]
+
+    def model(self, launch: Launch) -> _core.KernelModel:
+        """A launch's kernel as policies see it: what a block needs, and what it costs where somebody has profiled it."""
+        key = (launch.kernel, launch.block, launch.shared_bytes)
+        if key not in self._models:
+            self._models[key] = self._described(launch)
+        return self._models[key]
+
+    def _described(self, launch: Launch) -> _core.KernelModel:
+        from gpushare.profile.model import known_model
+
+        code = self.load(launch.kernel)
+        threads, registers, shared_bytes = code.needs(math.prod(launch.block), launch.shared_bytes)
+        known = known_model(launch, self.description)
+        costs = known.on(self.description) if known else UNKNOWN_COSTS
+        return _core.KernelModel(
+            launch.kernel.name,
+            threads=threads,
+            registers_per_thread=registers,
+            shared_memory_bytes=shared_bytes,
+            is_profiled=known is not None,
+            **{field: getattr(costs, field) for field in COSTS},
+        )
 
 
 _open: dict[int, CudaDevice] = {}

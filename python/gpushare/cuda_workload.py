@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -31,17 +30,6 @@ class LoadedLaunch:
         """Makes every array what it was, because kernels may change what they read."""
         for restore in self._restore:
             restore()
-
-    def model(self, device: CudaDevice) -> _core.KernelModel:
-        """The kernel as policies see it: what a block needs, and no costs, for those the GPU shows by itself."""
-        threads, registers, shared_bytes = self.code.needs(math.prod(self.launch.block), self.launch.shared_bytes)
-        return _core.KernelModel(
-            self.launch.kernel.name,
-            threads=threads,
-            registers_per_thread=registers,
-            shared_memory_bytes=shared_bytes,
-            latency_ns=1,
-        )
 
     def _restorer(self, device: CudaDevice, index: int) -> Callable[[], None]:
         array = self.arguments[index]
@@ -103,6 +91,5 @@ class CudaWorkload:
         if operation not in self.loaded:
             self.loaded[operation] = LoadedLaunch(self.device, operation)
         loaded = self.loaded[operation]
-        model = loaded.model(self.device)
         self.program.add_launch(loaded.code, operation.grid, operation.block, operation.shared_bytes, loaded.packed)
-        return _core.Launch(model, operation.blocks, alone_ns=alone_ns)
+        return _core.Launch(self.device.model(operation), operation.blocks, alone_ns=alone_ns)

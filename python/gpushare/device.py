@@ -50,6 +50,15 @@ def device(name: str | Path | Device = "auto", preferred: str | None = None) -> 
     stem = str(name).removeprefix("sim:")
     if stem not in device_names():
         raise InvalidInput(f"no device {str(name)!r}; known: {_known()}, cuda:0 for a GPU, or the path of a TOML file")
+    return simulated_device(stem)
+
+
+def simulated_device(stem: str) -> Device:
+    """The one that comes with gpushare under this name.
+
+    >>> simulated_device("h100").sms
+    132
+    """
     return _read(DEVICES_FOLDER / f"{stem}.toml")
 
 

@@ -12,6 +12,16 @@ ORDINARY = ("hardware-streams", "fifo")
 """What a GPU does by itself, and what comes closest to it on a simulated one: others are compared with that."""
 
 
+def built_in(policy: str) -> _core.PolicyEntry | None:
+    """The built-in policy of this name, whatever options stand behind it; None for any other.
+
+    >>> built_in("srtf"), built_in("my own")
+    (<PolicyEntry srtf>, None)
+    """
+    name = policy.partition(":")[0]
+    return next((entry for entry in _core.policies() if entry.name == name), None)
+
+
 def summary(policy: str) -> str | None:
     """In one line what a built-in policy, or the hardware by itself, does; None for a policy of somebody's own.
 
@@ -20,15 +30,16 @@ def summary(policy: str) -> str | None:
     """
     if is_baseline(policy):
         return BASELINES[policy.partition(":")[0]]
-    return next((entry.summary for entry in _core.policies() if entry.name == policy), None)
+    entry = built_in(policy)
+    return entry.summary if entry else None
 
 
 def described(policy: str) -> str:
     """As :func:`summary`, and where it is from."""
     if is_baseline(policy):
         return f"without gpushare: {summary(policy)}"
-    found = [f"{entry.summary} ({entry.source})" for entry in _core.policies() if entry.name == policy]
-    return found[0] if found else "your own policy"
+    entry = built_in(policy)
+    return f"{entry.summary} ({entry.source})" if entry else "your own policy"
 
 
 def ordinary(policies: Collection[str]) -> str | None:

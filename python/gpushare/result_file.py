@@ -20,6 +20,7 @@ from gpushare._core import Device, InvalidInput
 from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.kernel_model import require
 from gpushare.measured import Measured
+from gpushare.policy_words import built_in
 from gpushare.result import Result
 from gpushare.run import Run
 from gpushare.toml_file import Schema, checked
@@ -202,8 +203,7 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
     trace = None if table.trace is None else _core.Trace.from_bytes(traces[table.trace])
     record = _core.RunRecord(**table.record.model_dump(), trace=trace)
     run = Run(workload, table.policy, device, table.seed, table.alone_ns, record, measured=_measured(table.measured))
-    built_in = any(entry.name == table.policy for entry in _core.policies())
-    comes_again = built_in and not run.is_real
+    comes_again = built_in(table.policy) is not None and not run.is_real
     return replace(run, rerun=_rerun(run)) if comes_again and trace is None else run
 
 

@@ -256,14 +256,9 @@ class Session:
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         code = self.device.load(kernel)
         packed = self.device.compiled(kernel).pack(args)
-        threads = launch.block[0] * launch.block[1] * launch.block[2]
-        needs = code.needs(threads, launch.shared_bytes)
-        model = _core.KernelModel(
-            kernel.name, threads=needs[0], registers_per_thread=needs[1], shared_memory_bytes=needs[2], latency_ns=1
-        )
         program = _core.CudaProgram()
         program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, packed)
-        core = _core.Launch(model, launch.blocks)
+        core = _core.Launch(self.device.model(launch), launch.blocks)
         with self._lock:
             if application._number is None:
                 application._number = self._core.add(application.name, application.priority, application.weight)

@@ -62,6 +62,9 @@ void bind_device_class(py::module_& module) {
   py::class_<CudaDevice>(module, "CudaDevice", "One GPU, through its primary context.")
       .def(py::init<int>(), py::arg("ordinal"))
       .def_property_readonly("description", [](const CudaDevice& self) { return self.context->description(); })
+      .def(
+          "know_as", [](const CudaDevice& self, const Device& model) { self.context->know_as(model); },
+          py::arg("model"), "What the driver does not tell of bandwidths, from the model of such a GPU.")
       .def_property_readonly("architecture", [](const CudaDevice& self) { return self.context->architecture(); })
       .def_property_readonly("memory_bytes", [](const CudaDevice& self) { return self.context->memory_bytes(); })
       .def_property_readonly("stream_levels",

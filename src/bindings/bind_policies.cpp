@@ -13,6 +13,9 @@ void bind_policies(py::module_& module) {
       .def_property_readonly("source", [](const PolicyEntry& entry) { return std::string(entry.source); })
       .def_readonly("is_oracle", &PolicyEntry::is_oracle)
       .def("__repr__", [](const PolicyEntry& entry) { return "<PolicyEntry " + std::string(entry.name) + ">"; });
+  module.def(
+      "require_policy", [](const std::string& name) { make_policy(name); }, py::arg("name"),
+      "Raise InvalidInput unless this names a built-in policy, with options that it has behind it.");
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }
 

@@ -17,7 +17,7 @@ void bind_kernel(py::module_& module) {
       .def(py::init([](std::string name, int threads, int registers_per_thread, std::int64_t shared_memory_bytes,
                        std::int64_t latency, std::int64_t issue, std::int64_t off_sm_bytes, double llc_hit_ratio,
                        double dram_cost_ratio, std::int64_t memory, double variation_ratio, double startup_ratio,
-                       double stagger_ratio, double trend_ratio) {
+                       double stagger_ratio, double trend_ratio, double flops, bool is_profiled) {
              return Kernel{.name = std::move(name),
                            .needs = {threads, registers_per_thread, Bytes{shared_memory_bytes}},
                            .cost = {.latency = Duration(latency),
@@ -29,13 +29,16 @@ void bind_kernel(py::module_& module) {
                                     .variation_ratio = variation_ratio,
                                     .startup_ratio = startup_ratio,
                                     .stagger_ratio = stagger_ratio,
-                                    .trend_ratio = trend_ratio}};
+                                    .flops = flops,
+                                    .trend_ratio = trend_ratio},
+                           .is_profiled = is_profiled};
            }),
            py::arg("name"), py::kw_only(), py::arg("threads"), py::arg("registers_per_thread") = 0,
            py::arg("shared_memory_bytes") = 0, py::arg("latency_ns"), py::arg("issue_ns") = 0,
            py::arg("off_sm_bytes") = 0, py::arg("llc_hit_ratio") = 0.0, py::arg("dram_cost_ratio") = 1.0,
            py::arg("memory_ns") = 0, py::arg("variation_ratio") = 0.0, py::arg("startup_ratio") = 0.0,
-           py::arg("stagger_ratio") = 0.0, py::arg("trend_ratio") = 0.0)
+           py::arg("stagger_ratio") = 0.0, py::arg("trend_ratio") = 0.0, py::arg("flops") = 0.0,
+           py::arg("is_profiled") = true)
       .def_readonly("name", &Kernel::name)
       .def_property_readonly("threads", [](const Kernel& kernel) { return kernel.needs.threads; })
       .def_property_readonly("registers_per_thread",
@@ -51,6 +54,8 @@ void bind_kernel(py::module_& module) {
       .def_property_readonly("variation_ratio", [](const Kernel& kernel) { return kernel.cost.variation_ratio; })
       .def_property_readonly("startup_ratio", [](const Kernel& kernel) { return kernel.cost.startup_ratio; })
       .def_property_readonly("stagger_ratio", [](const Kernel& kernel) { return kernel.cost.stagger_ratio; })
+      .def_property_readonly("flops", [](const Kernel& kernel) { return kernel.cost.flops; })
+      .def_readonly("is_profiled", &Kernel::is_profiled)
       .def_property_readonly("trend_ratio", [](const Kernel& kernel) { return kernel.cost.trend_ratio; });
 }
 

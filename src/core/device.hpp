@@ -76,6 +76,7 @@ struct Device {
   CopyEngine to_device;
   CopyEngine to_host;
   CommandDelays delays;
+  double flops_per_s = 0;  ///< single-precision peak, where known
 };
 
 /// Throws InvalidInput naming the first field that no GPU can have.

@@ -27,6 +27,7 @@ struct BlockCost {
   double startup_ratio = 0;    ///< extra work of the first wave's blocks (cold caches), as a share of a block
   /// How unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
   double stagger_ratio = 0;
+  double flops = 0;        ///< single-precision operations, where somebody counted them (Slate's classes)
   double trend_ratio = 0;  ///< extra work of the grid's first block, which falls evenly to as little less at its last
 };
 
@@ -38,6 +39,7 @@ struct Kernel {
   std::string name;
   BlockNeeds needs;
   BlockCost cost;
+  bool is_profiled = true;  ///< may policies read `cost`? A real GPU runs kernels of which nobody has any profile.
 };
 
 }  // namespace gpushare

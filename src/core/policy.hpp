@@ -13,6 +13,8 @@
 
 namespace gpushare {
 
+class PolicyOptions;  // policies/options.hpp
+
 class Policy {
  public:
   virtual ~Policy() = default;

@@ -20,7 +20,7 @@ std::string name_of(CUdevice device) {
   return name.data();
 }
 
-/// Bandwidths and delays stay unknown: they belong to the model of a GPU, and this is one.
+/// Bandwidths and delays stay unknown: they belong to the model of a GPU (know_as), and this is one.
 Device describe(CUdevice device) {
   const auto get = [device](CUdevice_attribute which) { return attribute(device, which); };
   const int threads = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
@@ -89,6 +89,11 @@ Context::Context(int ordinal) {
 
 Context::~Context() {
   if (!is_lost_) GPUSHARE_CU_QUIETLY(cuDevicePrimaryCtxRelease(device_));
+}
+
+void Context::know_as(const Device& model) {
+  description_.off_sm = model.off_sm;
+  description_.flops_per_s = model.flops_per_s;
 }
 
 std::size_t Context::memory_bytes() const {

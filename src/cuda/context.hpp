@@ -25,6 +25,8 @@ class Context {
   CUcontext get() const { return context_; }
   /// What the scheduler has to know of this GPU.
   const Device& description() const { return description_; }
+  /// What the driver does not tell, from the model of such a GPU: policies that foresee how kernels share it need that.
+  void know_as(const Device& model);
   /// For which the compiler has to make code: "sm_90".
   const std::string& architecture() const { return architecture_; }
   std::size_t memory_bytes() const;

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
-from gpushare.compare import policies as built_in_policies
-from gpushare.cuda_run import BASELINES, DEFAULT_TIMEOUT_S, is_baseline
+from gpushare.cuda_compare import require_known_policy
+from gpushare.cuda_run import DEFAULT_TIMEOUT_S
 from gpushare.kernel_model import require
 from gpushare.policy import Policy
 from gpushare.workload import Workload, bundled_workload, workload_names
@@ -101,12 +101,10 @@ def to_policy(text: str) -> str | Policy:
         return _make(_policy_class(Path(f"{file}.py"), class_name), text)
     if text.endswith(".py"):
         return _make(_policy_class(Path(text), None), text)
-    known = [entry.name for entry in built_in_policies()]
-    require(
-        text in known or is_baseline(text),
-        f"no policy {text!r}; known: {', '.join(known)}; on a GPU also {', '.join(BASELINES)}; "
-        "or your own as FILE.py:CLASS",
-    )
+    try:
+        require_known_policy(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; or your own as FILE.py:CLASS") from None
     return text
 
 

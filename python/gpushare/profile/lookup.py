@@ -60,6 +60,15 @@ def real_name(device: str) -> str:
     return SIMULATED.get(device.removeprefix("sim:"), device)
 
 
+def simulated_stand_in(name: str) -> str | None:
+    """The simulated device that stands for the GPU of this name, or None.
+
+    >>> simulated_stand_in("NVIDIA H100 80GB HBM3"), simulated_stand_in("NVIDIA L4")
+    ('h100', None)
+    """
+    return next((stem for stem, real in SIMULATED.items() if real == name), None)
+
+
 @cache
 def shipped() -> ProfileFile:
     """What comes with the package, read once."""

@@ -46,6 +46,20 @@ def model_of(launch: Launch, device: Device) -> KernelModel:
     return _model(profile, launch.shared_bytes, device)
 
 
+def known_model(launch: Launch, device: Device) -> KernelModel | None:
+    """The same for a GPU of this machine, or None where nobody has measured the kernel there.
+
+    >>> from gpushare import Kernel, Launch, device
+    >>> kernel = Kernel("__global__ void nobody_measured_this() {}", "nobody_measured_this")
+    >>> print(known_model(Launch(kernel, grid=1, block=32), device("sim:h100")))
+    None
+    """
+    profile = profile_of(launch.kernel, launch.block, device.name)
+    if profile is None or (profile.fit is None and profile.against_sms is None):
+        return None
+    return _model(profile, launch.shared_bytes, device)
+
+
 def _shape(launch: Launch) -> str:
     return "x".join(str(extent) for extent in launch.block or ())
 

@@ -29,6 +29,6 @@ class Even : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_even() { return std::make_unique<Even>(); }
+std::unique_ptr<Policy> make_even(const PolicyOptions& /*options*/) { return std::make_unique<Even>(); }
 
 }  // namespace gpushare

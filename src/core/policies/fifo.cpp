@@ -17,6 +17,6 @@ class Fifo : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_fifo() { return std::make_unique<Fifo>(); }
+std::unique_ptr<Policy> make_fifo(const PolicyOptions& /*options*/) { return std::make_unique<Fifo>(); }
 
 }  // namespace gpushare

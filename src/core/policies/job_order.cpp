@@ -39,7 +39,11 @@ class JobOrder : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_shortest_job_first() { return std::make_unique<JobOrder>(Order::ShortestFirst); }
-std::unique_ptr<Policy> make_longest_job_first() { return std::make_unique<JobOrder>(Order::LongestFirst); }
+std::unique_ptr<Policy> make_shortest_job_first(const PolicyOptions& /*options*/) {
+  return std::make_unique<JobOrder>(Order::ShortestFirst);
+}
+std::unique_ptr<Policy> make_longest_job_first(const PolicyOptions& /*options*/) {
+  return std::make_unique<JobOrder>(Order::LongestFirst);
+}
 
 }  // namespace gpushare

@@ -54,6 +54,6 @@ class MpMax : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_mpmax() { return std::make_unique<MpMax>(); }
+std::unique_ptr<Policy> make_mpmax(const PolicyOptions& /*options*/) { return std::make_unique<MpMax>(); }
 
 }  // namespace gpushare

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/errors.hpp"
+#include "core/policies/options.hpp"
 
 // clang-format off
 #define GPUSHARE_POLICIES(entry)                                                                                        \
@@ -23,7 +24,7 @@
 
 namespace gpushare {
 
-#define GPUSHARE_DECLARE(name, summary, source, is_oracle, make) std::unique_ptr<Policy> make();
+#define GPUSHARE_DECLARE(name, summary, source, is_oracle, make) std::unique_ptr<Policy> make(const PolicyOptions&);
 GPUSHARE_POLICIES(GPUSHARE_DECLARE)
 
 namespace {
@@ -34,16 +35,23 @@ constexpr bool oracle = true;
 #define GPUSHARE_ROW(name, summary, source, is_oracle, make) PolicyEntry{name, summary, source, is_oracle, make},
 constexpr std::array table{GPUSHARE_POLICIES(GPUSHARE_ROW)};
 
+std::string known_names() {
+  std::string names;
+  for (const PolicyEntry& each : table) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
 }  // namespace
 
 std::span<const PolicyEntry> policies() { return table; }
 
-std::unique_ptr<Policy> make_policy(std::string_view name) {
-  const auto entry = std::ranges::find(table, name, &PolicyEntry::name);
-  if (entry != table.end()) return entry->make();
-  std::string known;
-  for (const PolicyEntry& each : table) known += (known.empty() ? "" : ", ") + std::string(each.name);
-  throw InvalidInput("no policy '" + std::string(name) + "'; known: " + known);
+std::unique_ptr<Policy> make_policy(std::string_view text) {
+  const PolicyOptions options(text);
+  const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);
+  require(entry != table.end(), "no policy '" + options.policy() + "'; known: " + known_names());
+  std::unique_ptr<Policy> policy = entry->make(options);
+  options.require_all_known();
+  return policy;
 }
 
 }  // namespace gpushare

@@ -15,12 +15,13 @@ struct PolicyEntry {
   std::string_view summary;
   std::string_view source;  ///< paper and section
   bool is_oracle;           ///< told what no scheduler can know
-  std::unique_ptr<Policy> (*make)();
+  std::unique_ptr<Policy> (*make)(const PolicyOptions&);
 };
 
 std::span<const PolicyEntry> policies();
 
-/// Throws InvalidInput listing the known names.
-std::unique_ptr<Policy> make_policy(std::string_view name);
+/// The policy of this name, with options behind it if it has any ("cd-search:mode=power"). Throws InvalidInput for an
+/// unknown name, listing the known ones, and for an option that the policy has not.
+std::unique_ptr<Policy> make_policy(std::string_view text);
 
 }  // namespace gpushare

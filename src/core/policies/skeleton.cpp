@@ -27,6 +27,6 @@ class Skeleton : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_skeleton() { return std::make_unique<Skeleton>(); }
+std::unique_ptr<Policy> make_skeleton(const PolicyOptions& /*options*/) { return std::make_unique<Skeleton>(); }
 
 }  // namespace gpushare

@@ -29,6 +29,6 @@ class Srtf : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_srtf() { return std::make_unique<Srtf>(); }
+std::unique_ptr<Policy> make_srtf(const PolicyOptions& /*options*/) { return std::make_unique<Srtf>(); }
 
 }  // namespace gpushare

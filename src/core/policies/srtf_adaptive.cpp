@@ -93,6 +93,8 @@ class SrtfAdaptive : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_srtf_adaptive() { return std::make_unique<SrtfAdaptive>(); }
+std::unique_ptr<Policy> make_srtf_adaptive(const PolicyOptions& /*options*/) {
+  return std::make_unique<SrtfAdaptive>();
+}
 
 }  // namespace gpushare

@@ -16,6 +16,8 @@ class SrtfZeroSampling : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_srtf_zero_sampling() { return std::make_unique<SrtfZeroSampling>(); }
+std::unique_ptr<Policy> make_srtf_zero_sampling(const PolicyOptions& /*options*/) {
+  return std::make_unique<SrtfZeroSampling>();
+}
 
 }  // namespace gpushare

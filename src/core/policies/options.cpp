@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policies/options.hpp"
+
+#include <charconv>
+#include <sstream>
+
+#include "core/errors.hpp"
+#include "core/quoted_list.hpp"
+
+namespace gpushare {
+namespace {
+
+std::string shown(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+}  // namespace
+
+PolicyOptions::PolicyOptions(std::string_view text) {
+  const std::string whole(text);
+  std::istringstream parts(whole);
+  std::getline(parts, policy_, ':');
+  for (std::string part; std::getline(parts, part, ':');) {
+    const auto equals = part.find('=');
+    require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(),
+            "policy '" + whole + "': options are written NAME:KEY=VALUE, got '" + part + "'");
+    const bool is_new = values_.emplace(part.substr(0, equals), part.substr(equals + 1)).second;
+    require(is_new, "policy '" + whole + "': option '" + part.substr(0, equals) + "' is given twice");
+  }
+}
+
+const std::string* PolicyOptions::find(const std::string& key) const {
+  asked_.insert(key);
+  const auto value = values_.find(key);
+  return value == values_.end() ? nullptr : &value->second;
+}
+
+std::string PolicyOptions::word(const std::string& key, std::initializer_list<std::string_view> words) const {
+  const std::string* value = find(key);
+  if (value == nullptr) return std::string(*words.begin());
+  std::string known;
+  for (const std::string_view word : words) {
+    if (*value == word) return *value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw InvalidInput("policy '" + policy_ + "': " + key + " must be one of " + known + ", got '" + *value + "'");
+}
+
+double PolicyOptions::number(const std::string& key, double otherwise, double least, double most) const {
+  const std::string* value = find(key);
+  if (value == nullptr) return otherwise;
+  double number = 0;
+  const char* end = value->data() + value->size();
+  const auto [stopped, error] = std::from_chars(value->data(), end, number);
+  require(error == std::errc{} && stopped == end && number >= least && number <= most,
+          "policy '" + policy_ + "': " + key + " must be a number in " + shown(least) + ".." + shown(most) + ", got '" +
+              *value + "'");
+  return number;
+}
+
+void PolicyOptions::require_all_known() const {
+  for (const auto& [key, value] : values_) {
+    if (asked_.contains(key)) continue;
+    const std::string known =
+        asked_.empty() ? "it has none" : "known: " + quoted_list(asked_, [](const std::string& key) { return key; });
+    throw InvalidInput("policy '" + policy_ + "' has no option '" + key + "'; " + known);
+  }
+}
+
+}  // namespace gpushare

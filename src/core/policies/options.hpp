@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a policy's name: "cd-search:mode=power:step=4" has the options mode and step. A policy asks for
+// each by name and says what it may be; what nobody has asked for is an error.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace gpushare {
+
+class PolicyOptions {
+ public:
+  /// Of a policy without any.
+  PolicyOptions() = default;
+  /// Throws InvalidInput unless `text` is NAME or NAME:KEY=VALUE:KEY=VALUE, each key once.
+  explicit PolicyOptions(std::string_view text);
+
+  const std::string& policy() const { return policy_; }
+
+  /// One of these words; the first where the option is left out. Throws InvalidInput for any other.
+  std::string word(const std::string& key, std::initializer_list<std::string_view> words) const;
+  /// A number in least..most, or `otherwise` where the option is left out. Throws InvalidInput for any other.
+  double number(const std::string& key, double otherwise, double least, double most) const;
+
+  /// Throws InvalidInput naming an option that nobody has asked for, and those that were.
+  void require_all_known() const;
+
+ private:
+  const std::string* find(const std::string& key) const;
+
+  std::string policy_;
+  std::map<std::string, std::string> values_;
+  mutable std::set<std::string> asked_;
+};
+
+}  // namespace gpushare

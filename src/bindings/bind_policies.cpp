@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "core/policies/registry.hpp"
 
 namespace gpushare::bindings {
@@ -14,8 +15,15 @@ void bind_policies(py::module_& module) {
       .def_readonly("is_oracle", &PolicyEntry::is_oracle)
       .def("__repr__", [](const PolicyEntry& entry) { return "<PolicyEntry " + std::string(entry.name) + ">"; });
   module.def(
-      "require_policy", [](const std::string& name) { make_policy(name); }, py::arg("name"),
-      "Raise InvalidInput unless this names a built-in policy, with options that it has behind it.");
+      "require_policy",
+      [](const std::string& name) {
+        const OrderedPolicy parts = ordered_policy(name);
+        require_ordering(parts.ordering);
+        make_policy(parts.policy);
+      },
+      py::arg("name"),
+      "Raise InvalidInput unless this names a built-in policy, with options that it has behind it, and perhaps an "
+      "ordering and a + before it.");
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }
 

@@ -6,6 +6,7 @@
 #include "core/application_streams.hpp"
 #include "core/dispatcher.hpp"
 #include "core/errors.hpp"
+#include "core/ordering/ordering.hpp"
 #include "core/plan_check.hpp"
 
 namespace gpushare {
@@ -16,8 +17,12 @@ constexpr int most_idle_wake_ups = 100'000;
 
 class Engine {
  public:
-  Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers)
-      : gpu_(gpu), dispatcher_(gpu, policy, State(gpu.device(), workload), observers), streams_(workload) {}
+  Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+         Ordering* ordering)
+      : gpu_(gpu),
+        dispatcher_(gpu, policy, State(gpu.device(), workload), observers),
+        streams_(workload),
+        ordering_(ordering) {}
 
   void run() {
     while (!streams_.finished()) {
@@ -28,6 +33,7 @@ class Engine {
       } else {
         reach_deadline();
       }
+      submit_ordered();
     }
   }
 
@@ -46,9 +52,23 @@ class Engine {
 
   void start_next(ApplicationId application) {
     const auto submission = streams_.next(application);
-    if (!submission) return dispatcher_.deliver(EventKind::ApplicationEnded, application);
-    dispatcher_.submit(*submission);
+    if (!submission) {
+      dispatcher_.deliver(EventKind::ApplicationEnded, application);
+      if (ordering_ != nullptr) ordering_->ended(application, now());
+    } else if (ordering_ != nullptr) {
+      ordering_->offer(*submission, now());
+    } else {
+      dispatcher_.submit(*submission);
+    }
   }
+
+  /// Only now, so that the ordering knows of everybody who has arrived at the same time.
+  void submit_ordered() {
+    if (ordering_ == nullptr) return;
+    while (const auto submission = ordering_->next(now())) dispatcher_.submit(*submission);
+  }
+
+  Time now() const { return dispatcher_.state().now(); }
 
   void reach_deadline() {
     const std::optional<Time> reached = deadline();
@@ -79,14 +99,20 @@ class Engine {
   Gpu& gpu_;
   Dispatcher dispatcher_;
   ApplicationStreams streams_;
+  Ordering* ordering_;
   int idle_wake_ups_ = 0;
 };
 
 }  // namespace
 
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers) {
+  run(gpu, policy, workload, observers, nullptr);
+}
+
+void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+         Ordering* ordering) {
   validate(workload, gpu.device());
-  Engine(gpu, policy, workload, observers).run();
+  Engine(gpu, policy, workload, observers, ordering).run();
 }
 
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {

@@ -20,7 +20,7 @@ from gpushare.cli.output import print_json, remark
 @file_option("--markdown", "Write the tables as a page in Markdown, with an introduction.")
 @json_option()
 def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, markdown: Path | None, as_json: bool) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf.
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf or cumas.
 
     \b
     Examples:

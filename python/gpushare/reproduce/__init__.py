@@ -8,7 +8,10 @@ from importlib import import_module
 from gpushare._core import InvalidInput
 from gpushare.reproduce.reproduction import Reproduction
 
-PAPERS = {"srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)"}
+PAPERS = {
+    "srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)",
+    "cumas": "Belviranli, Khorasani, Bhuyan, Gupta: CuMAS, Data Transfer Aware Multi-Application Scheduling (2016)",
+}
 """Name on the command line -> paper."""
 
 

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CuMAS's evaluation on a simulated K40c: start reading at :func:`reproduce`.
+
+Copies are those of Table 1. Kernel times are not printed: what they are assumed to be, and what that is worth, stands in
+``workloads/cumas.toml`` and in the last section.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare.compare import compare
+from gpushare.kernel_model import KernelModel
+from gpushare.operation import Launch
+from gpushare.reproduce.reproduction import Reproduction, Section
+from gpushare.workload import Application, Workload, bundled_workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INTRODUCTION = Path(__file__).with_name("cumas_introduction.md").read_text(encoding="utf-8")
+PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cumas_paper.toml").read_text(encoding="utf-8"))
+
+SETS = "ABCDE"
+PER_SET = 5
+"""Section 6.1: 25 permutations of the applications in five sets."""
+
+WINDOWS = (2, 4, 6, 8, 10)
+SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
+"""Ordering -> its options. The paper's brute force does not see what the previous window has left."""
+
+ALONE_S = (0.5, 0.6, 0.75, 1.0, 2.0)
+"""How long applications alone may take, from "between 500 msecs and 2 seconds"."""
+
+
+def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
+    """Figs. 8 to 12. Nothing varies from seed to seed here, so ``seeds`` changes nothing."""
+    from gpushare.reproduce.cumas_engines import idle_section, overhead_section
+    from gpushare.reproduce.cumas_estimates import kernel_section, transfer_section
+
+    orders = permutations(1 if quick else PER_SET)
+    times = total_times(orders, contenders((4, 8) if quick else WINDOWS), progress)
+    sections = [
+        total_section(times),
+        set_section(times),
+        idle_section(orders[:: 1 if quick else PER_SET], (8,) if quick else WINDOWS),
+        overhead_section((4, 8) if quick else (2, 4, 6, 8, 10, 12)),
+        transfer_section(),
+        kernel_section(),
+    ]
+    if not quick:
+        sections.append(length_section(progress))
+    return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections), INTRODUCTION)
+
+
+def permutations(per_set: int, alone_s: float | None = None) -> list[Workload]:
+    """The applications in random orders, named A1, A2, ... B1, ...
+
+    Args:
+        per_set: how many in each of the five sets.
+        alone_s: how long each application takes alone, in seconds; as in the workload file if left out.
+    """
+    workload = bundled_workload("cumas")
+    applications = [_lasting(each, alone_s) for each in workload.applications]
+    shuffler = random.Random(2016)
+    found = []
+    for name in SETS:
+        for number in range(1, per_set + 1):
+            order = tuple(shuffler.sample(applications, len(applications)))
+            found.append(replace(workload, name=f"{name}{number}", applications=order))
+    return found
+
+
+def _lasting(application: Application, alone_s: float | None) -> Application:
+    """The application with its kernels longer or shorter, so that alone it takes so long; it takes 0.5 s."""
+    if alone_s is None:
+        return application
+    kernels = [each for each in application.operations if isinstance(each, Launch)]
+    factor = 1 + (alone_s - 0.5) * 1e9 / sum(latency_of(each) for each in kernels)
+    longer = {
+        each: replace(each, kernel=replace(each.kernel, latency_ns=latency_of(each) * factor)) for each in set(kernels)
+    }
+    operations = tuple(longer[each] if isinstance(each, Launch) else each for each in application.operations)
+    return replace(application, operations=operations)
+
+
+def latency_of(launch: Launch) -> float:
+    """How long a launch of the workload takes: one block per SM, which has it to itself."""
+    kernel = launch.kernel
+    assert isinstance(kernel, KernelModel)
+    assert kernel.latency_ns is not None
+    return kernel.latency_ns
+
+
+def policy_of(ordering: str, options: str = "") -> str:
+    """Table 1 counts as one task what follows one another to the host."""
+    return f"{ordering}:to_host=together{options}+fifo"
+
+
+STRINGS = policy_of("strings")
+
+
+def contenders(windows: tuple[int, ...]) -> list[str]:
+    """Strings, and every solver with every window."""
+    found = [STRINGS, "fifo"]
+    for solver, options in SOLVERS.items():
+        found += [policy_of(solver, f":window={window}{options}") for window in windows]
+    return [*found, policy_of("cumas", f":window={windows[-1]}:kernels=2")]
+
+
+def total_times(orders: list[Workload], policies: list[str], progress: bool | None) -> pd.DataFrame:
+    """Total time in milliseconds: a row per permutation, a column per policy."""
+    result = compare(orders, policies, progress=progress)
+    return result.per_workload()["makespan_ns"].unstack()[policies].loc[[each.name for each in orders]] / 1e6
+
+
+def total_section(times: pd.DataFrame) -> Section:
+    """Fig. 8, all permutations: how much faster than Strings."""
+    import pandas as pd
+
+    rows = {}
+    for policy in times:
+        speedup = times[STRINGS] / times[policy] - 1
+        is_cumas = str(policy).startswith("cumas:")
+        rows[short_name(policy)] = {
+            "total time, ms": times[policy].mean(),
+            "mean speedup paper": PAPER["speedup"]["mean"] if is_cumas else float("nan"),
+            "mean speedup": speedup.mean(),
+            "best speedup paper": PAPER["speedup"]["best"] if is_cumas else float("nan"),
+            "best speedup": speedup.max(),
+            "over the worst Strings": times[STRINGS].max() / times[policy].mean() - 1,
+        }
+    note = (
+        f"{len(times)} permutations, all arriving at time 0. Speedup: time under Strings / time - 1. The paper prints two "
+        "figures for all of its CuMAS: 14 % in the mean and 44 % over Strings with its worst permutation. 'fifo' is what "
+        "streams do by themselves: every copy and every kernel as soon as it is ready, so those of many applications "
+        "alternate. 'cumas-bf' is the paper's brute force, which does not see what the previous window has left; beyond "
+        "20 million nodes it stops searching."
+    )
+    return Section("Fig. 8: total time over all permutations", pd.DataFrame(rows).T, note)
+
+
+def short_name(policy: object) -> str:
+    """As tables say it: 'cumas, w = 8'."""
+    ordering, _, sharing = str(policy).rpartition("+")
+    name, *options = ordering.split(":")
+    values = dict(option.split("=") for option in options)
+    window = f", w = {values['window']}" if "window" in values else ""
+    return (name or sharing) + window + (", two tasks in kernels" if "kernels" in values else "")
+
+
+def set_section(times: pd.DataFrame) -> Section:
+    """Fig. 8 set by set."""
+    table = times.groupby(times.index.str[0]).mean().T
+    table.columns.name = None
+    table.index = [short_name(policy) for policy in table.index]
+    note = "Mean total time of each set, in milliseconds. The paper's own are curves without numbers."
+    return Section("Fig. 8: total time by permutation set", table, note)
+
+
+def length_section(progress: bool | None) -> Section:
+    """What the assumed length of the kernels is worth."""
+    import pandas as pd
+
+    cumas = policy_of("cumas", ":window=10")
+    rows = {}
+    for alone_s in ALONE_S:
+        times = total_times(permutations(PER_SET, alone_s), [STRINGS, cumas], progress)
+        speedup = times[STRINGS] / times[cumas] - 1
+        rows[f"{alone_s:g} s"] = {
+            "Strings, ms": times[STRINGS].mean(),
+            "cumas, w = 10, ms": times[cumas].mean(),
+            "mean speedup": speedup.mean(),
+            "best speedup": speedup.max(),
+        }
+    note = (
+        "Every application's kernels made so long that alone it takes this time. No order can save more than what the SMs "
+        "wait for the first copy and for each other's data; the longer the kernels, the less that is of the whole."
+    )
+    return Section("Kernels as long as the paper's range allows", pd.DataFrame(rows).T, note)

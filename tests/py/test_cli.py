@@ -45,6 +45,9 @@ def test_policies(call, document):
     table = call("policies").stdout
     assert all(each["name"] in table and each["summary"] in table for each in listed)
     assert all(name in table.partition("on a GPU also")[2] for name in BASELINES)
+    orderings = document("policies")["orderings"]
+    assert [each["name"] for each in orderings][:3] == ["arrival", "strings", "cumas"]
+    assert all(each["summary"] in table.partition("before a policy's name")[2] for each in orderings)
 
 
 def test_devices(call, document):

@@ -61,9 +61,9 @@ def idle_section(orders: list[Workload], windows: tuple[int, ...]) -> Section:
         sms, downlink = zip(*(idle_of(each, policy) for each in orders), strict=True)
         rows[name] = {"P (SMs), ms": statistics.mean(sms), "R (to host), ms": statistics.mean(downlink)}
     note = (
-        "Sum of the gaps between the first and the last kernel, and between the first and the last copy to the host, mean "
-        f"over {len(orders)} permutations. The paper's own are curves; it says that CuMAS keeps both below Strings, and "
-        "that R is idle for longer."
+        "Sum of the gaps between the first and the last kernel, and between the first and the last copy to the host, "
+        f"mean over {len(orders)} permutations. The paper's own are curves; it says that CuMAS keeps both below "
+        "Strings, and that R is idle for longer."
     )
     return Section("Fig. 9: idle time", pd.DataFrame(rows).T, note)
 
@@ -109,8 +109,8 @@ def overhead_section(sizes: tuple[int, ...]) -> Section:
             row[solver] = round(solving_ms(solver, size), 4) if _is_timed(solver, size) else float("nan")
         rows[f"w = {size}"] = {name: "" if value != value else f"{value:g}" for name, value in row.items()}
     note = (
-        "Milliseconds for one window of tasks of Table 1, the median of 25 (brute force beyond 8: of 3), on the machine "
-        "that made this page. 'exact' proves its order best, as brute force does."
+        "Milliseconds for one window of tasks of Table 1, the median of 25 (brute force beyond 8: of 3), on the "
+        "machine that made this page. 'exact' proves its order best, as brute force does."
     )
     return Section("Fig. 10: scheduling overhead", pd.DataFrame(rows).T, note)
 

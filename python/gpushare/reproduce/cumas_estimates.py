@@ -48,9 +48,7 @@ def transfer_section() -> Section:
     }
     for curve in h100.copies:
         fit = _core.fit_transfer(list(map(float, curve.bytes)), list(map(float, curve.host_ns)))
-        errors = [
-            abs(error) for size, error in zip(curve.bytes, fit.residuals, strict=True) if size >= LEAST_BYTES
-        ]
+        errors = [abs(error) for size, error in zip(curve.bytes, fit.residuals, strict=True) if size >= LEAST_BYTES]
         rows[f"H100, {curve.direction}, {curve.memory}"] = {
             "ns per KB": fit.ns_per_byte * 1e3,
             "us before": fit.latency_ns / 1e3,
@@ -58,9 +56,9 @@ def transfer_section() -> Section:
             "worst error": max(errors),
         }
     note = (
-        "Time = a x + b. The paper fits copies of 4 to 100 KB and prints a = 0.0002 and b = 0.0072, which are milliseconds "
-        "per KB and milliseconds; the simulated K40c has them. The other rows: copies of 1 KB to 256 MB measured on an "
-        "H100; errors are those of copies of 64 KB and more."
+        "Time = a x + b. The paper fits copies of 4 to 100 KB and prints a = 0.0002 and b = 0.0072, which are "
+        "milliseconds per KB and milliseconds; the simulated K40c has them. The other rows: copies of 1 KB to 256 MB "
+        "measured on an H100; errors are those of copies of 64 KB and more."
     )
     return Section("Fig. 11: transfer model", pd.DataFrame(rows).T, note)
 
@@ -85,11 +83,11 @@ def kernel_section() -> Section:
     table.loc["mean error"] = errors.mean()
     table.loc["worst error"] = errors.max()
     note = (
-        "Estimate / time of the whole grid, from the time per thread block of a part of it, for kernels of the suite on the "
-        "simulated H100, alone. The paper, on its K40c from an eighth: "
-        f"{PAPER['kernel_time']['mean']:.0%} off in the mean, {PAPER['kernel_time']['most']:.0%} at most. A part of a grid "
-        "has fewer waves, and the launch itself, the first wave and the last one weigh more in it: there the estimate is "
-        "too high."
+        "Estimate / time of the whole grid, from the time per thread block of a part of it, for kernels of the suite "
+        "on the simulated H100, alone. The paper, on its K40c from an eighth: "
+        f"{PAPER['kernel_time']['mean']:.0%} off in the mean, {PAPER['kernel_time']['most']:.0%} at most. A part of a "
+        "grid has fewer waves, and the launch itself, the first wave and the last one weigh more in it: there the "
+        "estimate is too high."
     )
     return Section("Fig. 12: kernel times", table, note)
 

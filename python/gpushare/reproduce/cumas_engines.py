@@ -10,15 +10,13 @@ from collections.abc import Iterable
 
 from gpushare import _core
 from gpushare.operation import Copy, Launch
-from gpushare.reproduce.cumas import PAPER, STRINGS, latency_of, permutations, policy_of
+from gpushare.reproduce.cumas import LATENCY_NS, NS_PER_BYTE, PAPER, STRINGS, latency_of, permutations, policy_of
 from gpushare.reproduce.reproduction import Section
 from gpushare.simulation import run
 from gpushare.workload import Workload
 
 MOST_BRUTE_FORCE = 10
 ORDERINGS_TIMED = 25
-NS_PER_BYTE, LATENCY_NS = 0.2, 7200
-"""Of copies on the K40c (Fig. 11)."""
 
 
 def idle_ms(spans: Iterable[tuple[int, int]]) -> float:

@@ -35,7 +35,9 @@ WindowOrdering::WindowOrdering(const Device& device, const Workload& workload, s
       estimates_(device, settings.first_estimate),
       window_(std::move(solver), settings.window),
       line_(settings.computing) {
-  for (const Application& application : workload.applications) streams_.push_back({application.operations});
+  for (const Application& application : workload.applications) {
+    streams_.push_back({.operations = application.operations, .weight = application.weight});
+  }
 }
 
 void WindowOrdering::offer(const Submission& operation, Time now) {
@@ -55,7 +57,8 @@ void WindowOrdering::begin_task(ApplicationId application) {
   const std::size_t first = stream.next - 1;
   const std::size_t count = first_task(stream.operations.subspan(first), settings_.rule);
   stream.task_end = first + count;
-  const TaskEstimates::Estimate estimate = estimates_.of(stream.operations.subspan(first, count));
+  TaskEstimates::Estimate estimate = estimates_.of(stream.operations.subspan(first, count));
+  estimate.task.weight = stream.weight;
   const ReadyTask task{.application = application, .task = estimate.task};
   estimate.is_known ? window_.add(task) : window_.add_unknown(task);
 }
@@ -68,8 +71,19 @@ void WindowOrdering::ended(ApplicationId application, Time now) {
 /// The application's latest launch has ended.
 void WindowOrdering::learn(Stream& stream, Time now) {
   const Launch* launch = std::exchange(stream.running, nullptr);
-  if (launch == nullptr) return;
-  if (launches_on_device_-- == 1) estimates_.learn(*launch, now - stream.running_since);
+  if (launch != nullptr && stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
+}
+
+/// What takes longer because of somebody else tells nothing of the kernel.
+void WindowOrdering::note_launch(Stream& stream, const Launch& launch, Time now) {
+  stream.runs_alone = true;
+  for (Stream& other : streams_) {
+    if (other.running == nullptr) continue;
+    other.runs_alone = false;
+    stream.runs_alone = false;
+  }
+  stream.running = &launch;
+  stream.running_since = now;
 }
 
 std::optional<Submission> WindowOrdering::next(Time now) {
@@ -86,11 +100,7 @@ std::optional<Submission> WindowOrdering::next(Time now) {
 Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
   const Submission operation = *std::exchange(stream.offered, std::nullopt);
   line_.use(operation.application, engine, now);
-  if (const auto* launch = std::get_if<Launch>(operation.operation)) {
-    ++launches_on_device_;
-    stream.running = launch;
-    stream.running_since = now;
-  }
+  if (const auto* launch = std::get_if<Launch>(operation.operation)) note_launch(stream, *launch, now);
   return operation;
 }
 

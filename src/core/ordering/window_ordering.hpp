@@ -35,10 +35,12 @@ class WindowOrdering : public Ordering {
   /// Where an application stands.
   struct Stream {
     std::span<const Operation> operations{};
+    double weight = 1;
     std::size_t next = 0;      // operation to be offered
     std::size_t task_end = 0;  // operation behind its task
     std::optional<Submission> offered{};
-    const Launch* running = nullptr;  // its launch on the device, if nobody else has one
+    const Launch* running = nullptr;  // its launch on the device
+    bool runs_alone = false;          // as far as the ordering knows
     Time running_since{};
   };
 
@@ -46,6 +48,7 @@ class WindowOrdering : public Ordering {
   void begin_tasks(Time now);
   bool may_begin(const ReadyTask& task) const;
   void learn(Stream& stream, Time now);
+  void note_launch(Stream& stream, const Launch& launch, Time now);
   Submission submit(Stream& stream, Engine engine, Time now);
 
   Settings settings_;
@@ -53,7 +56,6 @@ class WindowOrdering : public Ordering {
   ReorderWindow window_;
   TaskLine line_;
   std::vector<Stream> streams_;  // by ApplicationId
-  int launches_on_device_ = 0;
 };
 
 }  // namespace gpushare

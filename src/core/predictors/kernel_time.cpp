@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "core/calibration/transfer_fit.hpp"
 #include "core/errors.hpp"
 
 namespace gpushare {
@@ -14,6 +16,36 @@ constexpr double most_difference = 0.15;
 
 double per_block(const std::pair<const std::int64_t, Duration>& run) {
   return nanoseconds(run.second) / static_cast<double>(run.first);
+}
+
+using Runs = std::map<std::int64_t, Duration>;
+
+/// Copies are told the same way: so much per byte, and something before.
+double on_line(const Runs& runs, double blocks) {
+  std::vector<TransferPoint> points;
+  for (const auto& [size, time] : runs) points.push_back({static_cast<double>(size), nanoseconds(time)});
+  const TransferFit line = fit_transfer(points);
+  return line.ns_per_byte * blocks + line.latency_ns;
+}
+
+/// A straight line through the logarithms, by least squares.
+double on_power(const Runs& runs, double blocks) {
+  double x = 0;
+  double y = 0;
+  double xx = 0;
+  double xy = 0;
+  for (const auto& [size, time] : runs) {
+    const double log_blocks = std::log(static_cast<double>(size));
+    const double log_time = std::log(nanoseconds(time));
+    x += log_blocks;
+    y += log_time;
+    xx += log_blocks * log_blocks;
+    xy += log_blocks * log_time;
+  }
+  const auto points = static_cast<double>(runs.size());
+  const double slope = (points * xy - x * y) / (points * xx - x * x);
+  const double at_one = (y - slope * x) / points;
+  return std::exp(at_one + slope * std::log(blocks));
 }
 
 }  // namespace
@@ -34,23 +66,10 @@ bool KernelTime::is_linear() const {
 
 std::optional<Duration> KernelTime::of(std::int64_t blocks) const {
   if (runs_.empty()) return std::nullopt;
-  if (is_linear()) return Duration(std::llrint(per_block(*runs_.rbegin()) * static_cast<double>(blocks)));
-  double x = 0;
-  double y = 0;
-  double xx = 0;
-  double xy = 0;
-  for (const auto& [size, time] : runs_) {
-    const double log_blocks = std::log(static_cast<double>(size));
-    const double log_time = std::log(nanoseconds(time));
-    x += log_blocks;
-    y += log_time;
-    xx += log_blocks * log_blocks;
-    xy += log_blocks * log_time;
-  }
-  const auto runs = static_cast<double>(runs_.size());
-  const double slope = (runs * xy - x * y) / (runs * xx - x * x);
-  const double at_one = (y - slope * x) / runs;
-  return Duration(std::llrint(std::exp(at_one + slope * std::log(static_cast<double>(blocks)))));
+  const auto count = static_cast<double>(blocks);
+  if (is_linear()) return Duration(std::llrint(per_block(*runs_.rbegin()) * count));
+  const bool has_fixed_part = per_block(*runs_.rbegin()) < per_block(*runs_.begin());
+  return Duration(std::llrint(has_fixed_part ? on_line(runs_, count) : on_power(runs_, count)));
 }
 
 }  // namespace gpushare

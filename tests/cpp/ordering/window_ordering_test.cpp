@@ -102,6 +102,17 @@ TEST(WindowOrdering, LaterArrivalsAreOrderedWhenTheUplinkHasNothingToDo) {
   EXPECT_EQ(end_of(trace, 3), 190);
 }
 
+TEST(WindowOrdering, EveryObjectiveHasItsOrder) {
+  // The second is longer, and so much heavier that it goes first if weights count.
+  Workload workload = workload_of_tasks({task_of(10, 10, 10), task_of(20, 20, 20)});
+  workload.applications[1].weight = 5;
+  const auto first_copied = [&](const std::string& objective) {
+    return end_of(ordered_run(small_device(), workload, "cumas:objective=" + objective + "+fifo"), 0);
+  };
+  EXPECT_EQ(first_copied("turnaround"), 10);
+  EXPECT_EQ(first_copied("weighted"), 30);
+}
+
 TEST(WindowOrdering, MemoryHoldsTasksBack) {
   const Workload workload = workload_of_tasks({task_of(600, 100, 1), task_of(500, 1, 1)});
   const Trace trace = ordered_run(small_device(), workload, "strings:memory_gb=0.000001+fifo");

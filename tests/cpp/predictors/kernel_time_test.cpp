@@ -30,6 +30,14 @@ TEST(KernelTime, TwoRunsShowThatAKernelIsNotLinear) {
   EXPECT_NEAR(static_cast<double>(times.of(80)->count()), 64'000, 1);
 }
 
+TEST(KernelTime, APartThatDoesNotGrowWithTheGridIsFound) {
+  KernelTime times;
+  times.add(10, Duration(2000));
+  times.add(20, Duration(3000));
+  EXPECT_FALSE(times.is_linear());
+  EXPECT_NEAR(static_cast<double>(times.of(80)->count()), 9000, 1);
+}
+
 TEST(KernelTime, OfRunsOfOneSizeTheLatestCounts) {
   KernelTime times;
   times.add(10, Duration(1000));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <chrono>
+#include <functional>
+
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "core/ordering/delay_equations.hpp"
@@ -22,15 +25,23 @@ std::vector<Task> tasks_from(const std::vector<TaskTimes>& times) {
   return tasks;
 }
 
+/// True once so much time has passed.
+std::function<bool()> after(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return [end] { return Clock::now() >= end; };
+}
+
 OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string& solver, const TaskTimes& engines_ns,
-                         std::int64_t nodes) {
+                         std::int64_t nodes, std::optional<double> limit_s) {
   const std::vector<Task> tasks = tasks_from(times);
   const EnginesState engines{.uplink = Duration(std::get<0>(engines_ns)),
                              .compute = Duration(std::get<1>(engines_ns)),
                              .downlink = Duration(std::get<2>(engines_ns))};
   const auto makes = make_solver(solver);
   const py::gil_scoped_release no_gil;
-  return makes->order({.tasks = tasks, .engines = engines}, {.nodes = nodes});
+  return makes->order({.tasks = tasks, .engines = engines},
+                      {.nodes = nodes, .stop = limit_s ? after(*limit_s) : nullptr});
 }
 
 void bind_tables(py::module_& module) {
@@ -55,9 +66,9 @@ void bind_solving(py::module_& module) {
       .def_property_readonly("is_proven_best", &OrderedTasks::is_proven_best);
   module.def(
       "order_tasks", &order_tasks, py::arg("tasks"), py::arg("solver"), py::kw_only(),
-      py::arg("engines_ns") = TaskTimes{}, py::arg("nodes") = SearchLimits{}.nodes,
+      py::arg("engines_ns") = TaskTimes{}, py::arg("nodes") = SearchLimits{}.nodes, py::arg("limit_s") = py::none(),
       "Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines "
-      "that are free at these times. Releases the GIL.");
+      "that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.");
   module.def(
       "total_time_ns",
       [](const std::vector<TaskTimes>& tasks, const std::vector<int>& order, bool as_printed) {

@@ -67,6 +67,10 @@ def test_order_tasks():
     assert _core.order_tasks(tasks, "arrival").cost_ns == 25
     assert _core.order_tasks(tasks, "exact", engines_ns=(0, 0, 100)).cost_ns == 109
     assert _core.total_time_ns(tasks, [1, 0]) == 15
+    many = [(each % 7 + 1, each % 5 + 1, each % 3 + 1) for each in range(20)]
+    early = _core.order_tasks(many, "brute-force", nodes=10**12, limit_s=0.05)
+    assert sorted(early.order) == list(range(20))
+    assert early.lower_bound_ns <= early.cost_ns
     with pytest.raises(gs.InvalidInput, match="no solver 'fast'; known: 'arrival'"):
         _core.order_tasks(tasks, "fast")
     with pytest.raises(gs.InvalidInput, match="task 0: a duration must not be negative, got -1 ns"):

@@ -56,7 +56,7 @@ def transfer_section() -> Section:
             "worst error": max(errors),
         }
     note = (
-        "Time = a x + b. The paper fits copies of 4 to 100 KB and prints a = 0.0002 and b = 0.0072, which are "
+        "Time = a x + b. The paper fits copies of 4 to 100 KB and prints a = 0.0002 and b = 0.0072, read here as "
         "milliseconds per KB and milliseconds; the simulated K40c has them. The other rows: copies of 1 KB to 256 MB "
         "measured on an H100; errors are those of copies of 64 KB and more."
     )

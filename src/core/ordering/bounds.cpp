@@ -34,7 +34,7 @@ struct Margins {
   void add(const FlowTables& tables, int task, const EngineTimes& before, const EngineTimes& behind) {
     std::int64_t ready = 0;
     for (const Engine engine : {uplink, compute, downlink}) {
-      const std::int64_t time = tables.time(engine, task);
+      const std::int64_t time = tables.on(engine, task);
       if (time == 0) continue;
       head[engine] = std::min(head[engine], ready);
       ready = std::max(before[engine], ready) + time;
@@ -42,7 +42,7 @@ struct Margins {
     }
     std::int64_t left = 0;
     for (const Engine engine : {downlink, compute, uplink}) {
-      const std::int64_t time = tables.time(engine, task);
+      const std::int64_t time = tables.on(engine, task);
       if (time == 0) continue;
       tail[engine] = std::min(tail[engine], left);
       left = std::max(behind[engine], left) + time;
@@ -65,8 +65,8 @@ std::int64_t pair_bound(const FlowTables& tables, std::size_t number, TaskSet ta
   std::int64_t second = margins.head[pair.second];
   for (const int task : tables.johnson[number]) {
     if ((tasks >> task & 1) == 0) continue;
-    const std::int64_t before = tables.time(pair.first, task);
-    const std::int64_t after = tables.time(pair.second, task);
+    const std::int64_t before = tables.on(pair.first, task);
+    const std::int64_t after = tables.on(pair.second, task);
     first += before;
     if (after == 0) continue;
     if (before > 0) second = std::max(second, first + tables.lag(pair, task));
@@ -80,7 +80,7 @@ std::int64_t pair_bound(const FlowTables& tables, std::size_t number, TaskSet ta
 void append(EngineTimes& head, const FlowTables& tables, int task) {
   std::int64_t ready = 0;
   for (const Engine engine : {uplink, compute, downlink}) {
-    const std::int64_t time = tables.time(engine, task);
+    const std::int64_t time = tables.on(engine, task);
     if (time > 0) ready = head[engine] = std::max(head[engine], ready) + time;
   }
 }
@@ -88,7 +88,7 @@ void append(EngineTimes& head, const FlowTables& tables, int task) {
 void prepend(EngineTimes& tail, const FlowTables& tables, int task) {
   std::int64_t left = 0;
   for (const Engine engine : {downlink, compute, uplink}) {
-    const std::int64_t time = tables.time(engine, task);
+    const std::int64_t time = tables.on(engine, task);
     if (time > 0) left = tail[engine] = std::max(tail[engine], left) + time;
   }
 }
@@ -116,17 +116,16 @@ double turnaround_bound(const FlowTables& tables, TaskSet tasks, const EngineTim
     for (const int task : tables.shortest_weighted[engine]) {
       if ((tasks >> task & 1) == 0) continue;
       std::int64_t end = 0;
-      if (tables.time(static_cast<Engine>(engine), task) > 0)
-        end = free += tables.time(static_cast<Engine>(engine), task);
+      if (tables.on(static_cast<Engine>(engine), task) > 0) end = free += tables.on(static_cast<Engine>(engine), task);
       for (std::size_t later = engine + 1; later < engine_count; ++later) {
-        if (end > 0) end += tables.time(static_cast<Engine>(later), task);
+        if (end > 0) end += tables.on(static_cast<Engine>(later), task);
       }
       EngineTimes alone = head;
       append(alone, tables, task);
-      const std::int64_t soonest = tables.time(downlink, task) > 0  ? alone[downlink]
-                                   : tables.time(compute, task) > 0 ? alone[compute]
-                                   : tables.time(uplink, task) > 0  ? alone[uplink]
-                                                                    : 0;
+      const std::int64_t soonest = tables.on(downlink, task) > 0  ? alone[downlink]
+                                   : tables.on(compute, task) > 0 ? alone[compute]
+                                   : tables.on(uplink, task) > 0  ? alone[uplink]
+                                                                  : 0;
       sum += tables.weight[static_cast<std::size_t>(task)] * static_cast<double>(end > 0 ? end : soonest);
     }
     bound = std::max(bound, sum);

@@ -8,7 +8,7 @@ namespace {
 
 /// On one engine of a pair, with the time between the two.
 std::int64_t with_lag(const FlowTables& tables, EnginePair pair, Engine engine, int task) {
-  const std::int64_t time = tables.time(engine, task);
+  const std::int64_t time = tables.on(engine, task);
   return time == 0 ? 0 : time + tables.lag(pair, task);
 }
 

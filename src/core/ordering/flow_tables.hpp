@@ -30,10 +30,10 @@ struct FlowTables {
 
   int size() const { return static_cast<int>(weight.size()); }
   TaskSet all() const { return size() == 32 ? ~TaskSet{0} : (TaskSet{1} << size()) - 1; }
-  std::int64_t time(Engine engine, int task) const { return times[engine][static_cast<std::size_t>(task)]; }
+  std::int64_t on(Engine engine, int task) const { return times[engine][static_cast<std::size_t>(task)]; }
   /// Between the end on the first engine and the start on the second.
   std::int64_t lag(EnginePair pair, int task) const {
-    return pair.first == uplink && pair.second == downlink ? time(compute, task) : 0;
+    return pair.first == uplink && pair.second == downlink ? on(compute, task) : 0;
   }
 
   std::array<std::vector<std::int64_t>, engine_count> times;

@@ -18,6 +18,7 @@ constexpr Duration heartbeat_interval(50'000'000);
 
 /// A look takes 6 us, 13 us beside copies that do not delay it.
 constexpr Duration look_patience(40'000);
+constexpr Duration short_look_patience(15'000);
 
 /// A thread that sleeps wakes up tens of microseconds late, so the last stretch is waited for awake.
 constexpr Duration sleep_margin(150'000);
@@ -136,8 +137,8 @@ void CudaGpu::attend(Time time) {
   collect(time);
   if (resources_.tables.look_has_ended()) {
     finish_look(time);
-  } else if (time - look_started_ >= look_patience && resources_.tables.hurry_look()) {
-    look_started_ = time;
+  } else if (time - look_started_ >= (room_is_kept_ ? short_look_patience : look_patience) &&
+             resources_.tables.hurry_look()) {
     make_room(time);
   }
   hand_to_hardware(time);
@@ -172,9 +173,11 @@ void CudaGpu::wake() {
 void CudaGpu::collect(Time time) {
   to_device_.collect(time, events_);
   to_host_.collect(time, events_);
-  for (const auto& launch : launches_) {
-    if (launch->collect(time)) look_soon();
-  }
+  bool any = false;
+  for (const auto& launch : launches_) any |= launch->collect(time, events_);
+  if (!any) return;
+  look_soon();
+  report_ends(time);
 }
 
 void CudaGpu::finish_look(Time time) {

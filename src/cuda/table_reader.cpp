@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned threads = 128;
 constexpr std::size_t bytes_per_thread = 16;
 
-/// Looks are 15 to 500 us apart: some hundred milliseconds, after which a copy is tried again.
-constexpr int kernels_after_late_copy = 2000;
+/// Reads are 10 to 500 us apart: so the place for a kernel is kept for some tens of milliseconds.
+constexpr int reads_after_late_copy = 1000;
 
 /// Copies `words` words of 16 bytes. Volatile, for other SMs write what it reads.
 constexpr std::string_view source = R"(.version 7.0
@@ -51,61 +51,74 @@ next:
 
 }  // namespace
 
-// The most urgent streams, for what they do is short and somebody waits for it.
+// The most urgent streams, which nothing else uses: blocks that wait for room would stand before a kernel's.
 TableReader::TableReader(const SharedContext& context, Completions& completions, std::size_t most_bytes)
     : completions_(completions),
-      copies_(make_stream(context, context->stream_priorities().front())),
-      kernels_(make_stream(context, context->stream_priorities().front())),
       module_(load_module(context, source)),
-      kernel_(find_function(module_, "read_tables")),
-      registers_(attribute(kernel_, CU_FUNC_ATTRIBUTE_NUM_REGS)),
-      copied_(make_pinned_memory(context, most_bytes)),
-      written_(make_pinned_memory(context, most_bytes)),
-      written_address_(device_address(written_)),
-      data_(static_cast<const std::byte*>(copied_.get())) {}
+      function_(find_function(module_, "read_tables")),
+      registers_(attribute(function_, CU_FUNC_ATTRIBUTE_NUM_REGS)),
+      copy_{make_stream(context, context->stream_priorities().front()), make_pinned_memory(context, most_bytes)},
+      kernel_{make_stream(context, context->stream_priorities().front()), make_pinned_memory(context, most_bytes)},
+      target_of_kernel_(device_address(kernel_.memory)),
+      data_(static_cast<const std::byte*>(copy_.memory.get())) {}
 
 void TableReader::start(CUdeviceptr tables, std::size_t bytes, CUevent behind) {
   tables_ = tables;
   bytes_ = bytes;
-  is_copy_ = !by_kernel();
-  const Stream& stream = is_copy_ ? copies_ : kernels_;
-  GPUSHARE_CU(cuStreamWaitEvent(stream.get(), behind, CU_EVENT_WAIT_DEFAULT));
-  is_copy_ ? copy() : launch();
+  is_reading_ = true;
+  for (Way* way : {&copy_, &kernel_}) {
+    way->counts = false;
+    GPUSHARE_CU(cuStreamWaitEvent(way->stream.get(), behind, CU_EVENT_WAIT_DEFAULT));
+  }
+  if (is_free(copy_)) {
+    copy();
+  } else if (is_free(kernel_)) {
+    launch();
+  }
+}
+
+bool TableReader::is_free(Way& way) {
+  if (way.is_under_way() && !way.end.reached()) return false;
+  if (way.is_under_way()) completions_.give_back(way.end);
+  way.end = {};
+  return true;
 }
 
 void TableReader::copy() {
-  GPUSHARE_CU(cuMemcpyDtoHAsync(copied_.get(), tables_, bytes_, copies_.get()));
-  read_ = completions_.mark(copies_.get());
+  GPUSHARE_CU(cuMemcpyDtoHAsync(copy_.memory.get(), tables_, bytes_, copy_.stream.get()));
+  copy_.end = completions_.mark(copy_.stream.get());
+  copy_.counts = true;
 }
 
 void TableReader::launch() {
   auto words = static_cast<unsigned>(bytes_ / bytes_per_thread);
-  std::array<void*, 3> arguments{&tables_, &written_address_, &words};
-  GPUSHARE_CU(cuLaunchKernel(kernel_, 1, 1, 1, threads, 1, 1, 0, kernels_.get(), arguments.data(), nullptr));
-  read_ = completions_.mark(kernels_.get());
+  std::array<void*, 3> arguments{&tables_, &target_of_kernel_, &words};
+  GPUSHARE_CU(cuLaunchKernel(function_, 1, 1, 1, threads, 1, 1, 0, kernel_.stream.get(), arguments.data(), nullptr));
+  kernel_.end = completions_.mark(kernel_.stream.get());
+  kernel_.counts = true;
 }
 
 void TableReader::end() {
-  completions_.give_back(read_);
-  read_ = {};
-  data_ = static_cast<const std::byte*>(is_copy_ ? copied_.get() : written_.get());
-  if (!is_copy_ && kernels_to_come_ > 0) --kernels_to_come_;
-  if (late_copy_.word == nullptr || !late_copy_.reached()) return;
-  completions_.give_back(late_copy_);
-  late_copy_ = {};
+  data_ = static_cast<const std::byte*>((copy_.has_ended() ? copy_ : kernel_).memory.get());
+  copy_.counts = kernel_.counts = false;
+  is_reading_ = false;
+  if (wary_reads_ > 0) --wary_reads_;
 }
 
 bool TableReader::hurry() {
-  if (!is_copy_ || !is_reading() || has_ended()) return false;
-  late_copy_ = read_;
-  kernels_to_come_ = kernels_after_late_copy;
-  is_copy_ = false;
-  launch();
+  if (!is_reading_ || has_ended()) return false;
+  if (!kernel_.counts && is_free(kernel_)) {
+    wary_reads_ = reads_after_late_copy;
+    launch();
+    return true;
+  }
+  if (copy_.counts || !is_free(copy_)) return false;
+  copy();
   return true;
 }
 
 std::optional<BlockNeeds> TableReader::room() const {
-  if (!by_kernel()) return std::nullopt;
+  if (!copies_are_late()) return std::nullopt;
   return BlockNeeds{.threads = threads, .registers_per_thread = registers_};
 }
 

@@ -4,7 +4,7 @@
 // up to seconds, because the copy engine serves a queue until it is empty. A kernel of one block that copies takes 8
 // us, 15 us beside any copies, and never more than 40; but it needs a place on an SM.
 //
-// So a read is a copy, and one that is late is started anew as a kernel. The next reads are kernels, too, for a while.
+// So a read is a copy, and where that is late also a kernel: whichever ends first.
 #pragma once
 
 #include <optional>
@@ -21,37 +21,48 @@ class TableReader {
 
   /// Starts reading, behind the event. One read at a time; `bytes` is a multiple of 16.
   void start(CUdeviceptr tables, std::size_t bytes, CUevent behind);
-  bool is_reading() const { return read_.word != nullptr; }
-  bool has_ended() const { return is_reading() && read_.reached(); }
+  bool is_reading() const { return is_reading_; }
+  bool has_ended() const { return is_reading_ && (copy_.has_ended() || kernel_.has_ended()); }
   void end();
   /// As of the last read that has ended.
   const std::byte* data() const { return data_; }
 
-  /// Starts the read anew, as a kernel, if it is a copy that may be late. True if it did.
+  /// The read takes too long: starts it once more, in the other way. False if both are under way.
   bool hurry();
-  /// What has to be free on some SM while reads are kernels.
+  /// Were copies late of late?
+  bool copies_are_late() const { return wary_reads_ > 0; }
+  /// What has to be free on some SM, while copies are late.
   std::optional<BlockNeeds> room() const;
 
  private:
-  bool by_kernel() const { return late_copy_.word != nullptr || kernels_to_come_ > 0; }
+  /// One of the two ways, with a stream and a place on the host of its own. What was started may end long after the
+  /// read for which it was: then it counts for nothing.
+  struct Way {
+    Stream stream;
+    PinnedMemory memory;
+    Completion end{};
+    bool counts = false;  // for the present read
+
+    bool is_under_way() const { return end.word != nullptr; }
+    bool has_ended() const { return counts && end.reached(); }
+  };
+
+  /// Has what was started there ended?
+  bool is_free(Way& way);
   void copy();
   void launch();
 
   Completions& completions_;
-  Stream copies_;
-  Stream kernels_;
   LoadedModule module_;
-  CUfunction kernel_;
+  CUfunction function_;
   int registers_;
-  PinnedMemory copied_;
-  PinnedMemory written_;
-  CUdeviceptr written_address_;
+  Way copy_;
+  Way kernel_;
+  CUdeviceptr target_of_kernel_;
   CUdeviceptr tables_{};
   std::size_t bytes_ = 0;
-  Completion read_;
-  Completion late_copy_;
-  bool is_copy_ = false;
-  int kernels_to_come_ = 0;
+  bool is_reading_ = false;
+  int wary_reads_ = 0;
   const std::byte* data_;
 };
 

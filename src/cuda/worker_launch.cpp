@@ -45,7 +45,10 @@ void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   const std::vector<int>& workers = allowance.workers;
   open_sms_ = allowance.open_sms;
   if (std::ranges::equal(workers, orders_, {}, {}, &WorkerOrder::quota)) return;
-  for (std::size_t sm = 0; sm < orders_.size(); ++sm) orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
+    told_to_leave_ |= launched_ > 0 && workers[sm] < orders_[sm].quota;
+    orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  }
   has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
   if (slot_) resources_.tables.write_orders(*slot_, orders_);
   asked_ = retry_ = now;
@@ -109,10 +112,13 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
   patience_ = std::min(2 * patience_, longest_patience);
 }
 
-bool WorkerLaunch::collect(Time now) {
+// Workers that nobody told to leave stay until no task is left: a look, 10 us, could only say what is clear already.
+bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.collect()) return false;
   changed_ = now;
-  if (hardware_.empty()) end_ = now;
+  if (!hardware_.empty()) return true;
+  end_ = now;
+  if (!told_to_leave_ && progress_.done() > 0) progress_.finish(now, events);
   return true;
 }
 

@@ -16,7 +16,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   void allow(const Allowance& allowance, Time now) override;
   bool wants_hardware(Time now) const override;
   void hand_to_hardware(int level, Time now) override;
-  bool collect(Time now) override;
+  bool collect(Time now, std::vector<gpushare::Event>& events) override;
   void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
   bool is_settling() const override;
   bool ended() const override { return progress_.finished() && hardware_.empty(); }
@@ -34,14 +34,15 @@ class WorkerLaunch final : public LaunchOnGpu {
   std::optional<Slot> slot_;
   std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
-  int open_sms_ = 0;           // where the hardware may place workers
-  std::int64_t launched_ = 0;  // workers, in all
-  Time placed_{};              // in the tables since then
-  Time changed_{};             // when the host last launched workers, or saw a hardware launch end
-  Time asked_{};               // when the quota last changed
-  Time seen_{};                // the last look
-  Time reported_{};            // the last full report
-  Time retry_{};               // no more workers before
+  bool told_to_leave_ = false;  // workers, at some time
+  int open_sms_ = 0;            // where the hardware may place workers
+  std::int64_t launched_ = 0;   // workers, in all
+  Time placed_{};               // in the tables since then
+  Time changed_{};              // when the host last launched workers, or saw a hardware launch end
+  Time asked_{};                // when the quota last changed
+  Time seen_{};                 // the last look
+  Time reported_{};             // the last full report
+  Time retry_{};                // no more workers before
   Duration patience_{};
 };
 

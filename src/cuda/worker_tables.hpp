@@ -41,9 +41,9 @@ class WorkerTables {
   bool is_looking() const { return reader_.is_reading(); }
   bool look_has_ended() const { return reader_.has_ended(); }
   void end_look() { reader_.end(); }
-  /// The look takes too long: starts it anew in a way that nothing delays. False if that is so already.
+  /// The look takes too long: starts it once more, in another way. False if there is none left.
   bool hurry_look() { return reader_.hurry(); }
-  /// What a look needs on some SM; nothing as long as it is a copy.
+  /// What a look needs on some SM, where looks have been late.
   std::optional<BlockNeeds> room_for_look() const { return reader_.room(); }
 
   /// As of the last look that has ended.

@@ -68,7 +68,7 @@ void TableReader::start(CUdeviceptr tables, std::size_t bytes, CUevent behind) {
   is_reading_ = true;
   for (Way* way : {&copy_, &kernel_}) {
     way->counts = false;
-    GPUSHARE_CU(cuStreamWaitEvent(way->stream.get(), behind, CU_EVENT_WAIT_DEFAULT));
+    if (behind != nullptr) GPUSHARE_CU(cuStreamWaitEvent(way->stream.get(), behind, CU_EVENT_WAIT_DEFAULT));
   }
   if (is_free(copy_)) {
     copy();

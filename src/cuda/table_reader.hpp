@@ -19,7 +19,7 @@ class TableReader {
   /// Of at most so many bytes.
   TableReader(const SharedContext& context, Completions& completions, std::size_t most_bytes);
 
-  /// Starts reading, behind the event. One read at a time; `bytes` is a multiple of 16.
+  /// Starts reading, behind the event if there is one. One read at a time; `bytes` is a multiple of 16.
   void start(CUdeviceptr tables, std::size_t bytes, CUevent behind);
   bool is_reading() const { return is_reading_; }
   bool has_ended() const { return is_reading_ && (copy_.has_ended() || kernel_.has_ended()); }

@@ -34,15 +34,17 @@ class WorkerLaunch final : public LaunchOnGpu {
   std::optional<Slot> slot_;
   std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
-  bool told_to_leave_ = false;  // workers, at some time
-  int open_sms_ = 0;            // where the hardware may place workers
-  std::int64_t launched_ = 0;   // workers, in all
-  Time placed_{};               // in the tables since then
-  Time changed_{};              // when the host last launched workers, or saw a hardware launch end
-  Time asked_{};                // when the quota last changed
-  Time seen_{};                 // the last look
-  Time reported_{};             // the last full report
-  Time retry_{};                // no more workers before
+  /// All workers that were launched have come, none is one too many, and nothing was handed back: until more come, or
+  /// fewer may stay, whoever is there stays as long as there are tasks.
+  bool will_stay_ = false;
+  int open_sms_ = 0;           // where the hardware may place workers
+  std::int64_t launched_ = 0;  // workers, in all
+  Time placed_{};              // in the tables since then
+  Time changed_{};             // when the host last launched workers, or saw a hardware launch end
+  Time asked_{};               // when the quota last changed
+  Time seen_{};                // the last look
+  Time reported_{};            // the last full report
+  Time retry_{};               // no more workers before
   Duration patience_{};
 };
 

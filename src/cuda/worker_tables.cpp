@@ -60,7 +60,7 @@ void WorkerTables::reset(Slot slot, std::span<const WorkerOrder> orders) {
   std::memcpy(initial_.data() + orders_offset_, orders.data(), orders.size_bytes());
   GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
-  last_reset_ = slot;
+  reset_ = slot;
 }
 
 void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) {
@@ -72,7 +72,8 @@ void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) 
 void WorkerTables::start_look() {
   const auto behind_last = std::find(taken_.rbegin(), taken_.rend(), true).base() - taken_.begin();
   reader_.start(device_.get(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(behind_last, 1)) * stride_,
-                written(last_reset_));
+                reset_ ? written(*reset_) : nullptr);
+  reset_.reset();
 }
 
 WorkerLook WorkerTables::look(Slot slot) const {

@@ -64,7 +64,7 @@ class WorkerTables {
   std::vector<bool> taken_;
   std::vector<bool> abandoned_;
   std::vector<Event> written_;  // by slot
-  Slot last_reset_ = 0;
+  std::optional<Slot> reset_;   // the last one since the last look began
   std::vector<std::byte> initial_;
 };
 

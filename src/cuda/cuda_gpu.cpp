@@ -18,7 +18,7 @@ constexpr Duration heartbeat_interval(50'000'000);
 
 /// A look takes 6 us, 13 us beside copies that do not delay it.
 constexpr Duration look_patience(40'000);
-constexpr Duration short_look_patience(15'000);
+constexpr Duration short_look_patience(25'000);
 
 /// A thread that sleeps wakes up tens of microseconds late, so the last stretch is waited for awake.
 constexpr Duration sleep_margin(150'000);

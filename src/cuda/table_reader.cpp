@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/table_reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -13,8 +14,10 @@ namespace {
 constexpr unsigned threads = 128;
 constexpr std::size_t bytes_per_thread = 16;
 
-/// Reads are 10 to 500 us apart: so the place for a kernel is kept for some tens of milliseconds.
-constexpr int reads_after_late_copy = 1000;
+/// A single late copy says little: two of eight say that others copy. That is forgotten after some tens of reads.
+constexpr int per_late_copy = 8;
+constexpr int copies_are_late_from = 16;
+constexpr int most_late = 64;
 
 /// Copies `words` words of 16 bytes. Volatile, for other SMs write what it reads.
 constexpr std::string_view source = R"(.version 7.0
@@ -100,15 +103,15 @@ void TableReader::launch() {
 
 void TableReader::end() {
   data_ = static_cast<const std::byte*>((copy_.has_ended() ? copy_ : kernel_).memory.get());
+  if (!kernel_.counts) lateness_ = std::max(lateness_ - 1, 0);
   copy_.counts = kernel_.counts = false;
   is_reading_ = false;
-  if (wary_reads_ > 0) --wary_reads_;
 }
 
 bool TableReader::hurry() {
   if (!is_reading_ || has_ended()) return false;
   if (!kernel_.counts && is_free(kernel_)) {
-    wary_reads_ = reads_after_late_copy;
+    lateness_ = std::min(lateness_ + per_late_copy, most_late);
     launch();
     return true;
   }
@@ -118,7 +121,7 @@ bool TableReader::hurry() {
 }
 
 std::optional<BlockNeeds> TableReader::room() const {
-  if (!copies_are_late()) return std::nullopt;
+  if (lateness_ < copies_are_late_from) return std::nullopt;
   return BlockNeeds{.threads = threads, .registers_per_thread = registers_};
 }
 

@@ -29,9 +29,7 @@ class TableReader {
 
   /// The read takes too long: starts it once more, in the other way. False if both are under way.
   bool hurry();
-  /// Were copies late of late?
-  bool copies_are_late() const { return wary_reads_ > 0; }
-  /// What has to be free on some SM, while copies are late.
+  /// What has to be free on some SM, while copies are late again and again.
   std::optional<BlockNeeds> room() const;
 
  private:
@@ -62,7 +60,7 @@ class TableReader {
   CUdeviceptr tables_{};
   std::size_t bytes_ = 0;
   bool is_reading_ = false;
-  int wary_reads_ = 0;
+  int lateness_ = 0;
   const std::byte* data_;
 };
 

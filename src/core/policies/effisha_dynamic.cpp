@@ -8,8 +8,8 @@
 // priorities preempt, or only those that come in; slice=dynamic|static, is p the grown priority or the first one;
 // evicted=inactive|active, where the preempted go; leftover=no|yes, may the others have what the current one leaves.
 //
-// Suits: interactive among long applications, without starvation. Fails: with blocks as long as slices, since a slice
-// begins with the decision; two long equals cost an eviction per slice.
+// Suits: interactive among long applications. Fails: who is evicted starves while newcomers keep the active queue from
+// running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with the decision.
 #include <algorithm>
 
 #include "core/errors.hpp"

@@ -104,8 +104,8 @@ def at_effishas_delay(platform: Platform, slices: dict[str, list[Slice]]) -> Sec
         table["pkm overhead paper"] = float("nan")
         table.loc["mean", "pkm overhead paper"] = PAPER["overhead"]["pkm_at_same_delay"]["mean"]
     note = (
-        "The cheapest slices with which an urgent launch waits no longer than an eviction takes (Fig. 10). Overheads are of the time alone; 0.5 is 50%. "
-        "The paper: EffiSha 4% on average and 8% at most, PKM 58% and 140%. "
+        "The cheapest slices with which an urgent launch waits no longer than an eviction takes (Fig. 10). Overheads "
+        "are of the time alone; 0.5 is 50%. The paper: EffiSha 4% on average and 8% at most, PKM 58% and 140%. "
     )
     if not platform.is_real:
         note += "What the transformation costs is not simulated, so EffiSha's is 0 here; docs/h100.md has it measured."
@@ -130,7 +130,7 @@ def at_targets(slices: dict[str, list[Slice]], *, is_paper: bool) -> Section:
             row |= {f"{what} paper": printed.get(what, float("nan")) for what in ("mean", "most")}
         rows[f"{target * 1e3:g} us"] = row
     note = (
-        "The cheapest slices that keep a mean launch delay, or come within a tenth of the shortest one where none does. "
+        "The cheapest slices that keep a mean launch delay, or are within a tenth of the shortest one where none does. "
         "The paper prints the last row only; its bars fall towards 1 ms."
     )
     return Section("Fig. 14: what slicing costs", pd.DataFrame(rows).T, note)

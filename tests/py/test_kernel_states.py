@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
 import gpushare as gs
 from gpushare import _core
 
+NOTEBOOKS = pathlib.Path(__file__).parents[2] / "notebooks"
 DEVICE = gs.device("h100")
 KERNEL = gs.KernelModel("k", threads=1024, latency_ns=100_000)
 ROOM = 2 * DEVICE.sms
@@ -86,3 +89,26 @@ def test_a_session_asks_the_policy_before_anything_is_submitted():
     with pytest.raises(gs.PolicyError, match="'late' has priority -1"):
         _core.require_priority("effisha-dynamic", "late", -1)
     _core.require_priority("effisha-static", "late", -1)
+
+
+def test_the_plot_has_a_lane_per_application_with_its_priority():
+    ax = gs.run(pair(), "effisha-static", device=DEVICE).plot.states()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["patient (0)", "urgent (5)"]
+    bars = {each.get_gid(): 0 for each in ax.collections}
+    for each in ax.collections:
+        bars[each.get_gid()] += len(each.get_paths())
+    assert bars == {"PREP": 0, "READY": 1, "TORUN": 3, "RUNNING": 3, "TOEVICT": 1}
+    assert "effisha-static" in ax.get_title(loc="left")
+
+
+def test_a_run_that_the_hardware_scheduled_has_no_states():
+    recorded = [gs.Result.load(NOTEBOOKS / f"02_real_gpu{part}.result").runs for part in ("", "_timelines")]
+    by_hardware = [run for runs in recorded for run in runs if not run.has_blocks]
+    by_gpushare = [run for runs in recorded for run in runs if run.has_blocks and run.has_trace]
+    assert len(by_hardware) > 0
+    assert len(by_gpushare) > 0
+    for run in by_hardware:
+        with pytest.raises(gs.InvalidInput, match="has no states: the GPU scheduled by itself"):
+            run.kernel_states()
+    for run in by_gpushare:
+        assert set(run.kernel_states()["state"]) >= {"RUNNING", "DONE"}

@@ -124,7 +124,7 @@ TEST(EffishaDynamic, TheEvictedBecomeInactiveOrStayActive) {
   EXPECT_EQ(found, (Turns{{0, 0}, {2, 1000}, {0, 6000}}));
 }
 
-TEST(EffishaDynamic, NobodyStarves) {
+TEST(EffishaDynamic, ThoseWhoWaitAreServedBeforeTheOthersHaveEnded) {
   const Trace trace = record(small_device(), long_ones({0, 30, 30}), "effisha-dynamic");
   EXPECT_LT(block_starts(trace, 0).front(), 40 * ms);
   const Trace starving = record(small_device(), long_ones({0, 30, 30}), "effisha-static");

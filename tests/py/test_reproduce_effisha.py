@@ -75,6 +75,19 @@ def test_round_robin_changes_after_its_quantum():
     assert list(first["time_ns"])[:4] == [0, 2_000_000, 4_000_000, 6_000_000]
 
 
+def test_round_robin_goes_on_with_an_application_from_launch_to_launch():
+    """A launch takes 1 ms and a quantum 2.5: a's third one has begun when b's turn comes."""
+    h100 = gs.device("h100")
+    kernel = gs.KernelModel("k", threads=1024, latency_ns=500_000)
+    launches = 4 * [gs.Launch(kernel, 2 * h100.sms * 2)]
+    pair = gs.Workload("pair", [gs.Application(name, launches) for name in "ab"])
+    run = gs.run(pair, RoundRobin(2.5), device=h100)
+    starts = run.blocks().groupby("launch")["start_ns"].min() / 1e6
+    assert starts[2] < starts[4]
+    assert 2.5 <= starts[4] < 3.2
+    assert starts[3] > starts[5]
+
+
 def test_the_cheapest_slices_that_keep_the_delay_are_taken():
     slices = [Slice(15, 100, 2.0), Slice(30, 105, 0.7), Slice(60, 200, 0.3), Slice(120, 400, 0.1)]
     assert tuned(slices, 250).blocks == 60

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from gpushare.policy import Plan, Policy
@@ -12,16 +13,17 @@ if TYPE_CHECKING:
 
 
 class RoundRobin(Policy):
-    """One launch at a time, each for a quantum, in order of arrival.
+    """One application at a time, each for a quantum, in order of first arrival.
 
     Args:
-        quantum_ms: how long a launch has the GPU before the next one is chosen.
+        quantum_ms: how long an application has the GPU before the next one is chosen.
     """
 
     def __init__(self, quantum_ms: float) -> None:
         self._quantum_ms = quantum_ms
-        self._order: list[int] = []
+        self._order: list[str] = []
         self._until_ns = 0
+        self._left_ns: int | None = None
 
     @property
     def name(self) -> str:
@@ -29,15 +31,23 @@ class RoundRobin(Policy):
         return f"round robin {self._quantum_ms:g} ms"
 
     def decide(self, state: State) -> Plan:
-        """The first in the queue, which goes to its end when its quantum is over."""
-        running = {launch.id: launch for launch in state.running}
-        first = self._order[:1]
-        self._order = [each for each in self._order if each in running]
+        """The first in the queue, which goes to its end when its quantum is over or it has left."""
+        running = {launch.application: launch for launch in state.running}
         self._order += [each for each in running if each not in self._order]
-        is_over = state.now_ns >= self._until_ns
-        if is_over and self._order[:1] == first:
-            self._order.append(self._order.pop(0))
-        if is_over or self._order[:1] != first:
+        if state.now_ns >= self._until_ns or self._has_left(running, state.now_ns):
+            self._left_ns = None
             self._until_ns = state.now_ns + round(self._quantum_ms * 1e6)
-        current = running[self._order[0]]
-        return Plan({current: state.full_quota(current)}, wake_at_ns=self._until_ns)
+            self._order.append(self._order.pop(0))
+            while self._order[0] not in running:
+                self._order.append(self._order.pop(0))
+        current = self._order[0]
+        if current not in running:  # its next launch may arrive at this very time: look again right after it
+            return Plan(wake_at_ns=state.now_ns + 1)
+        return Plan({running[current]: state.full_quota(running[current])}, wake_at_ns=self._until_ns)
+
+    def _has_left(self, running: Collection[str], now_ns: int) -> bool:
+        if self._order[0] in running:
+            self._left_ns = None
+        elif self._left_ns is None:
+            self._left_ns = now_ns
+        return self._left_ns is not None and now_ns > self._left_ns

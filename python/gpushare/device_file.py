@@ -71,6 +71,7 @@ class DeviceTable(Schema):
     name: str
     sms: Count
     clock_mhz: float
+    memory_bytes: Annotated[int, Field(ge=0, le=2**50)] = 0
     per_sm: SmTable
     granularity: GranularityTable = GranularityTable()
     off_sm: OffSmTable = OffSmTable()
@@ -95,6 +96,7 @@ def device_to_dict(device: Device) -> dict[str, Any]:
         "name": device.name,
         "sms": device.sms,
         "clock_mhz": device.clock_hz / 1e6,
+        "memory_bytes": device.memory_bytes,
         "per_sm": {field: getattr(device.per_sm, field) for field in SmTable.model_fields},
         "granularity": {field: getattr(device.granularity, field) for field in GranularityTable.model_fields},
         "off_sm": {
@@ -126,6 +128,7 @@ def _device(table: DeviceTable) -> Device:
         name=table.name,
         sms=table.sms,
         clock_hz=table.clock_mhz * 1e6,
+        memory_bytes=table.memory_bytes,
         per_sm=_core.SmCapacity(**table.per_sm.model_dump()),
         granularity=_core.AllocationGranularity(**table.granularity.model_dump()),
         off_sm=_core.OffSmBandwidth(

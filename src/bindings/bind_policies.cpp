@@ -24,6 +24,13 @@ void bind_policies(py::module_& module) {
       py::arg("name"),
       "Raise InvalidInput unless this names a built-in policy, with options that it has behind it, and perhaps an "
       "ordering and a + before it.");
+  module.def(
+      "require_priority",
+      [](const std::string& policy, const std::string& application, int priority) {
+        make_policy(ordered_policy(policy).policy)->check({.name = application, .priority = priority});
+      },
+      py::arg("policy"), py::arg("application"), py::arg("priority"),
+      "Raise PolicyError unless this built-in policy can serve an application of this priority.");
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }
 

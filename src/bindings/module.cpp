@@ -22,5 +22,6 @@ PYBIND11_MODULE(_core, module) {
   bind_session(module);
   bind_profile(module);
   bind_calibration(module);
+  bind_kernel_states(module);
   bind_ordering(module);
 }

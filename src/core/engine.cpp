@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/admission.hpp"
 #include "core/application_streams.hpp"
 #include "core/dispatcher.hpp"
 #include "core/errors.hpp"
@@ -22,6 +23,7 @@ class Engine {
       : gpu_(gpu),
         dispatcher_(gpu, policy, State(gpu.device(), workload), observers),
         streams_(workload),
+        admission_(workload, gpu.device()),
         ordering_(ordering) {}
 
   void run() {
@@ -52,14 +54,22 @@ class Engine {
 
   void start_next(ApplicationId application) {
     const auto submission = streams_.next(application);
-    if (!submission) {
-      dispatcher_.deliver(EventKind::ApplicationEnded, application);
-      if (ordering_ != nullptr) ordering_->ended(application, now());
-    } else if (ordering_ != nullptr) {
-      ordering_->offer(*submission, now());
-    } else {
-      dispatcher_.submit(*submission);
-    }
+    if (submission) return submit(*submission);
+    dispatcher_.deliver(EventKind::ApplicationEnded, application);
+    if (ordering_ != nullptr) ordering_->ended(application, now());
+    admission_.leave(application);
+    start_admitted();
+  }
+
+  /// At once, or when the ordering lets it.
+  void submit(const Submission& submission) {
+    if (ordering_ == nullptr) return dispatcher_.submit(submission);
+    ordering_->offer(submission, now());
+  }
+
+  /// Those whose memory fits.
+  void start_admitted() {
+    while (const auto application = admission_.admit()) start_next(*application);
   }
 
   /// Only now, so that the ordering knows of everybody who has arrived at the same time.
@@ -79,7 +89,8 @@ class Engine {
       idle_wake_ups_ = 0;
       const ApplicationId arrived = streams_.arrive();
       dispatcher_.deliver(EventKind::ApplicationArrived, arrived);
-      start_next(arrived);
+      admission_.arrive(arrived);
+      start_admitted();
     }
   }
 
@@ -99,6 +110,7 @@ class Engine {
   Gpu& gpu_;
   Dispatcher dispatcher_;
   ApplicationStreams streams_;
+  Admission admission_;
   Ordering* ordering_;
   int idle_wake_ups_ = 0;
 };
@@ -112,6 +124,7 @@ void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserv
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
          Ordering* ordering) {
   validate(workload, gpu.device());
+  for (const Application& application : workload.applications) policy.check(application);
   Engine(gpu, policy, workload, observers, ordering).run();
 }
 

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
         ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: No such file or directory"),
         ("devices b200", "no device 'b200'"),
-        ("reproduce nothing", "no paper 'nothing'; known: srtf, cumas"),
+        ("reproduce nothing", "no paper 'nothing'; known: srtf, effisha, cumas"),
         ("demo --out pair.toml", "is a file"),
         ("assemble", "No such command 'assemble'"),
     ],

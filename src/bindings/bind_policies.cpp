@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "core/policies/registry.hpp"
 
 namespace gpushare::bindings {
@@ -14,12 +15,19 @@ void bind_policies(py::module_& module) {
       .def_readonly("is_oracle", &PolicyEntry::is_oracle)
       .def("__repr__", [](const PolicyEntry& entry) { return "<PolicyEntry " + std::string(entry.name) + ">"; });
   module.def(
-      "require_policy", [](const std::string& name) { make_policy(name); }, py::arg("name"),
-      "Raise InvalidInput unless this names a built-in policy, with options that it has behind it.");
+      "require_policy",
+      [](const std::string& name) {
+        const OrderedPolicy parts = ordered_policy(name);
+        require_ordering(parts.ordering);
+        make_policy(parts.policy);
+      },
+      py::arg("name"),
+      "Raise InvalidInput unless this names a built-in policy, with options that it has behind it, and perhaps an "
+      "ordering and a + before it.");
   module.def(
       "require_priority",
       [](const std::string& policy, const std::string& application, int priority) {
-        make_policy(policy)->check({.name = application, .priority = priority});
+        make_policy(ordered_policy(policy).policy)->check({.name = application, .priority = priority});
       },
       py::arg("policy"), py::arg("application"), py::arg("priority"),
       "Raise PolicyError unless this built-in policy can serve an application of this priority.");

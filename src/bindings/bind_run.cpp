@@ -5,6 +5,7 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/run_record.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
 
 namespace gpushare::bindings {
@@ -18,10 +19,19 @@ struct World {
   SimulatedGpu gpu;
 };
 
+/// "cumas+fifo": an ordering, and a sharing policy. A policy in Python comes without an ordering.
+std::pair<std::string, py::object> in_two_parts(const py::object& policy) {
+  if (!py::isinstance<py::str>(policy)) return {"arrival", policy};
+  const OrderedPolicy parts = ordered_policy(policy.cast<std::string>());
+  return {parts.ordering, py::str(parts.policy)};
+}
+
 RunRecord simulate(const Device& device, const Workload& workload, const py::object& policy, std::uint64_t seed,
                    bool record_trace, const py::object& ended) {
   const auto world = std::make_shared<World>(device, workload, seed);
-  const std::unique_ptr<Policy> decides = to_policy(policy, world);
+  const auto [ordering_name, sharing] = in_two_parts(policy);
+  const std::unique_ptr<Policy> decides = to_policy(sharing, world);
+  const auto ordering = make_ordering(ordering_name, world->gpu.device(), world->workload);
   UsageMeter meter(world->gpu.device(), world->workload);
   TraceRecorder recorder;
   Interruption interruption(ended);
@@ -29,7 +39,7 @@ RunRecord simulate(const Device& device, const Workload& workload, const py::obj
   if (record_trace) observers.push_back(&recorder);
   {
     const py::gil_scoped_release no_gil;
-    run(world->gpu, *decides, world->workload, observers);
+    run(world->gpu, *decides, world->workload, observers, ordering.get());
   }
   RunRecord record = record_of(meter);
   if (record_trace) record.trace = recorder.take();
@@ -38,7 +48,7 @@ RunRecord simulate(const Device& device, const Workload& workload, const py::obj
 
 Trace replay(const Trace& trace, const Device& device, const Workload& workload, const py::object& policy) {
   const auto world = std::make_shared<World>(device, workload, 0);
-  const std::unique_ptr<Policy> decides = to_policy(policy, world);
+  const std::unique_ptr<Policy> decides = to_policy(in_two_parts(policy).second, world);
   const py::gil_scoped_release no_gil;
   return {.events = trace.events, .decisions = decide_again(trace, world->gpu.device(), world->workload, *decides)};
 }

@@ -3,6 +3,8 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/python_policy.hpp"
+#include "core/errors.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "core/policies/registry.hpp"
 
 namespace gpushare::bindings {
@@ -46,7 +48,14 @@ void Interruption::look() const {
 }
 
 std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world) {
-  if (py::isinstance<py::str>(policy)) return make_policy(policy.cast<std::string>());
+  if (py::isinstance<py::str>(policy)) {
+    const auto name = policy.cast<std::string>();
+    const OrderedPolicy parts = ordered_policy(name);
+    require(parts.ordering == "arrival", "'" + name + "': '" + parts.ordering +
+                                             "' orders the operations of simulated devices only; here take '" +
+                                             parts.policy + "'");
+    return make_policy(parts.policy);
+  }
   return wrap_python_policy(policy, std::move(world));
 }
 

@@ -7,6 +7,7 @@
 #include "core/application_streams.hpp"
 #include "core/dispatcher.hpp"
 #include "core/errors.hpp"
+#include "core/ordering/ordering.hpp"
 #include "core/plan_check.hpp"
 
 namespace gpushare {
@@ -17,11 +18,13 @@ constexpr int most_idle_wake_ups = 100'000;
 
 class Engine {
  public:
-  Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers)
+  Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+         Ordering* ordering)
       : gpu_(gpu),
         dispatcher_(gpu, policy, State(gpu.device(), workload), observers),
         streams_(workload),
-        admission_(workload, gpu.device()) {}
+        admission_(workload, gpu.device()),
+        ordering_(ordering) {}
 
   void run() {
     while (!streams_.finished()) {
@@ -32,6 +35,7 @@ class Engine {
       } else {
         reach_deadline();
       }
+      submit_ordered();
     }
   }
 
@@ -50,16 +54,31 @@ class Engine {
 
   void start_next(ApplicationId application) {
     const auto submission = streams_.next(application);
-    if (submission) return dispatcher_.submit(*submission);
+    if (submission) return submit(*submission);
     dispatcher_.deliver(EventKind::ApplicationEnded, application);
+    if (ordering_ != nullptr) ordering_->ended(application, now());
     admission_.leave(application);
     start_admitted();
+  }
+
+  /// At once, or when the ordering lets it.
+  void submit(const Submission& submission) {
+    if (ordering_ == nullptr) return dispatcher_.submit(submission);
+    ordering_->offer(submission, now());
   }
 
   /// Those whose memory fits.
   void start_admitted() {
     while (const auto application = admission_.admit()) start_next(*application);
   }
+
+  /// Only now, so that the ordering knows of everybody who has arrived at the same time.
+  void submit_ordered() {
+    if (ordering_ == nullptr) return;
+    while (const auto submission = ordering_->next(now())) dispatcher_.submit(*submission);
+  }
+
+  Time now() const { return dispatcher_.state().now(); }
 
   void reach_deadline() {
     const std::optional<Time> reached = deadline();
@@ -92,15 +111,21 @@ class Engine {
   Dispatcher dispatcher_;
   ApplicationStreams streams_;
   Admission admission_;
+  Ordering* ordering_;
   int idle_wake_ups_ = 0;
 };
 
 }  // namespace
 
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers) {
+  run(gpu, policy, workload, observers, nullptr);
+}
+
+void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+         Ordering* ordering) {
   validate(workload, gpu.device());
   for (const Application& application : workload.applications) policy.check(application);
-  Engine(gpu, policy, workload, observers).run();
+  Engine(gpu, policy, workload, observers, ordering).run();
 }
 
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {

@@ -45,6 +45,9 @@ def test_policies(call, document):
     table = call("policies").stdout
     assert all(each["name"] in table and each["summary"] in table for each in listed)
     assert all(name in table.partition("on a GPU also")[2] for name in BASELINES)
+    orderings = document("policies")["orderings"]
+    assert [each["name"] for each in orderings][:3] == ["arrival", "strings", "cumas"]
+    assert all(each["summary"] in table.partition("before a policy's name")[2] for each in orderings)
 
 
 def test_devices(call, document):
@@ -55,7 +58,7 @@ def test_devices(call, document):
 
 
 def test_workloads(call, document):
-    ercbench, suite, suite_pair = document("workloads")["workloads"]
+    _, ercbench, suite, suite_pair = document("workloads")["workloads"]
     assert ercbench["device"] == "gtx480"
     assert len(ercbench["applications"]) == 8
     assert suite["device"] == suite_pair["device"] == "cuda:0"

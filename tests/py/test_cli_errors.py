@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("compare nothing", "no workload 'nothing'; known: ercbench, suite, suite_pair, or the path of a TOML"),
+        ("compare nothing", "no workload 'nothing'; known: cumas, ercbench, suite, suite_pair, or the path of a TOML"),
         ("compare absent.toml", "absent.toml: cannot be read: No such file"),
         ("compare pair.toml --policies fifi", "no policy 'fifi'; known: fifo, mpmax"),
         ("compare pair.toml --policies ,", "--policies names no policy"),
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
         ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: No such file or directory"),
         ("devices b200", "no device 'b200'"),
-        ("reproduce nothing", "no paper 'nothing'; known: srtf"),
+        ("reproduce nothing", "no paper 'nothing'; known: srtf, effisha, cumas"),
         ("demo --out pair.toml", "is a file"),
         ("assemble", "No such command 'assemble'"),
     ],

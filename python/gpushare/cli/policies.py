@@ -7,6 +7,7 @@ from __future__ import annotations
 import click
 
 import gpushare
+from gpushare import _core
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
 from gpushare.compare import oracles
@@ -16,7 +17,7 @@ from gpushare.cuda_run import BASELINES
 @click.command()
 @json_option()
 def policies(as_json: bool) -> None:
-    """List the built-in policies: what each does and where it is from; and what a GPU does by itself.
+    """List the built-in policies: what each does and where it is from; orderings; and what a GPU does by itself.
 
     \b
     Examples:
@@ -27,11 +28,18 @@ def policies(as_json: bool) -> None:
         {"name": each.name, "summary": each.summary, "source": each.source, "oracle": each.name in oracles()}
         for each in gpushare.policies()
     ]
+    orderings = [{"name": each.name, "summary": each.summary, "source": each.source} for each in _core.orderings()]
     if as_json:
         hardware = [{"name": name, "summary": words} for name, words in BASELINES.items()]
-        print_json({"gpushare": gpushare.__version__, "policies": rows, "hardware": hardware})
+        print_json({"gpushare": gpushare.__version__, "policies": rows, "orderings": orderings, "hardware": hardware})
         return
     cells = [[row["name"], row["summary"], row["source"]] for row in rows]
     print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)
+    print_table(
+        "on simulated devices, before a policy's name and a +: who may go at all (docs/cumas.md)",
+        ["name", "what it does", "from"],
+        [list(each.values()) for each in orderings],
+        texts=3,
+    )
     by_hardware = [list(each) for each in BASELINES.items()]
     print_table("on a GPU also, without gpushare", ["name", "what it does"], by_hardware, texts=2)

@@ -29,7 +29,7 @@ def reproduce(
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf or effisha.
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, effisha or cumas.
 
     \b
     Examples:

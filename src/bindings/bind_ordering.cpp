@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <functional>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "core/ordering/delay_equations.hpp"
+#include "core/ordering/ordering_registry.hpp"
+#include "core/ordering/solver_registry.hpp"
+#include "core/predictors/kernel_time.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+using TaskTimes = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+std::vector<Task> tasks_from(const std::vector<TaskTimes>& times) {
+  std::vector<Task> tasks;
+  for (const auto& [uplink_ns, compute_ns, downlink_ns] : times) {
+    tasks.push_back(
+        {.uplink = Duration(uplink_ns), .compute = Duration(compute_ns), .downlink = Duration(downlink_ns)});
+  }
+  return tasks;
+}
+
+/// True once so much time has passed.
+std::function<bool()> after(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return [end] { return Clock::now() >= end; };
+}
+
+OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string& solver, const TaskTimes& engines_ns,
+                         std::int64_t nodes, std::optional<double> limit_s) {
+  const std::vector<Task> tasks = tasks_from(times);
+  const EnginesState engines{.uplink = Duration(std::get<0>(engines_ns)),
+                             .compute = Duration(std::get<1>(engines_ns)),
+                             .downlink = Duration(std::get<2>(engines_ns))};
+  const auto makes = make_solver(solver);
+  const py::gil_scoped_release no_gil;
+  return makes->order({.tasks = tasks, .engines = engines},
+                      {.nodes = nodes, .stop = limit_s ? after(*limit_s) : nullptr});
+}
+
+void bind_tables(py::module_& module) {
+  py::class_<OrderingEntry>(module, "OrderingEntry", "One line of the table of orderings.")
+      .def_property_readonly("name", [](const OrderingEntry& entry) { return std::string(entry.name); })
+      .def_property_readonly("summary", [](const OrderingEntry& entry) { return std::string(entry.summary); })
+      .def_property_readonly("source", [](const OrderingEntry& entry) { return std::string(entry.source); });
+  module.def("orderings", [] { return std::vector<OrderingEntry>(orderings().begin(), orderings().end()); });
+  module.def("solvers", [] {
+    std::vector<std::string> names;
+    for (const SolverEntry& entry : solvers()) names.emplace_back(entry.name);
+    return names;
+  });
+}
+
+void bind_solving(py::module_& module) {
+  py::class_<OrderedTasks>(module, "OrderedTasks", "What a solver answers. Times in nanoseconds.")
+      .def_readonly("order", &OrderedTasks::order, "Positions in the list of tasks.")
+      .def_readonly("cost_ns", &OrderedTasks::cost_ns, "The makespan of this order.")
+      .def_readonly("lower_bound_ns", &OrderedTasks::lower_bound_ns, "No order has a smaller one.")
+      .def_readonly("nodes", &OrderedTasks::nodes)
+      .def_property_readonly("is_proven_best", &OrderedTasks::is_proven_best);
+  module.def(
+      "order_tasks", &order_tasks, py::arg("tasks"), py::arg("solver"), py::kw_only(),
+      py::arg("engines_ns") = TaskTimes{}, py::arg("nodes") = SearchLimits{}.nodes, py::arg("limit_s") = py::none(),
+      "Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines "
+      "that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.");
+  module.def(
+      "total_time_ns",
+      [](const std::vector<TaskTimes>& tasks, const std::vector<int>& order, bool as_printed) {
+        const auto equations = as_printed ? DelayEquations::AsPrinted : DelayEquations::AsCorrected;
+        return count(total_time(tasks_from(tasks), order, equations));
+      },
+      py::arg("tasks"), py::arg("order"), py::kw_only(), py::arg("as_printed") = false, "CuMAS, Eqs. 1 to 3.");
+}
+
+void bind_kernel_time(py::module_& module) {
+  py::class_<KernelTime>(module, "KernelTime", "How long a launch takes alone, from launches of the same kernel.")
+      .def(py::init<>())
+      .def(
+          "add",
+          [](KernelTime& times, std::int64_t blocks, std::int64_t time_ns) { times.add(blocks, Duration(time_ns)); },
+          py::arg("blocks"), py::arg("time_ns"))
+      .def_property_readonly("is_linear", &KernelTime::is_linear, "Do the times grow with the blocks, as far as known?")
+      .def(
+          "of",
+          [](const KernelTime& times, std::int64_t blocks) -> std::optional<std::int64_t> {
+            const auto time = times.of(blocks);
+            return time ? std::optional(count(*time)) : std::nullopt;
+          },
+          py::arg("blocks"), "Nanoseconds, or None before the first run.");
+}
+
+}  // namespace
+
+void bind_ordering(py::module_& module) {
+  bind_tables(module);
+  bind_solving(module);
+  bind_kernel_time(module);
+}
+
+}  // namespace gpushare::bindings

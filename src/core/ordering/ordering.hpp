@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between applications and the device: an ordering decides which application's next operation may go, a
+// sharing policy then who runs where. Without an ordering every operation goes as soon as the one before it in its
+// application has ended, and copies are served in the order in which they come.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/engine.hpp"
+#include "core/gpu.hpp"
+
+namespace gpushare {
+
+class Ordering {
+ public:
+  virtual ~Ordering() = default;
+
+  /// The application's next operation is ready: whatever was before it has ended. Never two of one application.
+  virtual void offer(const Submission& operation, Time now) = 0;
+  /// The application's last operation has ended.
+  virtual void ended(ApplicationId application, Time now) = 0;
+  /// The next operation that may go to the device, of those that have been offered; asked until there is none. Called
+  /// when everything that happened at `now` has been told. Must let something go if nothing is on the device.
+  virtual std::optional<Submission> next(Time now) = 0;
+};
+
+/// Runs the workload as run() in engine.hpp does, but operations go when the ordering lets them.
+void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+         Ordering* ordering);
+
+}  // namespace gpushare

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every ordering, one line each: the name before the + of a policy's, what it does, where it is from, and the solver
+// that puts its windows in order.
+#include "core/ordering/ordering_registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "core/ordering/solver_registry.hpp"
+#include "core/ordering/window_ordering.hpp"
+#include "core/policies/options.hpp"
+#include "core/quoted_list.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr std::array table{
+    OrderingEntry{"arrival", "each operation as soon as it is ready: what streams do", "CuMAS 2", ""},
+    OrderingEntry{"strings", "whole tasks in order of arrival, phases overlapped", "CuMAS 1, 6.1", "arrival"},
+    OrderingEntry{"cumas", "tasks of a window in the best order, proven", "CuMAS 3, 4", "exact"},
+    OrderingEntry{"cumas-dp", "tasks of a window ordered by dynamic programming", "CuMAS 4.4, corrected", "dp"},
+    OrderingEntry{"cumas-dp-as-printed", "cumas-dp with the paper's equations as printed", "CuMAS 4.3",
+                  "dp-as-printed"},
+    OrderingEntry{"cumas-bf", "tasks of a window in the best of all orders, tried one by one", "CuMAS 4.3",
+                  "brute-force"},
+};
+
+ReorderWindow::Settings window_settings(const PolicyOptions& options) {
+  ReorderWindow::Settings window;
+  window.size = static_cast<std::size_t>(options.number("window", 8, 1, most_tasks_in_window));
+  const std::string objective = options.word("objective", {"makespan", "turnaround", "weighted"});
+  window.objective = objective == "makespan"     ? Objective::Makespan
+                     : objective == "turnaround" ? Objective::MeanTurnaround
+                                                 : Objective::WeightedTurnaround;
+  const double memory_gb = options.number("memory_gb", 0, 0, 1e6);
+  if (memory_gb > 0) window.memory_limit = Bytes{std::llrint(memory_gb * 1e9)};
+  window.carries_over = options.word("carry", {"yes", "no"}) == "yes";
+  window.limits.nodes = static_cast<std::int64_t>(options.number("nodes", 1e6, 1, 1e12));
+  return window;
+}
+
+WindowOrdering::Settings settings_of(const PolicyOptions& options) {
+  const std::string rule = options.word("to_host", {"each", "together"});
+  const std::string estimates = options.word("estimates", {"profile", "learnt"});
+  return {.window = window_settings(options),
+          .computing = static_cast<int>(options.number("kernels", 1, 1, most_tasks_in_window)),
+          .rule = rule == "each" ? ToHostRule::EachEndsTask : ToHostRule::ConsecutiveStayTogether,
+          .first_estimate = estimates == "profile" ? FirstEstimate::Profile : FirstEstimate::Nowhere};
+}
+
+struct Read {
+  const OrderingEntry* entry = nullptr;
+  WindowOrdering::Settings settings{};
+};
+
+Read read(std::string_view text) {
+  const PolicyOptions options(text);
+  const auto entry = std::ranges::find(table, options.policy(), &OrderingEntry::name);
+  require(entry != table.end(), "no ordering '" + options.policy() + "'; known: " +
+                                    quoted_list(table, [](const OrderingEntry& each) { return each.name; }));
+  Read ordering{.entry = &*entry};
+  if (!entry->solver.empty()) ordering.settings = settings_of(options);
+  options.require_all_known();
+  return ordering;
+}
+
+}  // namespace
+
+std::span<const OrderingEntry> orderings() { return table; }
+
+OrderedPolicy ordered_policy(std::string_view text) {
+  const std::size_t plus = text.find('+');
+  if (plus == std::string_view::npos) return {.policy = std::string(text)};
+  return {.ordering = std::string(text.substr(0, plus)), .policy = std::string(text.substr(plus + 1))};
+}
+
+void require_ordering(std::string_view text) { read(text); }
+
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload) {
+  const Read ordering = read(text);
+  if (ordering.entry->solver.empty()) return nullptr;
+  return std::make_unique<WindowOrdering>(device, workload, make_solver(ordering.entry->solver), ordering.settings);
+}
+
+}  // namespace gpushare

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/ordering/ordering.hpp"
+
+namespace gpushare {
+
+/// An ordering as users see it, before the + of a policy's name: "cumas:window=8+srtf".
+struct OrderingEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;  ///< paper and section
+  std::string_view solver;  ///< what puts a window's tasks in order; empty: every operation goes when it is ready
+};
+
+std::span<const OrderingEntry> orderings();
+
+/// A policy's name in its two parts. Without a +, the ordering is "arrival".
+struct OrderedPolicy {
+  std::string ordering = "arrival";
+  std::string policy;
+};
+OrderedPolicy ordered_policy(std::string_view text);
+
+/// Throws InvalidInput, as make_ordering() would.
+void require_ordering(std::string_view text);
+
+/// The ordering of this name, with options behind it if it has any; nullptr for "arrival". Throws InvalidInput for an
+/// unknown name, listing the known ones, and for an option that it has not. Device and workload must outlive it.
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload);
+
+}  // namespace gpushare

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ordering/reorder_window.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+
+ReorderWindow::ReorderWindow(std::unique_ptr<Solver> solver, Settings settings)
+    : solver_(std::move(solver)), settings_(std::move(settings)) {
+  require(settings_.size >= 1 && settings_.size <= most_tasks_in_window,
+          "a window must have 1.." + std::to_string(most_tasks_in_window) + " tasks, got " +
+              std::to_string(settings_.size));
+}
+
+void ReorderWindow::require_fits(const ReadyTask& task) const {
+  require(task.task.memory <= settings_.memory_limit,
+          "a task of application " + std::to_string(index(task.application)) + " copies " +
+              std::to_string(task.task.memory.count) + " bytes, more than the device's memory of " +
+              std::to_string(settings_.memory_limit.count) + ": copy less at a time");
+}
+
+void ReorderWindow::add(const ReadyTask& task) {
+  require_fits(task);
+  waiting_.push_back(task);
+}
+
+void ReorderWindow::add_unknown(const ReadyTask& task) {
+  require_fits(task);
+  ordered_.push_front(task);
+}
+
+bool ReorderWindow::is_due(bool uplink_is_idle) const {
+  if (!ordered_.empty() || waiting_.empty()) return false;
+  return uplink_is_idle || waiting_.size() >= settings_.size;
+}
+
+void ReorderWindow::order(const EnginesState& engines) {
+  const auto count = static_cast<std::ptrdiff_t>(std::min(settings_.size, waiting_.size()));
+  std::vector<Task> tasks;
+  for (auto task = waiting_.begin(); task != waiting_.begin() + count; ++task) tasks.push_back(task->task);
+  latest_ = solver_->order({.tasks = tasks,
+                            .engines = settings_.carries_over ? engines : EnginesState{},
+                            .memory_limit = settings_.memory_limit,
+                            .objective = settings_.objective},
+                           settings_.limits);
+  for (const int number : latest_.order) ordered_.push_back(waiting_[static_cast<std::size_t>(number)]);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+}
+
+}  // namespace gpushare

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The re-ordering window of CuMAS (sections 3.2, 3.3): tasks queue up in order of arrival, and at most `size` of them
+// at a time are put in order. The window moves on as soon as the last of its tasks has begun to copy to the device;
+// then the next one is ordered, once it is full or the uplink has nothing to do.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "core/ordering/solver.hpp"
+
+namespace gpushare {
+
+struct ReadyTask {
+  ApplicationId application{};
+  Task task;
+};
+
+class ReorderWindow {
+ public:
+  struct Settings {
+    std::size_t size = 8;  ///< the paper's: as many as the hardware of its time had queues
+    Objective objective = Objective::Makespan;
+    Bytes memory_limit = no_memory_limit;
+    bool carries_over = true;  ///< the order takes into account what the previous window has left
+    SearchLimits limits{};
+  };
+
+  ReorderWindow(std::unique_ptr<Solver> solver, Settings settings);
+
+  /// A task is complete and could begin. Throws InvalidInput if it needs more memory than there is.
+  void add(const ReadyTask& task);
+  /// As add(), for a task of which nobody knows how long it takes: it goes before the tasks in the window.
+  void add_unknown(const ReadyTask& task);
+
+  /// Should order() be called? No search as long as tasks of the last order have not begun.
+  bool is_due(bool uplink_is_idle) const;
+  void order(const EnginesState& engines);
+
+  /// The task that has to begin next, or nullptr if order() has to come first.
+  const ReadyTask* next() const { return ordered_.empty() ? nullptr : &ordered_.front(); }
+  void begin_next() { ordered_.pop_front(); }
+
+  std::size_t waiting() const { return waiting_.size(); }
+  /// What the solver has said last.
+  const OrderedTasks& latest() const { return latest_; }
+
+ private:
+  void require_fits(const ReadyTask& task) const;
+
+  std::unique_ptr<Solver> solver_;
+  Settings settings_;
+  std::deque<ReadyTask> waiting_;  // in order of arrival
+  std::deque<ReadyTask> ordered_;  // the window, less those that have begun
+  OrderedTasks latest_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a task's operations will take, before they have run: copies by the transfer model of the device, kernels by
+// what their launches took, or by their profile if they have one.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/ordering/task.hpp"
+#include "core/predictors/kernel_time.hpp"
+#include "core/predictors/transfer_time.hpp"
+#include "core/workload.hpp"
+
+namespace gpushare {
+
+/// Where a kernel's time is from before it has run here: its profile, or nowhere.
+enum class FirstEstimate { Profile, Nowhere };
+
+class TaskEstimates {
+ public:
+  TaskEstimates(const Device& device, FirstEstimate first)
+      : device_(device), first_(first), to_device_(device.to_device), to_host_(device.to_host) {}
+
+  struct Estimate {
+    Task task;
+    bool is_known = true;  ///< false: a kernel of it has never run; its time counts as none
+  };
+  /// Of operations that are one task. Its memory is what it copies.
+  Estimate of(std::span<const Operation> operations) const;
+
+  /// A launch, alone on the GPU, took so long.
+  void learn(const Launch& launch, Duration time) { learnt_.add(launch.kernel, launch.blocks, time); }
+
+ private:
+  std::optional<Duration> time_of(const Launch& launch) const;
+
+  const Device& device_;
+  FirstEstimate first_;
+  TransferTime to_device_;
+  TransferTime to_host_;
+  KernelTimes learnt_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ordering/window_ordering.hpp"
+
+#include <utility>
+
+namespace gpushare {
+namespace {
+
+Call call_of(const Operation& operation) {
+  const auto* copy = std::get_if<Copy>(&operation);
+  if (copy == nullptr) return Call::Launch;
+  return copy->direction == Copy::Direction::ToDevice ? Call::ToDevice : Call::ToHost;
+}
+
+Engine engine_of(const Operation& operation) {
+  const Call call = call_of(operation);
+  return call == Call::ToDevice ? uplink : call == Call::Launch ? compute : downlink;
+}
+
+/// How many of the operations are the first task. An application of a workload waits for nothing but its operations, so
+/// all calls of a task are known when its first one could go, as they are where calls return at once (section 3.1).
+std::size_t first_task(std::span<const Operation> operations, ToHostRule rule) {
+  TaskBuilder builder(rule);
+  for (const Operation& operation : operations) {
+    if (const auto task = builder.add(call_of(operation))) return task->count;
+  }
+  return operations.size();
+}
+
+}  // namespace
+
+WindowOrdering::WindowOrdering(const Device& device, const Workload& workload, std::unique_ptr<Solver> solver,
+                               const Settings& settings)
+    : settings_(settings),
+      estimates_(device, settings.first_estimate),
+      window_(std::move(solver), settings.window),
+      line_(settings.computing) {
+  for (const Application& application : workload.applications) {
+    streams_.push_back({.operations = application.operations, .weight = application.weight});
+  }
+}
+
+void WindowOrdering::offer(const Submission& operation, Time now) {
+  Stream& stream = streams_[index(operation.application)];
+  learn(stream, now);
+  stream.offered = operation;
+  if (stream.next++ == stream.task_end) {
+    line_.end(operation.application);
+    begin_task(operation.application);
+  } else {
+    line_.reach(operation.application, engine_of(*operation.operation));
+  }
+}
+
+void WindowOrdering::begin_task(ApplicationId application) {
+  Stream& stream = streams_[index(application)];
+  const std::size_t first = stream.next - 1;
+  const std::size_t count = first_task(stream.operations.subspan(first), settings_.rule);
+  stream.task_end = first + count;
+  TaskEstimates::Estimate estimate = estimates_.of(stream.operations.subspan(first, count));
+  estimate.task.weight = stream.weight;
+  const ReadyTask task{.application = application, .task = estimate.task};
+  estimate.is_known ? window_.add(task) : window_.add_unknown(task);
+}
+
+void WindowOrdering::ended(ApplicationId application, Time now) {
+  learn(streams_[index(application)], now);
+  line_.end(application);
+}
+
+/// The application's latest launch has ended.
+void WindowOrdering::learn(Stream& stream, Time now) {
+  const Launch* launch = std::exchange(stream.running, nullptr);
+  if (launch != nullptr && stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
+}
+
+/// What takes longer because of somebody else tells nothing of the kernel.
+void WindowOrdering::note_launch(Stream& stream, const Launch& launch, Time now) {
+  stream.runs_alone = true;
+  for (Stream& other : streams_) {
+    if (other.running == nullptr) continue;
+    other.runs_alone = false;
+    stream.runs_alone = false;
+  }
+  stream.running = &launch;
+  stream.running_since = now;
+}
+
+std::optional<Submission> WindowOrdering::next(Time now) {
+  begin_tasks(now);
+  for (const ApplicationId application : line_.applications()) {
+    Stream& stream = streams_[index(application)];
+    if (!stream.offered) continue;
+    const Engine engine = engine_of(*stream.offered->operation);
+    if (line_.may_use(application, engine)) return submit(stream, engine, now);
+  }
+  return std::nullopt;
+}
+
+Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
+  const Submission operation = *std::exchange(stream.offered, std::nullopt);
+  line_.use(operation.application, engine, now);
+  if (const auto* launch = std::get_if<Launch>(operation.operation)) note_launch(stream, *launch, now);
+  return operation;
+}
+
+void WindowOrdering::begin_tasks(Time now) {
+  while (true) {
+    if (window_.is_due(line_.is_idle(uplink))) window_.order(line_.engines(now));
+    const ReadyTask* task = window_.next();
+    if (task == nullptr || !may_begin(*task)) return;
+    const Stream& stream = streams_[index(task->application)];
+    line_.begin(*task);
+    line_.reach(task->application, engine_of(*stream.offered->operation));
+    window_.begin_next();
+  }
+}
+
+bool WindowOrdering::may_begin(const ReadyTask& task) const {
+  const Stream& stream = streams_[index(task.application)];
+  const bool has_uplink = engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink);
+  const std::int64_t room = settings_.window.memory_limit.count - line_.held().count;
+  return has_uplink && task.task.memory.count <= room;
+}
+
+}  // namespace gpushare

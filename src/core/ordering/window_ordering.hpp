@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// CuMAS on a device: applications' operations become tasks, a window puts them in order, and every engine serves them
+// in that order.
+#pragma once
+
+#include <vector>
+
+#include "core/ordering/ordering.hpp"
+#include "core/ordering/reorder_window.hpp"
+#include "core/ordering/task_builder.hpp"
+#include "core/ordering/task_estimates.hpp"
+#include "core/ordering/task_line.hpp"
+
+namespace gpushare {
+
+class WindowOrdering : public Ordering {
+ public:
+  struct Settings {
+    ReorderWindow::Settings window{};
+    int computing =
+        1;  ///< tasks that may be in their kernels at a time: with one, the SMs are an engine as in the paper
+    ToHostRule rule = ToHostRule::EachEndsTask;
+    FirstEstimate first_estimate = FirstEstimate::Profile;
+  };
+
+  /// Device and workload must outlive it.
+  WindowOrdering(const Device& device, const Workload& workload, std::unique_ptr<Solver> solver,
+                 const Settings& settings);
+
+  void offer(const Submission& operation, Time now) override;
+  void ended(ApplicationId application, Time now) override;
+  std::optional<Submission> next(Time now) override;
+
+ private:
+  /// Where an application stands.
+  struct Stream {
+    std::span<const Operation> operations{};
+    double weight = 1;
+    std::size_t next = 0;      // operation to be offered
+    std::size_t task_end = 0;  // operation behind its task
+    std::optional<Submission> offered{};
+    const Launch* running = nullptr;  // its launch on the device
+    bool runs_alone = false;          // as far as the ordering knows
+    Time running_since{};
+  };
+
+  void begin_task(ApplicationId application);
+  void begin_tasks(Time now);
+  bool may_begin(const ReadyTask& task) const;
+  void learn(Stream& stream, Time now);
+  void note_launch(Stream& stream, const Launch& launch, Time now);
+  Submission submit(Stream& stream, Engine engine, Time now);
+
+  Settings settings_;
+  TaskEstimates estimates_;
+  ReorderWindow window_;
+  TaskLine line_;
+  std::vector<Stream> streams_;  // by ApplicationId
+};
+
+}  // namespace gpushare

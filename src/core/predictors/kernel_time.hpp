@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a launch will take alone, from what launches of the same kernel took (CuMAS, section 5.3): the time per
+// thread block of a first run on part of the grid, times the blocks. Two runs whose times per block differ show that
+// this is not so. If the larger one takes less a block, there is a part that does not grow with the grid, such as the
+// launch, and the time is a straight line; if it takes more, the time is a power of the blocks.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/kernel.hpp"
+
+namespace gpushare {
+
+class KernelTime {
+ public:
+  /// A launch of so many blocks, alone on the GPU, took so long. Of runs of one size the latest counts.
+  void add(std::int64_t blocks, Duration time);
+
+  /// Do the times grow with the blocks, as far as is known? One run says nothing against it.
+  bool is_linear() const;
+  /// Nothing before the first run.
+  std::optional<Duration> of(std::int64_t blocks) const;
+
+ private:
+  std::map<std::int64_t, Duration> runs_;  // by blocks
+};
+
+/// Those of many kernels. Launches with other numbers of threads per block are of another kernel, in this respect.
+class KernelTimes {
+ public:
+  void add(const Kernel& kernel, std::int64_t blocks, Duration time) { times_[key(kernel)].add(blocks, time); }
+  std::optional<Duration> of(const Kernel& kernel, std::int64_t blocks) const {
+    const auto found = times_.find(key(kernel));
+    return found == times_.end() ? std::nullopt : found->second.of(blocks);
+  }
+
+ private:
+  using Key = std::pair<std::string, int>;
+  static Key key(const Kernel& kernel) { return {kernel.name, kernel.needs.threads}; }
+
+  std::map<Key, KernelTime> times_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ordering/reorder_window.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "core/ordering/solver_registry.hpp"
+#include "sample_tasks.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+
+ReadyTask ready(int application, const Task& task) { return {static_cast<ApplicationId>(application), task}; }
+
+/// Takes all tasks that are ordered, as their applications' numbers.
+std::vector<int> begun(ReorderWindow& window) {
+  std::vector<int> applications;
+  for (; window.next() != nullptr; window.begin_next()) {
+    applications.push_back(static_cast<int>(window.next()->application));
+  }
+  return applications;
+}
+
+TEST(ReorderWindow, OrdersAtMostItsSizeAndKeepsWindowsInOrder) {
+  ReorderWindow window(make_solver("exact"), {.size = 2});
+  for (const int each : {0, 1, 2, 3, 4}) window.add(ready(each, task_of(10 - each, 20, 1)));
+  std::vector<std::vector<int>> windows;
+  while (window.is_due(true)) {
+    window.order({});
+    windows.push_back(begun(window));
+  }
+  EXPECT_EQ(windows, (std::vector<std::vector<int>>{{1, 0}, {3, 2}, {4}}));  // the shorter copy first
+}
+
+TEST(ReorderWindow, IsDueWhenItIsFullOrTheUplinkIsIdle) {
+  ReorderWindow window(make_solver("arrival"), {.size = 2});
+  EXPECT_FALSE(window.is_due(true));
+  window.add(ready(0, task_of(1, 1, 1)));
+  EXPECT_TRUE(window.is_due(true));
+  EXPECT_FALSE(window.is_due(false));
+  window.add(ready(1, task_of(1, 1, 1)));
+  EXPECT_TRUE(window.is_due(false));
+  window.order({});
+  window.begin_next();
+  window.add(ready(2, task_of(1, 1, 1)));
+  window.add(ready(3, task_of(1, 1, 1)));
+  EXPECT_FALSE(window.is_due(false)) << "a task of the window has not begun";
+}
+
+TEST(ReorderWindow, TakesIntoAccountWhatThePreviousOneHasLeft) {
+  // On a free GPU the task with the shorter copy to the device goes first; while the SMs are in use there is no hurry,
+  // and the one with the shorter copy to the host goes last.
+  const std::vector<Task> tasks{task_of(2, 5, 1), task_of(9, 5, 2)};
+  const EnginesState left{.compute = Duration(30), .downlink = Duration(30)};
+  for (const bool carries_over : {true, false}) {
+    ReorderWindow window(make_solver("brute-force"), {.carries_over = carries_over});
+    for (int each = 0; each < 2; ++each) window.add(ready(each, tasks[static_cast<std::size_t>(each)]));
+    window.order(left);
+    EXPECT_EQ(window.latest().cost_ns, carries_over ? 41 : 18);
+    EXPECT_EQ(begun(window), carries_over ? (std::vector{1, 0}) : (std::vector{0, 1}));
+  }
+}
+
+TEST(ReorderWindow, UnknownTasksGoFirst) {
+  ReorderWindow window(make_solver("arrival"), {.size = 4});
+  window.add(ready(0, task_of(1, 1, 1)));
+  window.order({});
+  window.add(ready(1, task_of(1, 1, 1)));
+  window.add_unknown(ready(2, task_of(1, 0, 1)));
+  EXPECT_EQ(begun(window), (std::vector{2, 0}));
+  EXPECT_EQ(window.waiting(), 1U);
+}
+
+TEST(ReorderWindow, RefusesWhatCannotFit) {
+  ReorderWindow window(make_solver("arrival"), {.memory_limit = Bytes{10}});
+  EXPECT_THROW(window.add(ready(3, task_of(1, 1, 1, 11))), InvalidInput);
+  EXPECT_THROW(window.add_unknown(ready(3, task_of(1, 0, 1, 11))), InvalidInput);
+  EXPECT_THROW(ReorderWindow(make_solver("arrival"), {.size = 0}), InvalidInput);
+  EXPECT_THROW(ReorderWindow(make_solver("arrival"), {.size = 33}), InvalidInput);
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -76,10 +76,7 @@ double left_by(std::span<const OlderKind> older, const MemoryLoad& load) {
 
 MemoryWait wait_of(const Residents& residents, double issuing) {
   const Stage kind = stage(*residents.cost);
-  return {.stall = kind.stall,
-          .issue = kind.issue,
-          .issuing = issuing,
-          .memory = nanoseconds(residents.cost->memory)};
+  return {.stall = kind.stall, .issue = kind.issue, .issuing = issuing, .memory = nanoseconds(residents.cost->memory)};
 }
 
 OlderKind older_kind(const Residents& residents) {

@@ -37,8 +37,8 @@ struct Residents {
   int blocks = 0;
 };
 
-/// Duration in nanoseconds of one block of each kind while this mix is resident, off-SM bandwidth left aside. The mix is
-/// in order of age, the oldest first, which matters only where that is the order of issue.
+/// Duration in nanoseconds of one block of each kind while this mix is resident, off-SM bandwidth left aside. The mix
+/// is in order of age, the oldest first, which matters only where that is the order of issue.
 std::vector<double> block_times(std::span<const Residents> mix, IssueOrder order = IssueOrder::Fair);
 
 /// What is added to a block's time in memory, as a factor of that time.
@@ -65,9 +65,9 @@ struct OlderKind {
 struct MemoryWait {
   double stall = 0;  // nanoseconds, as all of these
   double issue = 0;
-  double issuing = 0;  // blocks of the whole mix that issue or wait to; of its own kind, where age counts
-  double memory = 0;   // 0: only limits of bandwidth matter
-  int blocks = 0;      // of its own kind, where others are older
+  double issuing = 0;              // blocks of the whole mix that issue or wait to; of its own kind, where age counts
+  double memory = 0;               // 0: only limits of bandwidth matter
+  int blocks = 0;                  // of its own kind, where others are older
   std::vector<OlderKind> older{};  // the oldest first; none with fair slots
 
   /// Duration of a block of which this share of memory accesses misses the cache.

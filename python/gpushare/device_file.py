@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -25,6 +25,7 @@ class SmTable(Schema):
     blocks: Count
     registers: Count
     shared_memory_bytes: Count
+    issue_order: Literal["fair", "oldest-first"] = "fair"
 
 
 class GranularityTable(Schema):

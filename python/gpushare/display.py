@@ -44,7 +44,10 @@ def device_html(device: Device) -> str:
     rows = []
     for key, value in tables.items():
         figures = value.items() if isinstance(value, dict) else [("", value)]
-        rows += [[f"{key}.{name}".rstrip("."), f"{figure:,.10g}"] for name, figure in figures]
+        rows += [
+            [f"{key}.{name}".rstrip("."), figure if isinstance(figure, str) else f"{figure:,.10g}"]
+            for name, figure in figures
+        ]
     return _box(heading, _table(["key", "value"], rows, most=len(rows)))
 
 

@@ -3,23 +3,36 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
+#include "core/errors.hpp"
 #include "core/residency.hpp"
 
 namespace gpushare::bindings {
 namespace {
 
+constexpr const char* fair = "fair";
+constexpr const char* oldest_first = "oldest-first";
+
+IssueOrder issue_order(const std::string& words) {
+  require(words == fair || words == oldest_first, "no issue order '" + words + "'; known: fair, oldest-first");
+  return words == fair ? IssueOrder::Fair : IssueOrder::OldestFirst;
+}
+
 void bind_sm(py::module_& module) {
   py::class_<SmCapacity>(module, "SmCapacity", "What all resident blocks of one SM share.")
-      .def(py::init([](int threads, int warps, int blocks, int registers, std::int64_t shared_memory_bytes) {
-             return SmCapacity{threads, warps, blocks, registers, Bytes{shared_memory_bytes}};
+      .def(py::init([](int threads, int warps, int blocks, int registers, std::int64_t shared_memory_bytes,
+                       const std::string& order) {
+             return SmCapacity{threads, warps, blocks, registers, Bytes{shared_memory_bytes}, issue_order(order)};
            }),
            py::kw_only(), py::arg("threads"), py::arg("warps"), py::arg("blocks"), py::arg("registers"),
-           py::arg("shared_memory_bytes"))
+           py::arg("shared_memory_bytes"), py::arg("issue_order") = fair)
       .def_readonly("threads", &SmCapacity::threads)
       .def_readonly("warps", &SmCapacity::warps)
       .def_readonly("blocks", &SmCapacity::blocks)
       .def_readonly("registers", &SmCapacity::registers)
-      .def_property_readonly("shared_memory_bytes", [](const SmCapacity& sm) { return sm.shared_memory.count; });
+      .def_property_readonly("shared_memory_bytes", [](const SmCapacity& sm) { return sm.shared_memory.count; })
+      .def_property_readonly(
+          "issue_order", [](const SmCapacity& sm) { return sm.issue_order == IssueOrder::Fair ? fair : oldest_first; },
+          "Whose warps the SM serves first: \"fair\", or \"oldest-first\" by how long their block has been there.");
 
   py::class_<AllocationGranularity>(module, "AllocationGranularity", "The units in which an SM hands out resources.")
       .def(py::init([](int threads_per_warp, int registers_per_warp, int warps, std::int64_t shared_memory_bytes,

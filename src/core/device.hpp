@@ -9,6 +9,12 @@
 
 namespace gpushare {
 
+/// Whose warps an SM's schedulers serve first.
+enum class IssueOrder {
+  Fair,         ///< all alike
+  OldestFirst,  ///< those of the blocks that have been on the SM for longest; a worker is one block as long as it stays
+};
+
 /// What all resident blocks of one SM share.
 struct SmCapacity {
   int threads = 0;
@@ -16,6 +22,7 @@ struct SmCapacity {
   int blocks = 0;
   int registers = 0;
   Bytes shared_memory;
+  IssueOrder issue_order = IssueOrder::Fair;
 };
 
 /// The units in which an SM hands out its resources; they decide how many blocks really fit.

@@ -56,7 +56,8 @@ class Dice {
   std::mt19937_64 bits_;
 };
 
-/// Few SMs, so that small workloads fill them; with limited off-SM bandwidth every other time.
+/// Few SMs, so that small workloads fill them; with limited off-SM bandwidth, delays near it, and issue by age
+/// every other time each.
 inline Device random_device(Dice& dice) {
   const std::array models{small_device(), gtx480_like(), h100_like()};
   Device device = models[static_cast<std::size_t>(dice.between(0, 2))];
@@ -64,6 +65,8 @@ inline Device random_device(Dice& dice) {
   device.off_sm = {};
   if (dice.once_in(2)) device.off_sm.llc = {dice.between(1, 50) * 1e9};
   if (dice.once_in(2)) device.off_sm.dram = {dice.between(1, 20) * 1e9};
+  if (dice.once_in(2)) device.off_sm.delay = {.linear = 0.45, .saturating = 0.25};
+  if (dice.once_in(2)) device.per_sm.issue_order = IssueOrder::OldestFirst;
   return device;
 }
 

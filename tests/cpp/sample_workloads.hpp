@@ -62,6 +62,7 @@ inline BlockCost random_cost(Dice& dice) {
           .issue = Duration(dice.between(0, latency)),
           .off_sm = Bytes{dice.once_in(2) ? 0 : dice.between(1, 20000)},
           .llc_hit_ratio = dice.ratio(),
+          .memory = Duration(dice.once_in(2) ? 0 : dice.between(0, latency)),
           .variation_ratio = dice.once_in(3) ? 0 : dice.ratio() / 2,
           .startup_ratio = dice.once_in(2) ? 0 : dice.ratio() / 2};
 }

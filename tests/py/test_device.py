@@ -40,6 +40,13 @@ def test_the_h100_is_as_nvidia_describes_it():
     assert h100.per_sm.shared_memory_bytes == 228 * 1024
 
 
+def test_whose_warps_an_sm_serves_first_is_said_by_the_file():
+    assert gs.device("h100").per_sm.issue_order == "oldest-first"
+    assert {gs.device(name).per_sm.issue_order for name in gs.device_names() if name != "h100"} == {"fair"}
+    with pytest.raises(gs.InvalidInput, match="no issue order 'youngest-first'; known: fair, oldest-first"):
+        _core.SmCapacity(threads=1, warps=1, blocks=1, registers=1, shared_memory_bytes=1, issue_order="youngest-first")
+
+
 @pytest.mark.parametrize("name", gs.device_names())
 def test_a_device_survives_the_dictionary(name):
     data = device_to_dict(gs.device(name))
@@ -90,6 +97,7 @@ def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
         ("clock_mhz = 1401.0", "clock_mhz = nan", "key 'clock_mhz': Input should be a finite number"),
         ("threads = 1536", "thread = 1536", "unknown key 'per_sm.thread'; known here: threads, warps, blocks, reg"),
         ("threads = 1536", "threads = 0", "per_sm.threads must be a positive number"),
+        ("threads = 1536", 'threads = 1536\nissue_order = "random"', "per_sm.issue_order"),
         ("latency_us = 10.0", "latency_us = -1.0", "key 'to_device.latency_us': Input should be greater than or equal"),
         ("[to_host]", "[to_moon]", "unknown key 'to_moon'; known here: name, sms"),
     ],

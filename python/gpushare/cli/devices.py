@@ -84,6 +84,7 @@ def _print_one(device: dict[str, Any]) -> None:
     for key, value in device.items():
         table = value if isinstance(value, dict) else {"": value}
         rows += [
-            [f"{key}.{name}".rstrip("."), f"{figure:.10g}" if name else f"{figure}"] for name, figure in table.items()
+            [f"{key}.{name}".rstrip("."), f"{figure:.10g}" if name and not isinstance(figure, str) else f"{figure}"]
+            for name, figure in table.items()
         ]
     print_table(str(device["name"]), ["key", "value"], rows)

@@ -13,7 +13,11 @@ struct Part {
   Traffic traffic;
 };
 
-void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, std::vector<Part>& parts) {
+/// Does its speed depend on anything beyond its SM?
+bool shares_bandwidth(const Traffic& traffic) { return traffic.bytes > 0 || traffic.wait.depends_on_load(); }
+
+void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, IssueOrder order,
+               std::vector<Part>& parts) {
   std::vector<Residents> mix;
   std::vector<std::size_t> present;
   for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
@@ -21,8 +25,8 @@ void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, std
     mix.push_back({.cost = &kernels[kernel]->cost, .blocks = group.blocks[kernel]});
     present.push_back(kernel);
   }
-  const std::vector<MemoryWait> waits = memory_waits(mix);
-  const std::vector<double> times = block_times(mix);
+  const std::vector<MemoryWait> waits = memory_waits(mix, order);
+  const std::vector<double> times = block_times(mix, order);
   for (std::size_t i = 0; i < mix.size(); ++i) {
     const BlockCost& cost = *mix[i].cost;
     parts.push_back({.kernel = present[i],
@@ -41,17 +45,17 @@ std::vector<double> corun_rates(const Device& device, std::span<const Kernel* co
                                 std::span<const SmGroup> groups) {
   std::vector<Part> parts;
   for (const SmGroup& group : groups) {
-    if (group.sms > 0) add_parts(kernels, group, parts);
+    if (group.sms > 0) add_parts(kernels, group, device.per_sm.issue_order, parts);
   }
   std::vector<Traffic> traffics;
   for (const Part& part : parts) {
-    if (part.traffic.bytes > 0) traffics.push_back(part.traffic);
+    if (shares_bandwidth(part.traffic)) traffics.push_back(part.traffic);
   }
   const std::vector<double> shares = bandwidth_shares(traffics, device.off_sm);
   std::vector<double> rates(kernels.size(), 0.0);
   std::size_t next_share = 0;
   for (const Part& part : parts) {
-    const double share = part.traffic.bytes > 0 ? shares[next_share++] : 1.0;
+    const double share = shares_bandwidth(part.traffic) ? shares[next_share++] : 1.0;
     rates[part.kernel] += share * part.traffic.blocks / part.traffic.block_time;
   }
   return rates;

@@ -71,12 +71,13 @@ std::vector<double> max_min_fair(std::span<const Traffic> traffics, const OffSmB
 
 std::vector<double> bandwidth_shares(std::span<const Traffic> traffics, const OffSmBandwidth& off_sm) {
   std::vector<double> shares = max_min_fair(traffics, off_sm);
-  const bool anybody_waits = std::ranges::any_of(traffics, [](const Traffic& each) { return each.wait.memory > 0; });
+  const bool anybody_waits =
+      std::ranges::any_of(traffics, [](const Traffic& each) { return each.wait.depends_on_load(); });
   if (!anybody_waits || off_sm.delay.is_none()) return shares;
   // Who only knows its bytes has its share of the bandwidth already; the others' follows from how busy memory is.
   const MemoryLoad load = memory_load(traffics, shares, off_sm);
   for (std::size_t i = 0; i < traffics.size(); ++i) {
-    if (traffics[i].wait.memory > 0) shares[i] = traffics[i].block_time / loaded_block_time(traffics[i], load);
+    if (traffics[i].wait.depends_on_load()) shares[i] = traffics[i].block_time / loaded_block_time(traffics[i], load);
   }
   return shares;
 }

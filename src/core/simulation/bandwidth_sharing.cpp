@@ -25,7 +25,7 @@ void BandwidthSharing::collect(std::span<StreamingMultiprocessor> sms) {
   users_.clear();
   for (std::size_t sm = 0; sm < sms.size(); ++sm) {
     for (ResidentGroup& group : sms[sm].groups()) {
-      if (group.traffic.bytes == 0) continue;
+      if (group.traffic.bytes == 0 && !group.traffic.wait.depends_on_load()) continue;
       const std::size_t kind = kind_of(group.traffic);
       traffics_[kind].blocks += group.resident();
       users_.push_back({sm, &group, kind});

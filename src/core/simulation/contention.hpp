@@ -9,6 +9,11 @@
 // Block time grows with residency while total time falls and saturates (SRTF Figs. 7 and 8), and a co-runner slows
 // a block by what it issues (Figs. 9 and 10).
 //
+// With IssueOrder::OldestFirst, kinds are served in order of age: one finds of the issue slots what the older leave,
+//     left_k = 1 - sum_(j older) n_j I_j / t_j,
+// so that issuing takes it I_k / left_k instead of I_k, among blocks of its own kind as above (a shadow server). One
+// kind alone is what it is with fair slots.
+//
 // Beyond the SM. Blocks draw on the bandwidth behind the SMs (CD-search Eq. 2: NoC, last-level cache, DRAM) and
 // share it max-min fairly. That is all where a paper gives no more than bytes. Of measured kernels it is known which
 // part M of their latency is spent in memory; it grows with the utilisation rho of the cache and of DRAM, the latter in
@@ -32,24 +37,49 @@ struct Residents {
   int blocks = 0;
 };
 
-/// Duration in nanoseconds of one block of each kind while this mix is resident, off-SM bandwidth left aside.
-std::vector<double> block_times(std::span<const Residents> mix);
+/// Duration in nanoseconds of one block of each kind while this mix is resident, off-SM bandwidth left aside. The mix
+/// is in order of age, the oldest first, which matters only where that is the order of issue.
+std::vector<double> block_times(std::span<const Residents> mix, IssueOrder order = IssueOrder::Fair);
 
-/// What becomes of one kind's block time when memory answers later: the mix issues as much as it does without delay.
+/// What is added to a block's time in memory, as a factor of that time.
+struct MemoryLoad {
+  double cache_delay = 0;
+  double dram_delay = 0;
+
+  double delay(double misses) const { return cache_delay + misses * dram_delay; }
+};
+
+/// A kind that is served before another on the same SM. The more it waits for memory, the more it leaves.
+struct OlderKind {
+  double stall = 0;  // nanoseconds
+  double issue = 0;
+  double memory = 0;
+  double misses = 0;  // share of `memory` that a busy DRAM makes longer
+  int blocks = 0;
+
+  friend bool operator==(const OlderKind&, const OlderKind&) = default;
+};
+
+/// What becomes of one kind's block time when memory answers later: with fair slots, the mix issues as much as it does
+/// without delay.
 struct MemoryWait {
   double stall = 0;  // nanoseconds, as all of these
   double issue = 0;
-  double issuing = 0;  // blocks of the whole mix that issue or wait to
-  double memory = 0;   // 0: only limits of bandwidth matter
+  double issuing = 0;              // blocks of the whole mix that issue or wait to; of its own kind, where age counts
+  double memory = 0;               // 0: only limits of bandwidth matter
+  int blocks = 0;                  // of its own kind, where others are older
+  std::vector<OlderKind> older{};  // the oldest first; none with fair slots
 
-  /// Duration of a block whose time in memory is longer by this factor of itself.
-  double block_time(double delay) const;
+  /// Duration of a block of which this share of memory accesses misses the cache.
+  double block_time(const MemoryLoad& load, double misses) const;
+  /// Does the load change it?
+  bool depends_on_load() const;
 
   friend bool operator==(const MemoryWait&, const MemoryWait&) = default;
 };
 
 /// As block_times(), one per kind.
-std::vector<MemoryWait> memory_waits(std::span<const Residents> mix);
+std::vector<MemoryWait> memory_waits(std::span<const Residents> mix, IssueOrder order = IssueOrder::Fair);
 
 /// Blocks that want to move `bytes` each in a time `block_time` (nanoseconds), `blocks` of them at once.
 struct Traffic {
@@ -69,7 +99,8 @@ struct Traffic {
 };
 
 /// The share of its wanted speed, in (0, 1], that each traffic gets: max-min fair over all blocks of the GPU, except
-/// for those that wait for a busy memory (the larger their `wait.memory`, the more).
+/// for those that wait for a busy memory (the larger their `wait.memory`, the more). Above 1 for kinds whose older ones
+/// are held up by memory, and leave more than block_times() knows.
 std::vector<double> bandwidth_shares(std::span<const Traffic> traffics, const OffSmBandwidth& off_sm);
 
 }  // namespace gpushare

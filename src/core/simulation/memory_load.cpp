@@ -47,7 +47,7 @@ class Pipe {
     double sum = 0;
     for (std::size_t i = 0; i < traffics.size(); ++i) {
       const Traffic& each = traffics[i];
-      const double time = each.wait.memory > 0 ? loaded_block_time(each, load) : each.block_time / shares[i];
+      const double time = each.wait.depends_on_load() ? loaded_block_time(each, load) : each.block_time / shares[i];
       sum += each.blocks * bytes_(each) / time;
     }
     return sum;
@@ -103,8 +103,7 @@ MemoryLoad memory_load(std::span<const Traffic> traffics, std::span<const double
 }
 
 double loaded_block_time(const Traffic& traffic, const MemoryLoad& load) {
-  const double misses = 1 - traffic.llc_hit_ratio;
-  return traffic.wait.block_time(load.cache_delay + misses * load.dram_delay);
+  return traffic.wait.block_time(load, 1 - traffic.llc_hit_ratio);
 }
 
 }  // namespace gpushare

@@ -9,12 +9,6 @@
 
 namespace gpushare {
 
-/// What is added to a block's time in memory, as a factor of that time.
-struct MemoryLoad {
-  double cache_delay = 0;
-  double dram_delay = 0;
-};
-
 /// The load at which demand and delay agree. `shares` are those of the traffics that do not wait, which are given.
 MemoryLoad memory_load(std::span<const Traffic> traffics, std::span<const double> shares, const OffSmBandwidth& off_sm);
 

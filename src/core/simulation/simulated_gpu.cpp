@@ -280,7 +280,9 @@ const SimulatedGpu::Speeds& SimulatedGpu::speeds_of(StreamingMultiprocessor& sm)
   if (known_mixes_.size() == most_known_mixes) known_mixes_.clear();
   std::vector<Residents> residents;
   for (const auto& [launch, blocks] : mix_) residents.push_back({&launch->launch.kernel.cost, blocks});
-  return known_mixes_.emplace(mix_, Speeds{block_times(residents), memory_waits(residents)}).first->second;
+  const IssueOrder order = device_.per_sm.issue_order;
+  return known_mixes_.emplace(mix_, Speeds{block_times(residents, order), memory_waits(residents, order)})
+      .first->second;
 }
 
 void SimulatedGpu::share_bandwidth() {

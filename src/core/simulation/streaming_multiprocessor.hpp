@@ -76,6 +76,7 @@ class StreamingMultiprocessor {
   /// Lets all groups run at their rates up to now; call before any rate changes.
   void advance(double now);
 
+  /// In order of age: which launch has been here for longest without a pause.
   std::vector<ResidentGroup>& groups() { return groups_; }
 
  private:

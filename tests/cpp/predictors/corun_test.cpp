@@ -71,6 +71,34 @@ TEST(Corun, OnTheSameSmsTwoThatIssueShareWhatOneHadAndOneThatWaitsCostsLittle) {
   EXPECT_GT(corun_rates(device, unlike, groups)[0], 0.9 * rate_alone(device, issues, device.sms, 1));
 }
 
+TEST(Corun, WhereTheOldestIssueFirstTheFirstKernelIsTheOldest) {
+  const Kernel one = compute_bound();
+  const Kernel other = compute_bound();
+  Device device = narrow_device();
+  device.per_sm.issue_order = IssueOrder::OldestFirst;
+  const Kernel* kernels[] = {&one, &other};
+  const SmGroup groups[] = {{device.sms, {2, 2}}};
+  const auto rates = corun_rates(device, kernels, groups);
+  EXPECT_EQ(rates[0], rate_alone(device, one, device.sms, 2));
+  EXPECT_LT(rates[1], 0.1 * rates[0]);
+  EXPECT_GT(rates[1], 0);
+}
+
+TEST(Corun, AKernelWithoutBytesGainsWhatAnOlderOneLosesToMemory) {
+  Kernel older = memory_bound();
+  older.cost.issue = Duration(300);
+  older.cost.memory = Duration(600);
+  const Kernel younger = compute_bound();
+  Device device = narrow_device();
+  device.per_sm.issue_order = IssueOrder::OldestFirst;
+  device.off_sm.delay = {.linear = 0.45, .saturating = 0.25};
+  const Kernel* kernels[] = {&older, &younger};
+  const SmGroup groups[] = {{device.sms, {2, 2}}};
+  const double beside_a_busy_memory = corun_rates(device, kernels, groups)[1];
+  device.off_sm = {};
+  EXPECT_GT(beside_a_busy_memory, 1.3 * corun_rates(device, kernels, groups)[1]);
+}
+
 TEST(Corun, NobodyThereMeansNoRate) {
   const Kernel one = compute_bound();
   const Kernel* kernels[] = {&one};

@@ -34,11 +34,16 @@ class SessionApplication:
 
     def __init__(self, session: Session, name: str, priority: int, weight: float) -> None:
         self.name = name
-        self.priority = priority
+        self._priority = priority
         self.weight = weight
         self._session = session
         self._number: int | None = None
         self._launches: list[Submitted] = []
+
+    @property
+    def priority(self) -> int:
+        """Larger is more urgent, for policies that look at it."""
+        return self._priority
 
     def submit(
         self,

@@ -50,7 +50,11 @@ bool CudaGpu::stop(Duration patience) {
   const Time end = now() + patience;
   while (is_busy() && now() < end) {
     collect(now());
-    if (resources_.tables.look_has_ended()) resources_.tables.end_look();
+    if (resources_.tables.look_has_ended()) {
+      resources_.tables.end_look();
+    } else {
+      resources_.tables.hurry_look();
+    }
   }
   if (!is_busy()) return true;
   resources_.context->abandon();
@@ -187,7 +191,7 @@ void CudaGpu::finish_look(Time time) {
   const auto first = static_cast<std::ptrdiff_t>(events_.size());
   for (const auto& launch : launches_) launch->look(look_started_, time, events_);
   report_ends(time);
-  if (launches_.size() > 1 || room_is_kept_ != resources_.tables.room_for_look().has_value()) make_room(time);
+  if (launches_.size() > 1 || (room_is_kept_ && !resources_.tables.room_for_look())) make_room(time);
   // Starts lie in the past; those of one launch come in order.
   if (launches_.size() > 1)
     std::ranges::stable_sort(events_.begin() + first, events_.end(), {}, &gpushare::Event::time);
@@ -222,21 +226,29 @@ void CudaGpu::make_room(Time time) {
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
-  room_is_kept_ = resources_.tables.room_for_look().has_value();
-  if (room_is_kept_) claims.insert(claims.begin(), claim_of_look());
+  const std::optional<RoomClaim> look = claim_of_look(claims);
+  room_is_kept_ = look.has_value();
+  if (room_is_kept_) claims.insert(claims.begin(), *look);
   const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
   const std::size_t first = room_is_kept_ ? 1 : 0;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
 }
 
-/// One SM is enough. The block is there for microseconds, and its place is kept for the next.
-RoomClaim CudaGpu::claim_of_look() const {
-  std::vector<int> wanted(static_cast<std::size_t>(device().sms), 0);
-  wanted.front() = 1;
-  return {.block = footprint(device(), *resources_.tables.room_for_look()),
-          .wanted = wanted,
-          .present = std::vector<int>(wanted.size(), 0),
-          .unclaimed = 1};
+/// A look's block is there for microseconds, and its place is kept for the next. One SM is enough, and it must not be
+/// the last place of anybody; policies try newcomers on the first SM.
+std::optional<RoomClaim> CudaGpu::claim_of_look(std::span<const RoomClaim> claims) const {
+  const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
+  if (!needs) return std::nullopt;
+  for (auto sm = static_cast<std::size_t>(device().sms); sm-- > 0;) {
+    if (std::ranges::any_of(claims, [sm](const RoomClaim& claim) { return claim.wanted[sm] == 1; })) continue;
+    std::vector<int> wanted(static_cast<std::size_t>(device().sms), 0);
+    wanted[sm] = 1;
+    return RoomClaim{.block = footprint(device(), *needs),
+                     .wanted = wanted,
+                     .present = std::vector<int>(wanted.size(), 0),
+                     .unclaimed = 1};
+  }
+  return std::nullopt;
 }
 
 /// In rank order: among equals, the hardware serves first who comes first.

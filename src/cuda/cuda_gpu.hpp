@@ -61,7 +61,7 @@ class CudaGpu final : public Gpu {
   void finish_look(Time time);
   void report_ends(Time time);
   void make_room(Time time);
-  RoomClaim claim_of_look() const;
+  std::optional<RoomClaim> claim_of_look(std::span<const RoomClaim> claims) const;
   void hand_to_hardware(Time time);
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;

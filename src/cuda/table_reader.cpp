@@ -14,8 +14,9 @@ namespace {
 constexpr unsigned threads = 128;
 constexpr std::size_t bytes_per_thread = 16;
 
-/// A single late copy says little: two of eight say that others copy. That is forgotten after some tens of reads.
-constexpr int per_late_copy = 8;
+/// A single late copy says little: two within five reads say that others copy. That is forgotten after some tens of
+/// reads.
+constexpr int per_late_copy = 10;
 constexpr int copies_are_late_from = 16;
 constexpr int most_late = 64;
 
@@ -69,10 +70,8 @@ void TableReader::start(CUdeviceptr tables, std::size_t bytes, CUevent behind) {
   tables_ = tables;
   bytes_ = bytes;
   is_reading_ = true;
-  for (Way* way : {&copy_, &kernel_}) {
-    way->counts = false;
-    if (behind != nullptr) GPUSHARE_CU(cuStreamWaitEvent(way->stream.get(), behind, CU_EVENT_WAIT_DEFAULT));
-  }
+  behind_ = behind;
+  copy_.counts = kernel_.counts = false;
   if (is_free(copy_)) {
     copy();
   } else if (is_free(kernel_)) {
@@ -87,13 +86,19 @@ bool TableReader::is_free(Way& way) {
   return true;
 }
 
+void TableReader::wait_on(const Way& way) {
+  if (behind_ != nullptr) GPUSHARE_CU(cuStreamWaitEvent(way.stream.get(), behind_, CU_EVENT_WAIT_DEFAULT));
+}
+
 void TableReader::copy() {
+  wait_on(copy_);
   GPUSHARE_CU(cuMemcpyDtoHAsync(copy_.memory.get(), tables_, bytes_, copy_.stream.get()));
   copy_.end = completions_.mark(copy_.stream.get());
   copy_.counts = true;
 }
 
 void TableReader::launch() {
+  wait_on(kernel_);
   auto words = static_cast<unsigned>(bytes_ / bytes_per_thread);
   std::array<void*, 3> arguments{&tables_, &target_of_kernel_, &words};
   GPUSHARE_CU(cuLaunchKernel(function_, 1, 1, 1, threads, 1, 1, 0, kernel_.stream.get(), arguments.data(), nullptr));

@@ -47,6 +47,7 @@ class TableReader {
 
   /// Has what was started there ended?
   bool is_free(Way& way);
+  void wait_on(const Way& way);
   void copy();
   void launch();
 
@@ -59,6 +60,7 @@ class TableReader {
   CUdeviceptr target_of_kernel_;
   CUdeviceptr tables_{};
   std::size_t bytes_ = 0;
+  CUevent behind_ = nullptr;
   bool is_reading_ = false;
   int lateness_ = 0;
   const std::byte* data_;

@@ -45,7 +45,10 @@ void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   const std::vector<int>& workers = allowance.workers;
   open_sms_ = allowance.open_sms;
   if (std::ranges::equal(workers, orders_, {}, {}, &WorkerOrder::quota)) return;
-  for (std::size_t sm = 0; sm < orders_.size(); ++sm) orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
+    some_were_told_to_leave_ |= launched_ > 0 && workers[sm] < orders_[sm].quota;
+    orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  }
   will_stay_ = false;
   has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
   if (slot_) resources_.tables.write_orders(*slot_, orders_);
@@ -118,7 +121,8 @@ bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   changed_ = now;
   if (!hardware_.empty()) return true;
   end_ = now;
-  if (will_stay_ && progress_.done() > 0) progress_.finish(now, events);
+  some_were_told_to_leave_ = false;  // who comes from now on has not heard it
+  if (will_stay_ && progress_.done() >= count(code_.grid) / 4) progress_.finish(now, events);
   return true;
 }
 
@@ -131,7 +135,8 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   const WorkerLook tables = resources_.tables.look(*slot_);
   progress_.observe(tables, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
-  will_stay_ = seen_ > changed_ && !some_wait() && !some_are_to_leave() && tables.control.returned_tasks == 0;
+  will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave() &&
+               tables.control.returned_tasks == 0;
   adapt_chunk();
 }
 

@@ -34,8 +34,10 @@ class WorkerLaunch final : public LaunchOnGpu {
   std::optional<Slot> slot_;
   std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
-  /// All workers that were launched have come, none is one too many, and nothing was handed back: until more come, or
-  /// fewer may stay, whoever is there stays as long as there are tasks.
+  /// A worker may go by an order that was there when its last task began, long after that has been taken back.
+  bool some_were_told_to_leave_ = false;
+  /// Nobody was told to leave, all workers that were launched have come, none is one too many, and nothing was handed
+  /// back: until more come, or fewer may stay, whoever is there stays as long as there are tasks.
   bool will_stay_ = false;
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all

@@ -76,6 +76,10 @@ void WorkerTables::start_look() {
   reset_.reset();
 }
 
+void WorkerTables::drop_look() {
+  while (is_looking()) look_has_ended() ? end_look() : static_cast<void>(hurry_look());
+}
+
 WorkerLook WorkerTables::look(Slot slot) const {
   const std::byte* first = reader_.data() + slot * stride_;
   return {.control = *reinterpret_cast<const WorkerControl*>(first),

@@ -43,6 +43,8 @@ class WorkerTables {
   void end_look() { reader_.end(); }
   /// The look takes too long: starts it once more, in another way. False if there is none left.
   bool hurry_look() { return reader_.hurry(); }
+  /// Waits until none is under way: that of a run which has ended would be taken for one of the next.
+  void drop_look();
   /// What a look needs on some SM, where looks have been late.
   std::optional<BlockNeeds> room_for_look() const { return reader_.room(); }
 

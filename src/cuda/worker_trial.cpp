@@ -42,6 +42,7 @@ class RunningTrial {
   RunningTrial& operator=(const RunningTrial&) = delete;
 
   Trial run() {
+    resources_.tables.drop_look();
     resources_.tables.reset(slot_, orders_);
     start_ = Clock::now();
     launch_missing();

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpushare._core import Device, InvalidInput
 from gpushare.kernel_model import KernelModel
 from gpushare.profile.fit import fitted, kernel_model
-from gpushare.profile.lookup import SIMULATED, profile_of
+from gpushare.profile.fit_record import BlockFit
+from gpushare.profile.lookup import SIMULATED, profile_of, simulated_stand_in
 from gpushare.profile.record import KernelProfile
 
 if TYPE_CHECKING:
@@ -54,19 +56,28 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
     >>> print(known_model(Launch(kernel, grid=1, block=32), device("sim:h100")))
     None
     """
-    profile = profile_of(launch.kernel, launch.block, device.name)
-    if profile is None or (profile.fit is None and profile.against_sms is None):
+    if simulated_stand_in(device.name) is None and device.name not in SIMULATED:
+        return None  # how fast its memory is, nobody has said
+    try:
+        profile = profile_of(launch.kernel, launch.block, device.name)
+    except InvalidInput as error:
+        warnings.warn(f"policies know nothing of {launch.kernel.name!r}: {error}", stacklevel=2)
         return None
-    return _model(profile, launch.shared_bytes, device)
+    fit = _fit(profile, device) if profile else None
+    return kernel_model(profile, fit, launch.shared_bytes) if profile and fit else None
 
 
 def _shape(launch: Launch) -> str:
     return "x".join(str(extent) for extent in launch.block or ())
 
 
-@lru_cache(maxsize=4096)
 def _model(profile: KernelProfile, shared_bytes: int, device: Device) -> KernelModel:
-    fit = profile.fit or fitted(profile, device).fit
+    fit = _fit(profile, device)
     if fit is None:
         raise InvalidInput(f"the profile of {profile.kernel!r} has no curves to take a model from: measure it again")
     return kernel_model(profile, fit, shared_bytes)
+
+
+@lru_cache(maxsize=4096)
+def _fit(profile: KernelProfile, device: Device) -> BlockFit | None:
+    return profile.fit or fitted(profile, device).fit

@@ -20,6 +20,8 @@ std::string shown(double value) {
 
 PolicyOptions::PolicyOptions(std::string_view text) {
   const std::string whole(text);
+  require(!whole.ends_with(':'),
+          "policy '" + whole + "': options are written NAME:KEY=VALUE, and none follows the colon");
   std::istringstream parts(whole);
   std::getline(parts, policy_, ':');
   for (std::string part; std::getline(parts, part, ':');) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/predictors/corun.hpp"
 
+#include "core/errors.hpp"
 #include "core/residency.hpp"
 #include "core/simulation/contention.hpp"
 
@@ -20,6 +21,7 @@ void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, Iss
                std::vector<Part>& parts) {
   std::vector<Residents> mix;
   std::vector<std::size_t> present;
+  GPUSHARE_EXPECT(group.blocks.size() == kernels.size(), "a group says how many blocks of each kernel it has");
   for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
     if (group.blocks[kernel] == 0) continue;
     mix.push_back({.cost = &kernels[kernel]->cost, .blocks = group.blocks[kernel]});

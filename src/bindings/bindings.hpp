@@ -26,5 +26,6 @@ void bind_cuda_run(py::module_& module);
 void bind_session(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);
+void bind_off_sm_bandwidth(py::module_& module);
 
 }  // namespace gpushare::bindings

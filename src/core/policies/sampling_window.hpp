@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// When has a partition been in force for long enough to be judged? First a warm-up, in which SMs that changed hands
+// drain, then a profile (CD-search section 4.1). Each lasts for a given time, and longer where a wave of blocks does: a
+// real GPU tells of blocks late and in groups, and a block that began under the last partition says little of this one.
+#pragma once
+
+#include <span>
+
+#include "core/policies/company.hpp"
+#include "core/policies/sm_partition.hpp"
+#include "core/predictors/progress_rate.hpp"
+
+namespace gpushare {
+
+class SamplingWindow {
+ public:
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state) { progress_.observe(event, state); }
+
+  /// The partition has changed: warm up from now on. Warm-up and profile take `length` or more.
+  void begin(Time now, Duration length);
+
+  /// When to ask complete().
+  Time next_look() const { return next_look_; }
+  /// Is the profile of these members complete?
+  bool complete(const State& state, const SmPartition& partition, std::span<const Member> members);
+
+  /// Blocks per nanosecond in the profile; 0 if none has ended in it.
+  double rate(const Member& member, const SmPartition& partition) const;
+
+ private:
+  bool a_wave_has_ended(const SmPartition& partition, std::span<const Member> members) const;
+
+  Duration length_{};
+  Time next_look_{};
+  bool is_warm_ = false;
+  ProgressRate progress_;
+};
+
+}  // namespace gpushare

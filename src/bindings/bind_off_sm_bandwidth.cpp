@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
+#include "core/errors.hpp"
 #include "core/predictors/corun.hpp"
 #include "core/predictors/off_sm_bandwidth.hpp"
 #include "core/residency.hpp"
@@ -10,6 +11,20 @@ namespace gpushare::bindings {
 namespace {
 
 bool is_memory(Intensity intensity) { return intensity == Intensity::Memory; }
+
+/// Blocks per nanosecond of each kernel, all at once, on so many full SMs of its own.
+std::vector<double> partition_rates(const Device& device, const std::vector<Kernel>& kernels,
+                                    const std::vector<int>& parts) {
+  require(kernels.size() == parts.size(), "every kernel needs a part");
+  std::vector<const Kernel*> present;
+  std::vector<SmGroup> groups;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    present.push_back(&kernels[i]);
+    groups.push_back({.sms = parts[i], .blocks = std::vector<int>(kernels.size(), 0)});
+    groups.back().blocks[i] = max_residency(device, kernels[i].needs);
+  }
+  return corun_rates(device, present, groups);
+}
 
 }  // namespace
 
@@ -20,6 +35,7 @@ void bind_off_sm_bandwidth(py::module_& module) {
         return rate_alone(device, kernel, sms, max_residency(device, kernel.needs));
       },
       py::arg("device"), py::arg("kernel"), py::arg("sms"), "Blocks per nanosecond alone on so many full SMs.");
+  module.def("partition_rates", &partition_rates, py::arg("device"), py::arg("kernels"), py::arg("parts"));
   module.def(
       "off_sm_demand_per_sm",
       [](const Device& device, const Kernel& kernel) { return demand_per_sm(device, kernel).bytes_per_second; },

@@ -58,7 +58,7 @@ class CdSearch : public Policy {
   }
 
   void advance(const State& state) {
-    std::vector<double> rates;
+    PartitionSearch::Rates rates;
     for (const Member& member : company_.members()) rates.push_back(window_.rate(member, partition_));
     search_->measured(rates);
     for (std::size_t i = 0; i < rates.size(); ++i) {

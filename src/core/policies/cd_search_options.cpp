@@ -40,7 +40,7 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
 std::optional<Intensity> profiled_intensity(const State& state, ApplicationId application) {
   for (const RunningLaunch& launch : state.running()) {
     if (launch.application != application || !launch.launch->kernel.is_profiled) continue;
-    return intensity_by_off_sm_model(state.device(), launch.launch->kernel);
+    return intensity_by_scaling(state.device(), launch.launch->kernel);
   }
   return std::nullopt;
 }

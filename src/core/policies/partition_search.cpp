@@ -2,17 +2,11 @@
 #include "core/policies/partition_search.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/policies/sm_partition.hpp"
+#include "core/policies/stall_test.hpp"
 
 namespace gpushare {
-namespace {
-
-/// What is stalled to see whether it is missed: enough for a clear answer, and soon given back.
-int quarter(int sms) { return std::max(sms / 4, 1); }
-
-}  // namespace
 
 PartitionSearch::PartitionSearch(std::vector<std::optional<Intensity>> intensities, int sms,
                                  const SearchOptions& options)
@@ -30,7 +24,7 @@ bool PartitionSearch::needs_rate(std::size_t application) const {
     case Stage::Even:
       return intensities_[application] != Intensity::Compute;
     case Stage::Classification:
-      return !intensities_[application];
+      return application == tested_;
     case Stage::Need:
       return needs_[application] && !needs_[application]->finished();
     default:
@@ -38,18 +32,16 @@ bool PartitionSearch::needs_rate(std::size_t application) const {
   }
 }
 
-void PartitionSearch::measured(std::span<const double> rates) {
+void PartitionSearch::measured(const Rates& rates) {
   if (stage_ == Stage::Even) {
-    even_rates_.assign(rates.begin(), rates.end());
-    if (all_classified()) return begin_needs(rates);
-    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i] = even_[i] - (intensities_[i] ? 0 : quarter(even_[i]));
-    stage_ = Stage::Classification;
+    begin_classification(rates);
   } else if (stage_ == Stage::Classification) {
-    classify(rates);
-    begin_needs(rates);
+    test_rates_[tested_] = rates[tested_];
+    intensities_[tested_] = intensity_by_stall_test(even_[tested_], rates[tested_].value_or(0) / *even_rates_[tested_]);
+    test_next();
   } else if (stage_ == Stage::Need) {
     for (std::size_t i = 0; i < needs_.size(); ++i) {
-      if (needs_rate(i)) needs_[i]->measured(rates[i]);
+      if (needs_rate(i) && rates[i]) needs_[i]->measured(*rates[i]);
     }
     ask_for_needs();
   }
@@ -63,33 +55,42 @@ bool PartitionSearch::has(Intensity intensity) const {
   return std::ranges::find(intensities_, std::optional(intensity)) != intensities_.end();
 }
 
-void PartitionSearch::classify(std::span<const double> rates) {
+void PartitionSearch::begin_classification(const Rates& rates) {
+  stage_ = Stage::Classification;
+  even_rates_ = rates;
+  test_rates_.resize(rates.size());
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    if (intensities_[i]) continue;
-    const double stalled = static_cast<double>(even_[i] - parts_[i]) / even_[i];
-    const bool is_missed = rates[i] < (1 - stalled / 2) * even_rates_[i];
-    intensities_[i] = is_missed ? Intensity::Compute : Intensity::Memory;
+    if (!rates[i]) intensities_[i] = Intensity::Compute;
   }
+  test_next();
+}
+
+/// One at a time: where two give up SMs at once, each may gain from the other what it has lost.
+void PartitionSearch::test_next() {
+  parts_ = even_;
+  tested_ = static_cast<std::size_t>(std::ranges::find(intensities_, std::nullopt) - intensities_.begin());
+  if (tested_ == intensities_.size()) return begin_needs();
+  parts_[tested_] = sms_in_stall_test(even_[tested_]);
 }
 
 bool PartitionSearch::leaves_idle() const {
   return options_.mode == SearchMode::Power || (options_.mode == SearchMode::Auto && !has(Intensity::Compute));
 }
 
-void PartitionSearch::begin_needs(std::span<const double> rates) {
-  const bool nobody_gains = !has(Intensity::Memory) || (!leaves_idle() && !has(Intensity::Compute));
+void PartitionSearch::begin_needs() {
+  stage_ = Stage::Need;
   needs_.resize(parts_.size());
-  for (std::size_t i = 0; i < needs_.size() && !nobody_gains; ++i) {
+  const bool somebody_gains = leaves_idle() || has(Intensity::Compute);
+  for (std::size_t i = 0; i < needs_.size() && somebody_gains; ++i) {
     if (intensities_[i] != Intensity::Memory) continue;
-    const bool is_kept = rates[i] >= (1 - options_.need.loss) * even_rates_[i];
-    const int known = is_kept ? parts_[i] : even_[i];
     if (leaves_idle()) {
-      needs_[i] = std::make_shared<SteppedUp>(even_[i], even_rates_[i], options_.need);
+      needs_[i] = std::make_shared<SteppedUp>(even_[i], *even_rates_[i], options_.need);
     } else {
-      needs_[i] = std::make_shared<SteppedDown>(even_[i], even_rates_[i], known, options_.need);
+      const auto need = std::make_shared<SteppedDown>(even_[i], *even_rates_[i], options_.need);
+      if (test_rates_[i]) need->begin_at(sms_in_stall_test(even_[i]), *test_rates_[i]);
+      needs_[i] = need;
     }
   }
-  stage_ = Stage::Need;
   ask_for_needs();
 }
 
@@ -102,18 +103,16 @@ void PartitionSearch::ask_for_needs() {
   if (finished) finish();
 }
 
+/// What the needs leave over goes to the others in even parts.
 void PartitionSearch::finish() {
   stage_ = Stage::Finished;
-  if (leaves_idle() || !has(Intensity::Compute)) return;
+  if (leaves_idle()) return;
   int left = sms_;
-  std::size_t takers = 0;
-  for (const auto& need : needs_) {
-    left -= need ? need->sms() : 0;
-    takers += need ? 0 : 1;
-  }
-  const std::vector<int> shares = even_parts(takers, left);
-  for (std::size_t i = 0, taker = 0; i < parts_.size(); ++i) {
-    if (!needs_[i]) parts_[i] = shares[taker++];
+  for (const auto& need : needs_) left -= need ? need->sms() : 0;
+  const std::vector<int> shares = even_parts(static_cast<std::size_t>(std::ranges::count(needs_, nullptr)), left);
+  auto share = shares.begin();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (!needs_[i]) parts_[i] = *share++;
   }
 }
 

@@ -2,13 +2,13 @@
 // CD-search's search for a partition (section 4), told the rates on the SMs that it has asked for. Knows neither events
 // nor launches: applications are numbers.
 //
-//   even part for each -> who is not classified gives up a quarter of it, and memory-bound is who loses less than half
-//   of that -> as few SMs for the memory-bound as keep their rate -> the rest to the compute-bound, or to nobody.
+//   even part for each -> who is not classified gives up a quarter of it, one after the other, and memory-bound is who
+//   loses less than half of that -> as few SMs for the memory-bound as keep their rate -> the rest to the compute-bound,
+//   or to nobody.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "core/policies/sm_need.hpp"
@@ -27,16 +27,19 @@ struct SearchOptions {
 
 class PartitionSearch {
  public:
+  using Rates = std::vector<std::optional<double>>;  // by application
+
   /// `intensities`: of each application, where it is known. With one application or too few SMs there is no search.
   PartitionSearch(std::vector<std::optional<Intensity>> intensities, int sms, const SearchOptions& options);
 
   /// SMs of each application, to measure on next; once finished, to stay with.
   const std::vector<int>& parts() const { return parts_; }
   bool finished() const { return stage_ == Stage::Finished; }
-  /// Must this application's rate be known before measured()?
+  /// Is this application's rate needed for the next step?
   bool needs_rate(std::size_t application) const;
-  /// The rates on parts(), in any unit; those that are not needed may be anything.
-  void measured(std::span<const double> rates);
+  /// The rates on parts(), in any unit, of those who could be measured. Who cannot be at the beginning, as its blocks
+  /// last too long, is taken for compute-bound: nothing is taken away from it.
+  void measured(const Rates& rates);
 
   /// As given, or as found out by the first measurements.
   const std::vector<std::optional<Intensity>>& intensities() const { return intensities_; }
@@ -45,8 +48,9 @@ class PartitionSearch {
   enum class Stage { Even, Classification, Need, Finished };
 
   bool all_classified() const;
-  void classify(std::span<const double> rates);
-  void begin_needs(std::span<const double> rates);
+  void begin_classification(const Rates& even_rates);
+  void test_next();
+  void begin_needs();
   void ask_for_needs();
   void finish();
   bool has(Intensity intensity) const;
@@ -57,7 +61,9 @@ class PartitionSearch {
   SearchOptions options_;
   std::vector<int> even_;
   std::vector<int> parts_;
-  std::vector<double> even_rates_;
+  Rates even_rates_;
+  Rates test_rates_;        // where there was a test
+  std::size_t tested_ = 0;  // who gives up SMs to be classified
   std::vector<std::shared_ptr<SmNeed>> needs_;  // nullptr for the compute-bound
   Stage stage_ = Stage::Even;
 };

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/policies/sampling_window.hpp"
 
+#include <algorithm>
+
 namespace gpushare {
 namespace {
+
+/// Phases as long as this are for blocks of milliseconds, during which nothing would be learnt of the others.
+constexpr int most_looks = 16;
 
 /// Nobody has a block on an SM that is not its own.
 bool is_drained(const State& state, const SmPartition& partition) {
@@ -20,27 +25,33 @@ void SamplingWindow::begin(Time now, Duration length) {
   length_ = length;
   is_warm_ = false;
   next_look_ = now + length_;
-  progress_.restart();
+  looks_ = 0;
+  progress_.restart(now);
 }
 
 bool SamplingWindow::complete(const State& state, const SmPartition& partition, std::span<const Member> members) {
   next_look_ = state.now() + length_;
-  if (!a_wave_has_ended(partition, members)) return false;
+  ++looks_;
+  const auto ready = std::ranges::count_if(members, [&](const Member& each) { return has_ended_a_wave(each, partition); });
+  const bool is_enough = looks_ < most_looks ? ready == std::ssize(members) : ready > 0;
+  if (!is_enough) return false;
   if (is_warm_) return true;
   is_warm_ = is_drained(state, partition);
-  if (is_warm_) progress_.restart();
+  if (is_warm_) {
+    progress_.restart(state.now());
+    looks_ = 0;
+  }
   return false;
 }
 
-double SamplingWindow::rate(const Member& member, const SmPartition& partition) const {
-  return progress_.rate(member.application, member.places(partition.sms_of(member.application))).value_or(0);
+std::optional<double> SamplingWindow::rate(const Member& member, const SmPartition& partition) const {
+  if (!has_ended_a_wave(member, partition)) return std::nullopt;
+  return progress_.rate(member.application, member.places(partition.sms_of(member.application)));
 }
 
-bool SamplingWindow::a_wave_has_ended(const SmPartition& partition, std::span<const Member> members) const {
-  for (const Member& member : members) {
-    if (progress_.blocks(member.application) < member.places(partition.sms_of(member.application))) return false;
-  }
-  return true;
+bool SamplingWindow::has_ended_a_wave(const Member& member, const SmPartition& partition) const {
+  const std::int64_t wave = member.places(partition.sms_of(member.application));
+  return progress_.blocks(member.application) >= std::max<std::int64_t>(wave, 1);
 }
 
 }  // namespace gpushare

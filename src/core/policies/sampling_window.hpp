@@ -4,6 +4,7 @@
 // real GPU tells of blocks late and in groups, and a block that began under the last partition says little of this one.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "core/policies/company.hpp"
@@ -22,17 +23,18 @@ class SamplingWindow {
 
   /// When to ask complete().
   Time next_look() const { return next_look_; }
-  /// Is the profile of these members complete?
+  /// Is the profile of these members complete? After a while those with a wave do not wait for those without.
   bool complete(const State& state, const SmPartition& partition, std::span<const Member> members);
 
-  /// Blocks per nanosecond in the profile; 0 if none has ended in it.
-  double rate(const Member& member, const SmPartition& partition) const;
+  /// Blocks per nanosecond in the profile; nullopt where less than a wave has ended in it.
+  std::optional<double> rate(const Member& member, const SmPartition& partition) const;
 
  private:
-  bool a_wave_has_ended(const SmPartition& partition, std::span<const Member> members) const;
+  bool has_ended_a_wave(const Member& member, const SmPartition& partition) const;
 
   Duration length_{};
   Time next_look_{};
+  int looks_ = 0;
   bool is_warm_ = false;
   ProgressRate progress_;
 };

@@ -14,8 +14,13 @@ int halved(int step) { return step / 4 * 2; }
 
 }  // namespace
 
-SteppedDown::SteppedDown(int even, double rate, int known, const SmNeedOptions& options)
-    : SmNeed(even, rate, options), step_(std::max(options.step, least_step)), enough_(known) {
+SteppedDown::SteppedDown(int even, double rate, const SmNeedOptions& options)
+    : SmNeed(even, rate, options), step_(std::max(options.step, least_step)), enough_(even) {
+  try_fewer();
+}
+
+void SteppedDown::begin_at(int sms, double rate) {
+  if (keeps(rate)) enough_ = sms;
   try_fewer();
 }
 

@@ -3,10 +3,12 @@
 // 4.2 and 4.3)? Two ways to find out, each told the rate on the SMs that it has asked for.
 #pragma once
 
+#include <algorithm>
+
 namespace gpushare {
 
 struct SmNeedOptions {
-  int step = 2;      ///< SMs stalled at a time
+  int step = 2;        ///< SMs stalled at a time
   double loss = 0.05;  ///< of the rate, that is accepted
 };
 
@@ -18,14 +20,19 @@ class SmNeed {
   int sms() const { return sms_; }
   bool finished() const { return finished_; }
 
-  /// The rate on sms(), in any unit.
+  /// The rate on sms(), in the unit of that on the even part.
   virtual void measured(double rate) = 0;
 
  protected:
   /// `rate` is that on `even` SMs.
   SmNeed(int even, double rate, const SmNeedOptions& options) : even_(even), rate_(rate), options_(options) {}
 
-  bool keeps(double rate) const { return rate >= (1 - options_.loss) * rate_; }
+  /// A rate does not fall with more SMs, so a higher one on fewer of them says that the first measurement was too low,
+  /// as it is where caches were cold.
+  bool keeps(double rate) {
+    rate_ = std::max(rate_, rate);
+    return rate >= (1 - options_.loss) * rate_;
+  }
   void settle(int sms) {
     sms_ = sms;
     finished_ = true;
@@ -44,8 +51,9 @@ class SmNeed {
 /// SMs; with steps of two from the start this is the paper's search.
 class SteppedDown : public SmNeed {
  public:
-  /// `known`: fewer SMs on which the rate was kept already, or `even`.
-  SteppedDown(int even, double rate, int known, const SmNeedOptions& options);
+  SteppedDown(int even, double rate, const SmNeedOptions& options);
+  /// Begins at fewer SMs, if the rate is kept on them.
+  void begin_at(int sms, double rate);
   void measured(double rate) override;
 
  private:

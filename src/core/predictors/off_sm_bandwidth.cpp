@@ -2,6 +2,7 @@
 #include "core/predictors/off_sm_bandwidth.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -65,7 +66,11 @@ int saturating_sms(const Device& device, const Kernel& kernel, double share) {
 }
 
 Intensity intensity_by_scaling(const Device& device, const Kernel& kernel) {
-  return saturating_sms(device, kernel) < early_sms * device.sms ? Intensity::Memory : Intensity::Compute;
+  const int residency = max_residency(device, kernel.needs);
+  const int early = std::max(static_cast<int>(std::ceil(early_sms * device.sms)) - 1, 1);
+  const double on_all = rate_alone(device, kernel, device.sms, residency);
+  return rate_alone(device, kernel, early, residency) >= saturated_speed * on_all ? Intensity::Memory
+                                                                                  : Intensity::Compute;
 }
 
 }  // namespace gpushare

@@ -5,8 +5,13 @@
 
 namespace gpushare {
 
+void ProgressRate::restart(Time now) {
+  applications_.clear();
+  begin_ = now;
+}
+
 void ProgressRate::observe(const Event& event, const State& state) {
-  if (event.kind != EventKind::BlockEnded) return;
+  if (event.kind != EventKind::BlockEnded || event.started < begin_) return;
   const std::size_t application = index(state.find(event.operation)->application);
   if (applications_.size() <= application) applications_.resize(application + 1);
   applications_[application].blocks += event.blocks;

@@ -3,7 +3,8 @@
 //
 // Blocks per time would do in a long window. In a short one it depends on how many waves happen to end within it, and
 // the pauses between two launches count. So the rate is taken from the mean duration of the blocks that end: n places,
-// all taken, end n / duration blocks per time (Little's law).
+// all taken, end n / duration blocks per time (Little's law). Only blocks that began in the window count, as others ran
+// under what was before, be it another partition or cold caches.
 //
 // Suits: windows of a wave of blocks and more, events in groups. Fails: where the first blocks of an SM to end are the
 // short ones, a window of less than a wave takes them for all.
@@ -22,9 +23,9 @@ class ProgressRate {
   void observe(const Event& event, const State& state);
 
   /// Begins a new window for every application.
-  void restart() { applications_.clear(); }
+  void restart(Time now);
 
-  /// Blocks that have ended in this window.
+  /// Blocks that have begun and ended in this window.
   std::int64_t blocks(ApplicationId application) const;
 
   /// Blocks per nanosecond while `places` of its blocks run at a time; nullopt before any block has ended.
@@ -37,6 +38,7 @@ class ProgressRate {
   };
 
   std::vector<Ended> applications_;  // by ApplicationId
+  Time begin_{};
 };
 
 }  // namespace gpushare

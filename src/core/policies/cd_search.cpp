@@ -51,7 +51,8 @@ class CdSearch : public Policy {
     for (const Member& member : company_.members()) mix.emplace_back(member.application, member.kernel);
     auto known = searches_.find(mix);
     if (known == searches_.end()) {
-      known = searches_.emplace(mix, PartitionSearch(intensities(state), state.sms(), options_.search_on(state.sms()))).first;
+      known = searches_.emplace(mix, PartitionSearch(intensities(state), state.sms(), options_.search_on(state.sms())))
+                  .first;
     }
     search_ = &known->second;
     settle_in(state);

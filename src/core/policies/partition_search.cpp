@@ -68,7 +68,8 @@ void PartitionSearch::begin_classification(const Rates& rates) {
 /// One at a time: where two give up SMs at once, each may gain from the other what it has lost.
 void PartitionSearch::test_next() {
   parts_ = even_;
-  tested_ = static_cast<std::size_t>(std::ranges::find(intensities_, std::nullopt) - intensities_.begin());
+  tested_ =
+      static_cast<std::size_t>(std::ranges::find(intensities_, std::optional<Intensity>()) - intensities_.begin());
   if (tested_ == intensities_.size()) return begin_needs();
   parts_[tested_] = sms_in_stall_test(even_[tested_]);
 }

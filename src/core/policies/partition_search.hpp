@@ -3,8 +3,8 @@
 // nor launches: applications are numbers.
 //
 //   even part for each -> who is not classified gives up a quarter of it, one after the other, and memory-bound is who
-//   loses less than half of that -> as few SMs for the memory-bound as keep their rate -> the rest to the compute-bound,
-//   or to nobody.
+//   loses less than half of that -> as few SMs for the memory-bound as keep their rate -> the rest to the
+//   compute-bound, or to nobody.
 #pragma once
 
 #include <memory>
@@ -62,8 +62,8 @@ class PartitionSearch {
   std::vector<int> even_;
   std::vector<int> parts_;
   Rates even_rates_;
-  Rates test_rates_;        // where there was a test
-  std::size_t tested_ = 0;  // who gives up SMs to be classified
+  Rates test_rates_;                            // where there was a test
+  std::size_t tested_ = 0;                      // who gives up SMs to be classified
   std::vector<std::shared_ptr<SmNeed>> needs_;  // nullptr for the compute-bound
   Stage stage_ = Stage::Even;
 };

@@ -32,7 +32,8 @@ void SamplingWindow::begin(Time now, Duration length) {
 bool SamplingWindow::complete(const State& state, const SmPartition& partition, std::span<const Member> members) {
   next_look_ = state.now() + length_;
   ++looks_;
-  const auto ready = std::ranges::count_if(members, [&](const Member& each) { return has_ended_a_wave(each, partition); });
+  const auto ready =
+      std::ranges::count_if(members, [&](const Member& each) { return has_ended_a_wave(each, partition); });
   const bool is_enough = looks_ < most_looks ? ready == std::ssize(members) : ready > 0;
   if (!is_enough) return false;
   if (is_warm_) return true;

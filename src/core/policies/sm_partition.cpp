@@ -11,15 +11,17 @@ std::vector<int> even_parts(std::size_t applications, int sms) {
   const std::size_t parts = std::min(applications, static_cast<std::size_t>(sms));
   std::vector<int> even(applications, 0);
   for (std::size_t part = 0; part < parts; ++part) {
-    const auto border = [&](std::size_t each) { return static_cast<int>(each * static_cast<std::size_t>(sms) / parts); };
+    const auto border = [&](std::size_t each) {
+      return static_cast<int>(each * static_cast<std::size_t>(sms) / parts);
+    };
     even[part] = border(part + 1) - border(part);
   }
   return even;
 }
 
 void SmPartition::resize(std::span<const SmPart> parts, int sms) {
-  const int wanted = std::accumulate(parts.begin(), parts.end(), 0,
-                                     [](int sum, const SmPart& part) { return sum + part.sms; });
+  const int wanted =
+      std::accumulate(parts.begin(), parts.end(), 0, [](int sum, const SmPart& part) { return sum + part.sms; });
   GPUSHARE_EXPECT(wanted <= sms, "parts are within the GPU");
   owners_.resize(static_cast<std::size_t>(sms));
   for (auto& owner : owners_) {

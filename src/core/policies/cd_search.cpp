@@ -21,8 +21,9 @@ class CdSearch : public Policy {
   explicit CdSearch(const CdSearchOptions& options) : options_(options) {}
 
   void observe(const Event& event, const State& state) override {
-    window_.observe(event, state);
-    if (company_.observe(event, state)) return meet(state);
+    const bool is_new_company = company_.observe(event, state);
+    window_.observe(event, state, company_.members());
+    if (is_new_company) return meet(state);
     const bool is_due = event.kind == EventKind::DeadlineReached && is_searching() && event.time >= window_.next_look();
     if (is_due && window_.complete(state, partition_, awaited())) advance(state);
   }

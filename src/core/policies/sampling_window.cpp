@@ -19,7 +19,21 @@ bool is_drained(const State& state, const SmPartition& partition) {
   return true;
 }
 
+bool runs_blocks(const State& state, const Member& member) {
+  return std::ranges::any_of(state.running(), [&](const RunningLaunch& launch) {
+    return launch.application == member.application && launch.started > launch.done;
+  });
+}
+
 }  // namespace
+
+void SamplingWindow::observe(const Event& event, const State& state, std::span<const Member> members) {
+  progress_.observe(event, state);
+  if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) progress_.pause();
+  if (event.kind != EventKind::BlockStarted || !progress_.is_paused()) return;
+  const auto runs = [&](const Member& member) { return runs_blocks(state, member); };
+  if (std::ranges::all_of(members, runs)) progress_.resume(event.time);
+}
 
 void SamplingWindow::begin(Time now, Duration length) {
   length_ = length;

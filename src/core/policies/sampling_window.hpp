@@ -15,8 +15,9 @@ namespace gpushare {
 
 class SamplingWindow {
  public:
-  /// Feed every event, after the state includes it.
-  void observe(const Event& event, const State& state) { progress_.observe(event, state); }
+  /// Feed every event, after the state includes it. What happens while one of the members is between two launches does
+  /// not count: the others are faster then.
+  void observe(const Event& event, const State& state, std::span<const Member> members);
 
   /// The partition has changed: warm up from now on. Warm-up and profile take `length` or more.
   void begin(Time now, Duration length);

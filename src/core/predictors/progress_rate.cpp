@@ -10,8 +10,13 @@ void ProgressRate::restart(Time now) {
   begin_ = now;
 }
 
+void ProgressRate::resume(Time now) {
+  begin_ = std::max(begin_, now);
+  is_paused_ = false;
+}
+
 void ProgressRate::observe(const Event& event, const State& state) {
-  if (event.kind != EventKind::BlockEnded || event.started < begin_) return;
+  if (event.kind != EventKind::BlockEnded || event.started < begin_ || is_paused_) return;
   const std::size_t application = index(state.find(event.operation)->application);
   if (applications_.size() <= application) applications_.resize(application + 1);
   applications_[application].blocks += event.blocks;

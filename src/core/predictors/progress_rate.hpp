@@ -25,6 +25,11 @@ class ProgressRate {
   /// Begins a new window for every application.
   void restart(Time now);
 
+  /// Nothing counts until resume(), nor does a block that began before.
+  void pause() { is_paused_ = true; }
+  void resume(Time now);
+  bool is_paused() const { return is_paused_; }
+
   /// Blocks that have begun and ended in this window.
   std::int64_t blocks(ApplicationId application) const;
 
@@ -39,6 +44,7 @@ class ProgressRate {
 
   std::vector<Ended> applications_;  // by ApplicationId
   Time begin_{};
+  bool is_paused_ = false;
 };
 
 }  // namespace gpushare

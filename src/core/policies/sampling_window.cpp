@@ -19,9 +19,12 @@ bool is_drained(const State& state, const SmPartition& partition) {
   return true;
 }
 
-bool runs_blocks(const State& state, const Member& member) {
+/// Its last blocks are under way, and the places of others are empty already.
+bool is_in_its_tail(const RunningLaunch& launch) { return launch.unstarted() == 0 && launch.done > 0; }
+
+bool fills_its_places(const State& state, const Member& member) {
   return std::ranges::any_of(state.running(), [&](const RunningLaunch& launch) {
-    return launch.application == member.application && launch.started > launch.done;
+    return launch.application == member.application && launch.started > 0 && !is_in_its_tail(launch);
   });
 }
 
@@ -30,9 +33,11 @@ bool runs_blocks(const State& state, const Member& member) {
 void SamplingWindow::observe(const Event& event, const State& state, std::span<const Member> members) {
   progress_.observe(event, state);
   if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) progress_.pause();
-  if (event.kind != EventKind::BlockStarted || !progress_.is_paused()) return;
-  const auto runs = [&](const Member& member) { return runs_blocks(state, member); };
-  if (std::ranges::all_of(members, runs)) progress_.resume(event.time);
+  if (event.kind != EventKind::BlockStarted) return;
+  if (is_in_its_tail(*state.find(event.operation))) progress_.pause();
+  if (!progress_.is_paused()) return;
+  const auto fills = [&](const Member& member) { return fills_its_places(state, member); };
+  if (std::ranges::all_of(members, fills)) progress_.resume(event.time);
 }
 
 void SamplingWindow::begin(Time now, Duration length) {

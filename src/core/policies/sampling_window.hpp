@@ -15,8 +15,8 @@ namespace gpushare {
 
 class SamplingWindow {
  public:
-  /// Feed every event, after the state includes it. What happens while one of the members is between two launches does
-  /// not count: the others are faster then.
+  /// Feed every event, after the state includes it. While one of the members is between two launches, or in the tail of
+  /// one, the others are faster: what happens then does not count.
   void observe(const Event& event, const State& state, std::span<const Member> members);
 
   /// The partition has changed: warm up from now on. Warm-up and profile take `length` or more.

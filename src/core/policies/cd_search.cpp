@@ -60,7 +60,7 @@ class CdSearch : public Policy {
   }
 
   void advance(const State& state) {
-    PartitionSearch::Rates rates;
+    Rates rates;
     for (const Member& member : company_.members()) rates.push_back(window_.rate(member, partition_));
     search_->measured(rates);
     for (std::size_t i = 0; i < rates.size(); ++i) {

@@ -24,7 +24,7 @@ bool PartitionSearch::needs_rate(std::size_t application) const {
     case Stage::Even:
       return intensities_[application] != Intensity::Compute;
     case Stage::Classification:
-      return application == tested_;
+      return even_rates_[application].has_value();
     case Stage::Need:
       return needs_[application] && !needs_[application]->finished();
     default:
@@ -37,7 +37,7 @@ void PartitionSearch::measured(const Rates& rates) {
     begin_classification(rates);
   } else if (stage_ == Stage::Classification) {
     test_rates_[tested_] = rates[tested_];
-    intensities_[tested_] = intensity_by_stall_test(even_[tested_], rates[tested_].value_or(0) / *even_rates_[tested_]);
+    intensities_[tested_] = intensity_by_stall_test(even_[tested_], lost_together(even_rates_, rates));
     test_next();
   } else if (stage_ == Stage::Need) {
     for (std::size_t i = 0; i < needs_.size(); ++i) {
@@ -65,7 +65,7 @@ void PartitionSearch::begin_classification(const Rates& rates) {
   test_next();
 }
 
-/// One at a time: where two give up SMs at once, each may gain from the other what it has lost.
+/// One at a time: where two give up SMs at once, each may win from the other what it loses by itself.
 void PartitionSearch::test_next() {
   parts_ = even_;
   tested_ =

@@ -2,9 +2,8 @@
 // CD-search's search for a partition (section 4), told the rates on the SMs that it has asked for. Knows neither events
 // nor launches: applications are numbers.
 //
-//   even part for each -> who is not classified gives up a quarter of it, one after the other, and memory-bound is who
-//   loses less than half of that -> as few SMs for the memory-bound as keep their rate -> the rest to the
-//   compute-bound, or to nobody.
+//   even part for each -> who is not classified yet gives up some SMs, one after the other (stall_test.hpp) -> as few SMs
+//   for the memory-bound as keep their rate -> the rest to the compute-bound, or to nobody.
 #pragma once
 
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/policies/sm_need.hpp"
+#include "core/policies/stall_test.hpp"
 #include "core/predictors/off_sm_bandwidth.hpp"
 
 namespace gpushare {
@@ -27,8 +27,6 @@ struct SearchOptions {
 
 class PartitionSearch {
  public:
-  using Rates = std::vector<std::optional<double>>;  // by application
-
   /// `intensities`: of each application, where it is known. With one application or too few SMs there is no search.
   PartitionSearch(std::vector<std::optional<Intensity>> intensities, int sms, const SearchOptions& options);
 

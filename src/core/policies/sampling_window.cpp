@@ -9,14 +9,19 @@ namespace {
 /// Phases as long as this are for blocks of milliseconds, during which nothing would be learnt of the others.
 constexpr int most_looks = 16;
 
-/// Nobody has a block on an SM that is not its own.
-bool is_drained(const State& state, const SmPartition& partition) {
-  for (const RunningLaunch& launch : state.running()) {
-    for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) {
-      if (launch.per_sm[sm].resident > 0 && !partition.owns(launch.application, static_cast<SmId>(sm))) return false;
-    }
+/// An SM may be empty for a moment between two blocks, or in what a GPU has told so far.
+constexpr double most_empty_sms = 0.1;
+
+/// Has the launch left SMs that are not its application's, and arrived on those that are?
+bool is_in_place(const RunningLaunch& launch, const SmPartition& partition) {
+  int empty = 0;
+  for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) {
+    const bool is_own = partition.owns(launch.application, static_cast<SmId>(sm));
+    const bool is_there = launch.per_sm[sm].resident > 0;
+    if (is_there && !is_own) return false;
+    if (is_own && !is_there) ++empty;
   }
-  return true;
+  return launch.unstarted() == 0 || empty <= most_empty_sms * partition.sms_of(launch.application);
 }
 
 /// Its last blocks are under way, and the places of others are empty already.
@@ -56,7 +61,8 @@ bool SamplingWindow::complete(const State& state, const SmPartition& partition, 
   const bool is_enough = looks_ < most_looks ? ready == std::ssize(members) : ready > 0;
   if (!is_enough) return false;
   if (is_warm_) return true;
-  is_warm_ = is_drained(state, partition);
+  is_warm_ =
+      std::ranges::all_of(state.running(), [&](const RunningLaunch& each) { return is_in_place(each, partition); });
   if (is_warm_) {
     progress_.restart(state.now());
     looks_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When has a partition been in force for long enough to be judged? First a warm-up, in which SMs that changed hands
-// drain, then a profile (CD-search section 4.1). Each lasts for a given time, and longer where a wave of blocks does: a
-// real GPU tells of blocks late and in groups, and a block that began under the last partition says little of this one.
+// drain and fill, then a profile (CD-search section 4.1). Each lasts for a given time, and longer where a wave of
+// blocks does: a real GPU tells of blocks late and in groups, and a block that began under the last partition says
+// little of this one.
 #pragma once
 
 #include <optional>

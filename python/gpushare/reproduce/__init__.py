@@ -8,11 +8,20 @@ from importlib import import_module
 from gpushare._core import InvalidInput
 from gpushare.reproduce.reproduction import Reproduction
 
-PAPERS = {"srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)"}
+PAPERS = {
+    "srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)",
+    "cd-search": "Zhao, Wang, Eeckhout: Classification-Driven Search for Effective SM Partitioning (2018)",
+}
 """Name on the command line -> paper."""
 
 
-def reproduce(paper: str, *, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
+ON_A_DEVICE = ("cd-search",)
+"""Papers whose kernels of the suite can run on a GPU as well."""
+
+
+def reproduce(
+    paper: str, *, seeds: int = 6, quick: bool = False, progress: bool | None = None, device: str | None = None
+) -> Reproduction:
     """Runs a paper's experiments.
 
     Args:
@@ -20,12 +29,17 @@ def reproduce(paper: str, *, seeds: int = 6, quick: bool = False, progress: bool
         seeds: how many seeds the variation between blocks is averaged over.
         quick: leave out the sensitivity analysis.
         progress: as in :func:`gpushare.compare`.
+        device: where kernels of the suite run, for papers in :data:`ON_A_DEVICE`; ``sim:h100`` if left out.
 
     Raises:
-        InvalidInput: there is no such paper.
+        InvalidInput: there is no such paper, or it has nothing to run on this device.
     """
     if paper not in PAPERS:
         raise InvalidInput(f"no paper {paper!r}; known: {', '.join(PAPERS)}")
     if seeds < 1:
         raise InvalidInput(f"seeds must be at least 1, got {seeds}")
-    return import_module(f"gpushare.reproduce.{paper}").reproduce(seeds=seeds, quick=quick, progress=progress)
+    if device is not None and paper not in ON_A_DEVICE:
+        raise InvalidInput(f"{paper!r} is reproduced on its own simulated GPU; device is for: {', '.join(ON_A_DEVICE)}")
+    how = {} if device is None else {"device": device}
+    module = import_module(f"gpushare.reproduce.{paper.replace('-', '_')}")
+    return module.reproduce(seeds=seeds, quick=quick, progress=progress, **how)

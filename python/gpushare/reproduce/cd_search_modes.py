@@ -111,8 +111,6 @@ def _fixed(run: MixRun) -> FixedParts:
 
 def modes_section(mixes: SimulatedMixes) -> Section:
     """Figs. 10 to 12, and the compute-bound mixes that the paper leaves alone."""
-    import pandas as pd
-
     paper = PAPER["performance"] | {f"power {key}": value for key, value in PAPER["power"].items()}
     mixed = mixes.deltas(heterogeneous(mixes_of(MEMORY + COMPUTE)))
     bound = mixes.deltas(mixes_of(MEMORY))
@@ -207,19 +205,21 @@ def table_of(rows: Sequence[tuple[str, float, float]]) -> pd.DataFrame:
     import pandas as pd
 
     index = pd.Index([words for words, _, _ in rows], name="against even")
-    return pd.DataFrame({"paper": [percent(each[1]) for each in rows], "ours": [percent(each[2]) for each in rows]}, index)
+    return pd.DataFrame(
+        {"paper": [percent(each[1]) for each in rows], "ours": [percent(each[2]) for each in rows]}, index
+    )
 
 
 MODES_NOTE = (
-    "Found on line, without profiles, by the policy that a GPU runs. Kernels here do not evict one another's cache lines, "
-    "so the paper's largest gains (GAUSSIAN and GESUMMV on fewer SMs) do not exist, and in power mode the STP can only "
+    "Found on line, without profiles, by the policy that a GPU runs. Kernels here do not evict one another's cache "
+    "lines, so the paper's largest gains (GAUSSIAN and GESUMMV on fewer SMs) do not exist, and in power mode the STP can only "
     "fall. Power is the model of cd_search_paper.toml: half of it goes with the powered SMs, which follows from the "
     "paper's own figures, so that only the number of idle SMs is a result. The STP lost while searching is against the "
     "partition found, from the start."
 )
 FOUR_NOTE = (
-    "The paper does not say which mixes. Here: one, two or three neighbours of Table 1's memory-bound kernels, beginning "
-    "at each, with the compute-bound ones at the same places of the list."
+    "The paper does not say which mixes. Here: one, two or three neighbours of Table 1's memory-bound kernels, "
+    "beginning at each, with the compute-bound ones at the same places of the list."
 )
 SENSITIVITY_NOTE = (
     "Arithmetic means over the 49 mixes of both kinds (STP, ANTT) and over the 21 memory-bound ones (power). Cache and "

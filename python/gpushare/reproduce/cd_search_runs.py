@@ -7,7 +7,6 @@ on a simulated device as on a GPU.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +44,10 @@ class FirstRun:
 
 
 def first_runs(applications: Iterable[Application], device: Where, length_ns: float) -> dict[str, FirstRun]:
-    """By name: the fewest launches that take this long alone, and how long they do take."""
+    """By name: as many launches as come nearest to this length alone, and how long they do take."""
     single = [FirstRun(each, 1, 0) for each in applications]
     once = _alone(single, device)
-    enough = [FirstRun(each.application, max(1, math.ceil(length_ns / once[name])), 0) for each, name in _named(single)]
+    enough = [FirstRun(each.application, max(1, round(length_ns / once[name])), 0) for each, name in _named(single)]
     alone = _alone(enough, device)
     return {name: FirstRun(each.application, each.launches, alone[name]) for each, name in _named(enough)}
 

@@ -51,10 +51,10 @@ def paper_section(device: Device) -> Section:
     wrong_by_model, wrong = (mixes_wrong(found, set(MEMORY), list(rows)) for found in (by_model, by_utilisation))
     paper = PAPER["classification"]
     note = (
-        f"Mixes of two, of 91, that are classified wrongly: by Eqs. 1 and 2 {wrong_by_model} "
-        f"(paper: {paper['mixes_wrong_by_model']}), by the utilisation of the memory at the best threshold {wrong} (paper: "
-        f"{paper['mixes_wrong_by_utilisation']}). The second is not a result: that three kernels are wrong follows from "
-        "the paper's 36, and traffic was assumed accordingly (workloads/cd_search.toml)."
+        f"Mixes of two, of 91, that are classified wrongly: by Eqs. 1 and 2 {wrong_by_model} (paper: "
+        f"{paper['mixes_wrong_by_model']}), by the utilisation of the memory at the best threshold {wrong} (paper: "
+        f"{paper['mixes_wrong_by_utilisation']}). The second is not a result: that three kernels are wrong follows "
+        "from the paper's 36, and traffic was assumed accordingly (workloads/cd_search.toml)."
     )
     return Section("Section 4.1: the paper's kernels", table, note)
 
@@ -109,10 +109,10 @@ def suite_section() -> Section:
             "which (up to four)": ", ".join(sorted(found ^ memory)) if len(found ^ memory) <= 4 else "",
         }
     note = (
-        f"Truth: the measured curve reaches {SATURATED:.0%} of its best speed before {EARLY:.0%} of the 132 SMs, "
-        f"as {len(memory)} do: {', '.join(sorted(memory))}. The equations ask whether demand exceeds supply at all, so "
-        "kernels that saturate late count as memory-bound; and with half of its bandwidth taken for granted (Eq. 2) the "
-        "H100's memory is sold short, as kernels get 90% of it. profile=off-line takes the last way."
+        f"Truth: the measured curve reaches {SATURATED:.0%} of its best speed before {EARLY:.0%} of the 132 SMs, as "
+        f"{len(memory)} do: {', '.join(sorted(memory))}. The equations ask whether demand exceeds supply at all, so "
+        "kernels that saturate late count as memory-bound; and with half of its bandwidth taken for granted (Eq. 2) "
+        "the H100's memory is sold short, as kernels get 90% of it. profile=off-line takes the last way."
     )
     return Section("Section 4.1: the suite's kernels on an H100", pd.DataFrame(rows).T, note)
 

@@ -212,16 +212,17 @@ def table_of(rows: Sequence[tuple[str, float, float]]) -> pd.DataFrame:
 
 MODES_NOTE = (
     "Found on line, without profiles, by the policy that a GPU runs. Kernels here do not evict one another's cache "
-    "lines, so the paper's largest gains (GAUSSIAN and GESUMMV on fewer SMs) do not exist, and in power mode the STP can only "
-    "fall. Power is the model of cd_search_paper.toml: half of it goes with the powered SMs, which follows from the "
-    "paper's own figures, so that only the number of idle SMs is a result. The STP lost while searching is against the "
-    "partition found, from the start."
+    "lines, so the paper's largest gains (GAUSSIAN and GESUMMV on fewer SMs) do not exist, and in power mode the STP "
+    "can only fall. Power is the model of cd_search_paper.toml: half of it goes with the powered SMs, which follows "
+    "from the paper's own figures, so that only the number of idle SMs is a result. The STP lost while searching is "
+    "against the partition found, from the start."
 )
 FOUR_NOTE = (
     "The paper does not say which mixes. Here: one, two or three neighbours of Table 1's memory-bound kernels, "
     "beginning at each, with the compute-bound ones at the same places of the list."
 )
 SENSITIVITY_NOTE = (
-    "Arithmetic means over the 49 mixes of both kinds (STP, ANTT) and over the 21 memory-bound ones (power). Cache and "
-    "NoC stay as they are, so LAVAMD, GESUMMV and SC, which saturate the cache, do not see the memory's bandwidth."
+    "Arithmetic means over the 49 mixes of both kinds (STP, ANTT) and over the 21 memory-bound ones (power). Cache "
+    "and NoC stay as they are, so LAVAMD, GESUMMV and SC, which saturate the cache, do not see the memory's "
+    "bandwidth."
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpushare import _core
-from gpushare._core import Device
+from gpushare._core import Device, PolicyError
 from gpushare.compare import compare
 from gpushare.policy import Policy
 from gpushare.run import Run
@@ -95,16 +95,21 @@ class MixRun:
 
 
 def run_mixes(
-    mixes: Sequence[Sequence[str]], known: dict[str, FirstRun], policies: Sequence[str | Policy], device: Where,
+    mixes: Sequence[Sequence[str]],
+    known: dict[str, FirstRun],
+    policies: Sequence[str | Policy],
+    device: Where,
     progress: bool | None = None,
-) -> dict[str, list[MixRun]]:  # fmt: skip
-    """Every mix under every policy, by the policy's name. All are launched until the last first run has ended."""
-    workloads = [
-        Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 2) for name in mix)) for mix in mixes
-    ]  # fmt: skip
+) -> dict[str, list[MixRun]]:
+    """Every mix under every policy, by the policy's name.
+
+    Everybody is launched for two more runs than there are applications, so that nobody is done before the slowest has
+    had its first one.
+    """
+    workloads = [Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 2) for name in mix)) for mix in mixes]
     result = compare(workloads, policies, device=device, progress=progress)
     if result.errors:
-        raise RuntimeError(str(result.errors))
+        raise PolicyError("; ".join(result.errors.values()))
     return {
         policy: [_mix_run(result.run(policy, each.name), known) for each in workloads] for policy in result.policies
     }
@@ -135,7 +140,12 @@ def _first_ends(run: Run, known: dict[str, FirstRun]) -> list[int]:
 
 
 def _partition(run: Run, all_there_ns: int, until_ns: int) -> tuple[dict[str, int], int, float]:
-    """SMs by application in the last plan that names all, when it began, and the mean share of SMs in use."""
+    """SMs by application in the last plan that names all, when it began, and the mean share of SMs in use.
+
+    A search leaves that in its plans alone; other policies are taken to have equal parts throughout.
+    """
+    if not run.policy.startswith("cd-search"):
+        return _equal_parts(run), 0, 1.0
     traced = run if run.record.trace is not None or run.rerun is None else run.rerun()
     plans = traced.decisions()
     sms, members = run.device.sms, len(run.workload.applications)
@@ -150,6 +160,11 @@ def _partition(run: Run, all_there_ns: int, until_ns: int) -> tuple[dict[str, in
             parts, settled_ns = quotas, int(time_ns)
     powered_ns += (until_ns - last_ns) * last_powered
     return parts, settled_ns, powered_ns / sms / until_ns
+
+
+def _equal_parts(run: Run) -> dict[str, int]:
+    names = [each.name for each in run.workload.applications]
+    return {name: run.device.sms // len(names) for name in names}
 
 
 def _sms_of(quota: int | list[int], sms: int) -> int:

@@ -20,21 +20,17 @@ SteppedDown::SteppedDown(int even, double rate, const SmNeedOptions& options)
 }
 
 void SteppedDown::begin_at(int sms, double rate) {
-  if (keeps(rate)) enough_ = sms;
+  (keeps(rate) ? enough_ : too_few_) = sms;
   try_fewer();
 }
 
 void SteppedDown::measured(double rate) {
-  if (keeps(rate)) {
-    enough_ = sms_;
-  } else {
-    step_ = halved(step_);
-  }
+  (keeps(rate) ? enough_ : too_few_) = sms_;
   try_fewer();
 }
 
 void SteppedDown::try_fewer() {
-  while (step_ >= least_step && enough_ - step_ < 1) step_ = halved(step_);
+  while (step_ >= least_step && enough_ - step_ <= too_few_) step_ = halved(step_);
   if (step_ < least_step) return settle(enough_);
   sms_ = enough_ - step_;
 }

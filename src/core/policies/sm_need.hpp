@@ -61,6 +61,7 @@ class SteppedDown : public SmNeed {
 
   int step_;
   int enough_;
+  int too_few_ = 0;
 };
 
 /// Power mode: one SM, then as many as its rate suggests, then more until the rate is kept. Fewer measurements, each of

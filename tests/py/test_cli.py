@@ -55,7 +55,7 @@ def test_devices(call, document):
 
 
 def test_workloads(call, document):
-    ercbench, suite, suite_pair = document("workloads")["workloads"]
+    _, ercbench, suite, suite_pair = document("workloads")["workloads"]
     assert ercbench["device"] == "gtx480"
     assert len(ercbench["applications"]) == 8
     assert suite["device"] == suite_pair["device"] == "cuda:0"

@@ -12,8 +12,9 @@ from pathlib import Path
 from gpushare.device import device as find_device
 from gpushare.reproduce.cd_search_classes import paper_section, suite_section
 from gpushare.reproduce.cd_search_h100 import suite_sections
-from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section, sensitivity_section
+from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section
 from gpushare.reproduce.cd_search_runs import Where
+from gpushare.reproduce.cd_search_sensitivity import sensitivity_section
 from gpushare.reproduce.reproduction import Reproduction
 
 INTRODUCTION = Path(__file__).with_name("cd_search_introduction.md").read_text(encoding="utf-8")
@@ -34,7 +35,7 @@ def reproduce(
     mixes = SimulatedMixes(paper_gpu, progress)
     sections = [paper_section(paper_gpu), modes_section(mixes)]
     if not quick:
-        sections += [four_section(mixes), sensitivity_section(paper_gpu, progress)]
+        sections += [four_section(mixes), sensitivity_section(mixes)]
     sections += [suite_section(), *suite_sections(device, quick=quick, progress=progress)]
     title = "CD-search: classification-driven search for SM partitions (Zhao, Wang, Eeckhout 2018)"
     return Reproduction(title, tuple(sections), INTRODUCTION)

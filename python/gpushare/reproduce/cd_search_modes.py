@@ -6,12 +6,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
-from gpushare.device_file import device_from_dict, device_to_dict
 from gpushare.reproduce.cd_search_runs import FirstRun, MixRun, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
 from gpushare.validation.split import FixedParts, Part
@@ -94,6 +94,16 @@ class SimulatedMixes:
         runs = run_mixes(mixes, self.known, ["even", policy], self.device, self.progress)
         return Deltas(runs["even"], runs[policy])
 
+    @cached_property
+    def mixed(self) -> Deltas:
+        """Over all pairs of both kinds."""
+        return self.deltas(heterogeneous(mixes_of(MEMORY + COMPUTE)))
+
+    @cached_property
+    def bound(self) -> Deltas:
+        """Over all memory-bound pairs."""
+        return self.deltas(mixes_of(MEMORY))
+
     def with_found_parts(self, found: Sequence[MixRun]) -> list[MixRun]:
         """The same mixes with the partition that the search found, from the start (section 7.3)."""
         return [
@@ -112,8 +122,7 @@ def _fixed(run: MixRun) -> FixedParts:
 def modes_section(mixes: SimulatedMixes) -> Section:
     """Figs. 10 to 12, and the compute-bound mixes that the paper leaves alone."""
     paper = PAPER["performance"] | {f"power {key}": value for key, value in PAPER["power"].items()}
-    mixed = mixes.deltas(heterogeneous(mixes_of(MEMORY + COMPUTE)))
-    bound = mixes.deltas(mixes_of(MEMORY))
+    mixed, bound = mixes.mixed, mixes.bound
     compute = mixes.deltas(mixes_of(COMPUTE))
     fixed = mixes.with_found_parts(mixed.runs)
     overhead = mean([1 - run.stp / ideal.stp for run, ideal in zip(mixed.runs, fixed, strict=True)])
@@ -161,36 +170,6 @@ FOUR_MIXED = [
 FOUR_MEMORY = [_rotated(MEMORY, first, 4) for first in range(7)]
 
 
-def sensitivity_section(device: Device, progress: bool | None = None) -> Section:
-    """Figs. 13 and 14: memory bandwidth and number of SMs."""
-    import pandas as pd
-
-    cases = {f"{share}x bandwidth": (_with_bandwidth(device, float(share)), PAPER["bandwidth"][share])
-             for share in PAPER["bandwidth"]}  # fmt: skip
-    cases |= {f"{sms} SMs": (_with_sms(device, int(sms)), PAPER["sms"][sms]) for sms in PAPER["sms"]}
-    rows = {}
-    for words, (changed, paper) in cases.items():
-        mixes = SimulatedMixes(changed, progress)
-        mixed, bound = mixes.deltas(heterogeneous(mixes_of(MEMORY + COMPUTE))), mixes.deltas(mixes_of(MEMORY))
-        rows[words] = {
-            "STP paper": percent(paper.get("stp")), "STP": percent(mean(mixed.stp)),
-            "ANTT paper": percent(paper.get("antt")), "ANTT": percent(mean(mixed.antt)),
-            "power paper": percent(paper.get("power")), "power": percent(mean(bound.power)),
-            "STP in power mode": percent(mean(bound.stp)),
-        }  # fmt: skip
-    return Section("Figs. 13 and 14: memory bandwidth and number of SMs", pd.DataFrame(rows).T, SENSITIVITY_NOTE)
-
-
-def _with_bandwidth(device: Device, share: float) -> Device:
-    data = device_to_dict(device)
-    data["off_sm"]["dram_gb_per_s"] *= share
-    return device_from_dict(data)
-
-
-def _with_sms(device: Device, sms: int) -> Device:
-    return device_from_dict(device_to_dict(device) | {"sms": sms})
-
-
 def percent(value: float | None) -> str:
     """As the paper prints it; nothing where it prints nothing.
 
@@ -220,9 +199,4 @@ MODES_NOTE = (
 FOUR_NOTE = (
     "The paper does not say which mixes. Here: one, two or three neighbours of Table 1's memory-bound kernels, "
     "beginning at each, with the compute-bound ones at the same places of the list."
-)
-SENSITIVITY_NOTE = (
-    "Arithmetic means over the 49 mixes of both kinds (STP, ANTT) and over the 21 memory-bound ones (power). Cache "
-    "and NoC stay as they are, so LAVAMD, GESUMMV and SC, which saturate the cache, do not see the memory's "
-    "bandwidth."
 )

@@ -24,6 +24,7 @@ void SmPartition::resize(std::span<const SmPart> parts, int sms) {
       std::accumulate(parts.begin(), parts.end(), 0, [](int sum, const SmPart& part) { return sum + part.sms; });
   GPUSHARE_EXPECT(wanted <= sms, "parts are within the GPU");
   owners_.resize(static_cast<std::size_t>(sms));
+  latest_.resize(owners_.size());
   for (auto& owner : owners_) {
     if (owner && std::ranges::find(parts, *owner, &SmPart::application) == parts.end()) owner.reset();
   }
@@ -34,12 +35,17 @@ void SmPartition::resize(std::span<const SmPart> parts, int sms) {
       if (owner == part.application) owner.reset(), --surplus;
     }
   }
-  for (const SmPart& part : parts) {
-    int missing = part.sms - sms_of(part.application);
-    for (auto& owner : owners_) {
-      if (missing <= 0) break;
-      if (!owner) owner = part.application, --missing;
-    }
+  for (const SmPart& part : parts) take(part, [&](std::size_t sm) { return latest_[sm] == part.application; });
+  for (const SmPart& part : parts) take(part, [](std::size_t /*sm*/) { return true; });
+}
+
+template <typename Wanted>
+void SmPartition::take(const SmPart& part, Wanted wanted) {
+  int missing = part.sms - sms_of(part.application);
+  for (std::size_t sm = 0; sm < owners_.size() && missing > 0; ++sm) {
+    if (owners_[sm] || !wanted(sm)) continue;
+    owners_[sm] = latest_[sm] = part.application;
+    --missing;
   }
 }
 

@@ -22,7 +22,8 @@ std::vector<int> even_parts(std::size_t applications, int sms);
 class SmPartition {
  public:
   /// Gives everybody so many SMs, who is not named none. Who has too many gives up those with the highest numbers, who
-  /// has too few takes free ones with the lowest. The parts must not add up to more than `sms`.
+  /// has too few takes free ones: those that were its own, then those with the lowest numbers. The parts must not add
+  /// up to more than `sms`.
   void resize(std::span<const SmPart> parts, int sms);
 
   int sms_of(ApplicationId application) const;
@@ -32,7 +33,11 @@ class SmPartition {
   Quota quota(ApplicationId application, int residency) const;
 
  private:
+  template <typename Wanted>
+  void take(const SmPart& part, Wanted wanted);
+
   std::vector<std::optional<ApplicationId>> owners_;  // by SM
+  std::vector<std::optional<ApplicationId>> latest_;  // likewise, the last one that there was
 };
 
 }  // namespace gpushare

@@ -41,6 +41,14 @@ TEST(SmPartition, AHandOverMovesNoSmThatIsInUse) {
   EXPECT_THAT(quotas(partition, b, 6), ElementsAre(0, 0, 0, 1, 0, 0));
 }
 
+TEST(SmPartition, WhatWasStalledComesBackToItsOwner) {
+  SmPartition partition;
+  partition.resize(std::vector<SmPart>{{a, 3}, {b, 3}}, 6);
+  partition.resize(std::vector<SmPart>{{a, 3}, {b, 2}}, 6);
+  partition.resize(std::vector<SmPart>{{a, 1}, {b, 3}}, 6);  // at the same time as somebody else gives up some
+  EXPECT_THAT(quotas(partition, b, 6), ElementsAre(0, 0, 0, 1, 1, 1));
+}
+
 TEST(SmPartition, WhoIsNotNamedAnyMoreLeavesItsSms) {
   SmPartition partition;
   partition.resize(std::vector<SmPart>{{a, 3}, {b, 3}}, 6);

@@ -15,6 +15,7 @@ from gpushare import _core
 from gpushare._core import Device, PolicyError
 from gpushare.compare import compare
 from gpushare.policy import Policy
+from gpushare.progress import tracked
 from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
@@ -103,16 +104,18 @@ def run_mixes(
 ) -> dict[str, list[MixRun]]:
     """Every mix under every policy, by the policy's name.
 
-    Everybody is launched for two more runs than there are applications, so that nobody is done before the slowest has
-    had its first one.
+    Everybody is launched for one more run than there are applications, so that nobody is done before the slowest has
+    had its first one. One comparison per mix: the traces, which tell the partitions, are large.
     """
-    workloads = [Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 2) for name in mix)) for mix in mixes]
-    result = compare(workloads, policies, device=device, progress=progress)
-    if result.errors:
-        raise PolicyError("; ".join(result.errors.values()))
-    return {
-        policy: [_mix_run(result.run(policy, each.name), known) for each in workloads] for policy in result.policies
-    }
+    found: dict[str, list[MixRun]] = {}
+    for mix in tracked(mixes, len(mixes), "mixes", progress):
+        workload = Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 1) for name in mix))
+        result = compare(workload, policies, device=device, progress=False)
+        if result.errors:
+            raise PolicyError("; ".join(result.errors.values()))
+        for policy in result.policies:
+            found.setdefault(policy, []).append(_mix_run(result.run(policy, workload.name), known))
+    return found
 
 
 def _mix_run(run: Run, known: dict[str, FirstRun]) -> MixRun:
@@ -140,14 +143,8 @@ def _first_ends(run: Run, known: dict[str, FirstRun]) -> list[int]:
 
 
 def _partition(run: Run, all_there_ns: int, until_ns: int) -> tuple[dict[str, int], int, float]:
-    """SMs by application in the last plan that names all, when it began, and the mean share of SMs in use.
-
-    A search leaves that in its plans alone; other policies are taken to have equal parts throughout.
-    """
-    if not run.policy.startswith("cd-search"):
-        return _equal_parts(run), 0, 1.0
-    traced = run if run.record.trace is not None or run.rerun is None else run.rerun()
-    plans = traced.decisions()
+    """SMs by application in the last plan that names all, when it began, and the mean share of SMs in use."""
+    plans = run.decisions()
     sms, members = run.device.sms, len(run.workload.applications)
     parts: dict[str, int] = {}
     settled_ns, powered_ns, last_ns, last_powered = 0, 0.0, 0, sms
@@ -160,11 +157,6 @@ def _partition(run: Run, all_there_ns: int, until_ns: int) -> tuple[dict[str, in
             parts, settled_ns = quotas, int(time_ns)
     powered_ns += (until_ns - last_ns) * last_powered
     return parts, settled_ns, powered_ns / sms / until_ns
-
-
-def _equal_parts(run: Run) -> dict[str, int]:
-    names = [each.name for each in run.workload.applications]
-    return {name: run.device.sms // len(names) for name in names}
 
 
 def _sms_of(quota: int | list[int], sms: int) -> int:

@@ -182,10 +182,10 @@ def test_reproduce(call, document, monkeypatch):
 
     monkeypatch.setattr(reproduce, "reproduce", quickly)
     assert "Table <5>" in call("reproduce", "srtf", "--quick", "--html", "page.html").stdout
-    assert asked == [("srtf", {"seeds": 1, "quick": True})]
+    assert asked == [("srtf", {"seeds": 1, "quick": True, "device": None})]
     assert "Table &lt;5&gt;" in pathlib.Path("page.html").read_text(encoding="utf-8")
     assert document("reproduce", "srtf")["sections"][0]["rows"] == [{"index": "srtf", "stp": 1.5}]
-    assert asked[1] == ("srtf", {"seeds": 6, "quick": False})
+    assert asked[1] == ("srtf", {"seeds": 6, "quick": False, "device": None})
     call("reproduce", "srtf", "--markdown", "page.md")
     assert "## Table <5>\n\n|  | stp |" in pathlib.Path("page.md").read_text(encoding="utf-8")
 

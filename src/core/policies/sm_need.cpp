@@ -20,7 +20,7 @@ SteppedDown::SteppedDown(int even, double rate, const SmNeedOptions& options)
 }
 
 void SteppedDown::begin_at(int sms, double rate) {
-  (keeps(rate) ? enough_ : too_few_) = sms;
+  if (keeps(rate)) enough_ = sms;
   try_fewer();
 }
 

@@ -52,7 +52,7 @@ class SmNeed {
 class SteppedDown : public SmNeed {
  public:
   SteppedDown(int even, double rate, const SmNeedOptions& options);
-  /// Begins at fewer SMs, if the rate is kept on them.
+  /// Begins at fewer SMs, if the rate is kept on them. If not, they may still be enough once others have fewer, too.
   void begin_at(int sms, double rate);
   void measured(double rate) override;
 

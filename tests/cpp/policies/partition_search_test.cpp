@@ -91,6 +91,17 @@ TEST(PartitionSearch, FourApplicationsFirstTheNeedsThenEvenPartsOfTheRest) {
   EXPECT_EQ(search.parts(), (Parts{3, 8, 5, 8}));
 }
 
+TEST(PartitionSearch, WhoLosesToOthersWhileItIsTestedGivesUpSmsTogetherWithThem) {
+  // Three compete for what six SMs of them could use; by itself, each loses when it alone gives up SMs.
+  const Speeds speeds = [](const Parts& parts) {
+    const double share = std::min(1.0, 6.0 / (parts[0] + parts[1] + parts[2]));
+    return std::vector<double>{parts[0] * share, parts[1] * share, parts[2] * share, parts[3] * 1.0};
+  };
+  PartitionSearch search({unknown, unknown, unknown, unknown}, 24, {});
+  course(search, speeds);
+  EXPECT_EQ(search.parts(), (Parts{2, 2, 2, 18}));
+}
+
 TEST(PartitionSearch, WhoCannotBeMeasuredIsTakenForComputeBound) {
   PartitionSearch search({unknown, unknown}, 24, {});
   search.measured({5.0, std::nullopt});

@@ -6,11 +6,8 @@
 //
 // Suits: long-running mixes of memory-bound and compute-bound launches, also as loops of short ones. Fails: launches
 // that end before a few waves of blocks have been measured keep an even part; rates that drift by themselves mislead.
-#include <map>
-
-#include "core/policies/cd_search_options.hpp"
-#include "core/policies/partition_search.hpp"
 #include "core/policies/sampling_window.hpp"
+#include "core/policies/search_memory.hpp"
 #include "core/policy.hpp"
 
 namespace gpushare {
@@ -18,7 +15,7 @@ namespace {
 
 class CdSearch : public Policy {
  public:
-  explicit CdSearch(const CdSearchOptions& options) : options_(options) {}
+  explicit CdSearch(const CdSearchOptions& options) : options_(options), memory_(options) {}
 
   void observe(const Event& event, const State& state) override {
     const bool is_new_company = company_.observe(event, state);
@@ -42,20 +39,10 @@ class CdSearch : public Policy {
   }
 
  private:
-  using KernelOfApplication = std::pair<ApplicationId, std::string>;
-
   bool is_searching() const { return search_ != nullptr && !search_->finished(); }
 
-  /// Another company: its search goes on where it stood, or begins.
   void meet(const State& state) {
-    std::vector<KernelOfApplication> mix;
-    for (const Member& member : company_.members()) mix.emplace_back(member.application, member.kernel);
-    auto known = searches_.find(mix);
-    if (known == searches_.end()) {
-      known = searches_.emplace(mix, PartitionSearch(intensities(state), state.sms(), options_.search_on(state.sms())))
-                  .first;
-    }
-    search_ = &known->second;
+    search_ = &memory_.search_of(company_.members(), state);
     settle_in(state);
   }
 
@@ -63,10 +50,7 @@ class CdSearch : public Policy {
     Rates rates;
     for (const Member& member : company_.members()) rates.push_back(window_.rate(member, partition_));
     search_->measured(rates);
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      const Member& member = company_.members()[i];
-      learnt_[{member.application, member.kernel}] = search_->intensities()[i];
-    }
+    memory_.learn(company_.members(), *search_);
     settle_in(state);
   }
 
@@ -77,16 +61,6 @@ class CdSearch : public Policy {
     }
     partition_.resize(parts, state.sms());
     window_.begin(state.now(), options_.window_on(state.device()));
-  }
-
-  std::vector<std::optional<Intensity>> intensities(const State& state) {
-    std::vector<std::optional<Intensity>> known;
-    for (const Member& member : company_.members()) {
-      auto& learnt = learnt_[{member.application, member.kernel}];
-      if (!learnt && options_.reads_profiles) learnt = profiled_intensity(state, member.application);
-      known.push_back(learnt);
-    }
-    return known;
   }
 
   /// Those whose rates the search waits for.
@@ -102,9 +76,8 @@ class CdSearch : public Policy {
   Company company_;
   SmPartition partition_;
   SamplingWindow window_;
-  std::map<std::vector<KernelOfApplication>, PartitionSearch> searches_;
+  SearchMemory memory_;
   PartitionSearch* search_ = nullptr;  // of the present company
-  std::map<KernelOfApplication, std::optional<Intensity>> learnt_;
 };
 
 }  // namespace

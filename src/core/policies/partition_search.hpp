@@ -2,8 +2,8 @@
 // CD-search's search for a partition (section 4), told the rates on the SMs that it has asked for. Knows neither events
 // nor launches: applications are numbers.
 //
-//   even part for each -> who is not classified yet gives up some SMs, one after the other (stall_test.hpp) -> as few SMs
-//   for the memory-bound as keep their rate -> the rest to the compute-bound, or to nobody.
+//   even part for each -> who is not classified yet gives up some SMs, one after the other (stall_test.hpp) -> as few
+//   SMs for the memory-bound as keep their rate -> the rest to the compute-bound, or to nobody.
 #pragma once
 
 #include <memory>

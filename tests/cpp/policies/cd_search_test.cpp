@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/errors.hpp"
+#include "event_groups.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 
@@ -129,6 +130,14 @@ TEST(CdSearch, PlansChangeAtTheEndOfWindowsOnly) {
     const EventKind kind = trace.events[decision.after_event].kind;
     EXPECT_TRUE(kind != EventKind::BlockStarted && kind != EventKind::BlockEnded);
   }
+}
+
+TEST(CdSearch, BlocksReportedInGroupsGiveTheSamePlans) {
+  const Workload pair = workload_of({memory_bound(20'000), compute_bound(60'000)});
+  const Trace trace = record(device_of_24(), pair, "cd-search");
+  const auto again = decide_again(in_groups(trace), device_of_24(), pair, *make_policy("cd-search"));
+  ASSERT_EQ(again.size(), trace.decisions.size());
+  for (std::size_t i = 0; i < again.size(); ++i) EXPECT_EQ(again[i].plan, trace.decisions[i].plan) << i;
 }
 
 TEST(CdSearch, OptionsAreChecked) {

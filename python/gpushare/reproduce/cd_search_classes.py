@@ -83,7 +83,7 @@ def mixes_wrong(found: set[str], memory: set[str], names: Sequence[str]) -> int:
 
 
 def suite_section() -> Section:
-    """The suite's kernels on an H100: four ways to classify them against their measured curves."""
+    """The suite's kernels on an H100: six ways to classify them against their measured curves."""
     import pandas as pd
 
     device = find_device("sim:h100")
@@ -111,8 +111,8 @@ def suite_section() -> Section:
     note = (
         f"Truth: the measured curve reaches {SATURATED:.0%} of its best speed before {EARLY:.0%} of the 132 SMs, as "
         f"{len(memory)} do: {', '.join(sorted(memory))}. The equations ask whether demand exceeds supply at all, so "
-        "kernels that saturate late count as memory-bound; and with half of its bandwidth taken for granted (Eq. 2) "
-        "the H100's memory is sold short, as kernels get 90% of it. profile=off-line takes the last way."
+        "kernels that saturate late count as memory-bound; and Eq. 2 takes half of the memory's bandwidth for granted, "
+        "where philox_random gets 96% of the H100's. profile=off-line takes the last way."
     )
     return Section("Section 4.1: the suite's kernels on an H100", pd.DataFrame(rows).T, note)
 

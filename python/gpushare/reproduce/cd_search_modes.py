@@ -192,7 +192,7 @@ def table_of(rows: Sequence[tuple[str, float, float]]) -> pd.DataFrame:
 MODES_NOTE = (
     "Found on line, without profiles, by the policy that a GPU runs. Kernels here do not evict one another's cache "
     "lines, so the paper's largest gains (GAUSSIAN and GESUMMV on fewer SMs) do not exist, and in power mode the STP "
-    "can only fall. Power is the model of cd_search_paper.toml: half of it goes with the powered SMs, which follows "
+    "can hardly grow. Power is the model of cd_search_paper.toml: half of it goes with the powered SMs, which follows "
     "from the paper's own figures, so that only the number of idle SMs is a result. The STP lost while searching is "
     "against the partition found, from the start."
 )

@@ -28,5 +28,6 @@ void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);
 void bind_kernel_states(py::module_& module);
 void bind_ordering(py::module_& module);
+void bind_off_sm_bandwidth(py::module_& module);
 
 }  // namespace gpushare::bindings

@@ -24,4 +24,5 @@ PYBIND11_MODULE(_core, module) {
   bind_calibration(module);
   bind_kernel_states(module);
   bind_ordering(module);
+  bind_off_sm_bandwidth(module);
 }

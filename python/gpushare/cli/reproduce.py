@@ -29,7 +29,8 @@ def reproduce(
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, effisha or cumas.
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, cd-search, effisha
+    or cumas.
 
     \b
     Examples:

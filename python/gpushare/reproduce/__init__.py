@@ -12,11 +12,12 @@ PAPERS = {
     "srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)",
     "effisha": "Chen, Zhao, Shen, Zhou: EffiSha: Efficient Preemptive Scheduling of GPU (2017)",
     "cumas": "Belviranli, Khorasani, Bhuyan, Gupta: CuMAS, Data Transfer Aware Multi-Application Scheduling (2016)",
+    "cd-search": "Zhao, Wang, Eeckhout: Classification-Driven Search for Effective SM Partitioning (2018)",
 }
 """Name on the command line -> paper."""
 
 
-ELSEWHERE = {"effisha"}
+ELSEWHERE = ("cd-search", "effisha")
 """Papers whose experiments also run on other devices than theirs, a GPU among them."""
 
 
@@ -42,4 +43,5 @@ def reproduce(
     if device is not None and paper not in ELSEWHERE:
         raise InvalidInput(f"{paper!r} is reproduced on the paper's device only; elsewhere: {', '.join(ELSEWHERE)}")
     where = {} if device is None else {"device": device}
-    return import_module(f"gpushare.reproduce.{paper}").reproduce(seeds=seeds, quick=quick, progress=progress, **where)
+    module = import_module(f"gpushare.reproduce.{paper.replace('-', '_')}")
+    return module.reproduce(seeds=seeds, quick=quick, progress=progress, **where)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CD-search's evaluation: start reading at :func:`reproduce`.
+
+The paper's figures are made again on its simulated GPU, with kernels that have its grids and classes, and traffic that
+is assumed (workloads/cd_search.toml). The suite's kernels then show what is left of it on an H100.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpushare.device import device as find_device
+from gpushare.reproduce.cd_search_classes import paper_section, suite_section
+from gpushare.reproduce.cd_search_h100 import suite_sections
+from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section
+from gpushare.reproduce.cd_search_runs import Where
+from gpushare.reproduce.cd_search_sensitivity import sensitivity_section
+from gpushare.reproduce.reproduction import Reproduction
+
+INTRODUCTION = Path(__file__).with_name("cd_search_introduction.md").read_text(encoding="utf-8")
+
+
+def reproduce(
+    *, seeds: int = 1, quick: bool = False, progress: bool | None = None, device: Where = "sim:h100"
+) -> Reproduction:
+    """Classification, both modes, four applications, sensitivity, and the suite's kernels on ``device``.
+
+    Args:
+        seeds: not used: rates are over hundreds of blocks, and one seed is enough.
+        quick: leave out four applications and the sensitivity analysis, and run few of the suite's pairs.
+        progress: as in :func:`gpushare.compare`.
+        device: where the suite's kernels run: a GPU, or ``sim:h100``.
+    """
+    paper_gpu = find_device("sim:gpgpu-sim-24")
+    mixes = SimulatedMixes(paper_gpu, progress)
+    sections = [paper_section(paper_gpu), modes_section(mixes)]
+    if not quick:
+        sections += [four_section(mixes), sensitivity_section(mixes)]
+    sections += [suite_section(), *suite_sections(device, quick=quick, progress=progress)]
+    title = "CD-search: classification-driven search for SM partitions (Zhao, Wang, Eeckhout 2018)"
+    return Reproduction(title, tuple(sections), INTRODUCTION)

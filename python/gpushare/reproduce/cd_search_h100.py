@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CD-search's performance and power mode with the suite's kernels, on a GPU or on the simulated H100."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
+
+from gpushare import _core
+from gpushare._core import Device
+from gpushare.device import device as find_device
+from gpushare.operation import Launch
+from gpushare.profile.model import model_of
+from gpushare.reproduce.cd_search_modes import Deltas, mean, percent
+from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mixes
+from gpushare.reproduce.reproduction import Section
+from gpushare.workload import Application
+
+MEMORY = ("triad_vector", "lbm", "streamcluster", "bfs", "spmv_csr", "molecular_dynamics")
+"""The suite's memory-bound kernels: all those whose measured curve saturates before 75% of the SMs."""
+COMPUTE = ("nbody", "matrix_product", "md5", "mandelbrot", "ray_trace", "aes_encrypt", "merge_sort", "leukocyte")
+"""Some whose curve is in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s."""
+QUICK_MEMORY, QUICK_COMPUTE = ("lbm", "streamcluster"), ("matrix_product", "leukocyte")
+
+ON_LINE, OFF_LINE = "cd-search", "cd-search:profile=off-line"
+LENGTH_NS = 5_000_000
+"""Of a first run, alone: some search windows, of which the longest take 1 ms."""
+
+
+def suite_sections(
+    device: Where, *, quick: bool = False, length_ns: float = LENGTH_NS, progress: bool | None = None
+) -> list[Section]:
+    """Heterogeneous pairs, and memory-bound ones, whose first runs take ``length_ns`` alone."""
+    memory, compute = (QUICK_MEMORY, QUICK_COMPUTE) if quick else (MEMORY, COMPUTE)
+    applications = [Application(name, (Launch.of_suite(name),)) for name in (*memory, *compute)]
+    known = first_runs(applications, device, length_ns)
+    pairs = [(one, other) for one in memory for other in compute]
+    found = run_mixes(pairs, known, ["even", ON_LINE, OFF_LINE], device, progress)
+    bound = run_mixes(list(combinations(memory, 2)), known, ["even", ON_LINE, OFF_LINE], device, progress)
+    return [_performance_section(found, device), _power_section(bound, device)]
+
+
+def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Section:
+    import pandas as pd
+
+    rows = {}
+    for policy in (ON_LINE, OFF_LINE):
+        deltas = Deltas(found["even"], found[policy])
+        reached = [share_of_best(run) for run in found[policy]]
+        rows[policy] = {
+            "pairs": len(reached),
+            "STP, mean": percent(mean(deltas.stp)),
+            "most": percent(max(deltas.stp)),
+            "least": percent(min(deltas.stp)),
+            "below 0.98": sum(delta < -0.02 for delta in deltas.stp),
+            "ANTT, mean": percent(mean(deltas.antt)),
+            "STP of best partition, mean": f"{mean(reached):.3f}",
+            "within 3%": f"{sum(each >= 0.97 for each in reached) / len(reached):.0%}",
+            "company throughout": sum(run.is_complete for run in found[policy]),
+            "search, median": f"{sorted(run.settled_ns for run in found[policy])[len(reached) // 2] / 1e6:.2f} ms",
+        }
+    even = mean([share_of_best(run) for run in found["even"]])
+    note = (
+        "Over even. 'STP of best partition' compares steady states: rates by the contention model "
+        "(docs/validation.md) on the partition found, over those on the best of all partitions with an even number "
+        f"of SMs; even partitioning has {even:.3f}. 'Search' is when the last partition was made, in runs of 5 ms "
+        "alone, and part of the STP. The paper's 10.4% are for simulated kernels that saturate at 4 to 7 SMs of 24; "
+        "here most need 50 to 70 of 132."
+    )
+    title = f"Performance mode: the suite's pairs of both kinds on {_name(device)}"
+    return Section(title, pd.DataFrame(rows).T, note)
+
+
+def _power_section(bound: dict[str, list[MixRun]], device: Where) -> Section:
+    import pandas as pd
+
+    rows = {}
+    for policy in (ON_LINE, OFF_LINE):
+        deltas = Deltas(bound["even"], bound[policy])
+        rows[policy] = {
+            "pairs": len(deltas.stp),
+            "idle SMs, mean": f"{mean(deltas.idle):.0%}",
+            "most": f"{max(deltas.idle):.0%}",
+            "STP, mean": percent(mean(deltas.stp)),
+            "least": percent(min(deltas.stp)),
+        }
+    note = (
+        "Idle SMs are those that no plan gave to anybody, over the first runs. What they save is for a GPU to say: an "
+        "H100 does not gate SMs one by one."
+    )
+    return Section(f"Power mode, memory-bound pairs on {_name(device)}", pd.DataFrame(rows).T, note)
+
+
+def _name(device: Where) -> str:
+    return find_device(device).name
+
+
+def share_of_best(run: MixRun) -> float:
+    """The steady STP of two kernels on the parts found, over that of the best partition."""
+    return steady_stp(run.mix, run.parts) / best_stp(run.mix)
+
+
+def steady_stp(mix: tuple[str, ...], parts: Sequence[int]) -> float:
+    """Rates over those alone, by the contention model, with everybody at it all the time."""
+    device = find_device("sim:h100")
+    kernels = [_kernel(name, device) for name in mix]
+    rates = _core.partition_rates(device, kernels, list(parts))
+    alone = [_core.rate_on_sms(device, kernel, device.sms) for kernel in kernels]
+    return sum(rate / most for rate, most in zip(rates, alone, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def best_stp(mix: tuple[str, ...]) -> float:
+    """Of all partitions for two that leave nothing over, by twos."""
+    sms = find_device("sim:h100").sms
+    return max(steady_stp(mix, (first, sms - first)) for first in range(2, sms, 2))
+
+
+@lru_cache(maxsize=256)
+def _kernel(name: str, device: Device) -> _core.KernelModel:
+    return model_of(Launch.of_suite(name), device).on(device)

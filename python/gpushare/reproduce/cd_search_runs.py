@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mixes as CD-search runs them (section 6): everybody is launched again until all have had a first run, which counts.
+
+The first run is of equal length for all, if alone. It is a loop of launches, so that a kernel of any size can be used,
+on a simulated device as on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpushare import _core
+from gpushare._core import Device, PolicyError
+from gpushare.compare import compare
+from gpushare.policy import Policy
+from gpushare.progress import tracked
+from gpushare.run import Run
+from gpushare.workload import Application, Workload
+
+Where = str | Path | Device
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """An application's first run.
+
+    Attributes:
+        application: whose operations are one launch.
+        launches: of it, one after the other.
+        alone_ns: how long they take with the GPU to themselves.
+    """
+
+    application: Application
+    launches: int
+    alone_ns: int
+
+    def repeated(self, runs: int) -> Application:
+        """So many runs in a row."""
+        return self._of(self.launches * runs)
+
+    def _of(self, launches: int) -> Application:
+        return Application(self.application.name, launches * self.application.operations)
+
+
+def first_runs(applications: Iterable[Application], device: Where, length_ns: float) -> dict[str, FirstRun]:
+    """By name: as many launches as come nearest to this length alone, and how long they do take."""
+    single = [FirstRun(each, 1, 0) for each in applications]
+    once = _alone(single, device)
+    enough = [FirstRun(each.application, max(1, round(length_ns / once[name])), 0) for each, name in _named(single)]
+    alone = _alone(enough, device)
+    return {name: FirstRun(each.application, each.launches, alone[name]) for each, name in _named(enough)}
+
+
+def _named(runs: Iterable[FirstRun]) -> list[tuple[FirstRun, str]]:
+    return [(each, each.application.name) for each in runs]
+
+
+def _alone(runs: Sequence[FirstRun], device: Where) -> dict[str, int]:
+    """Under fifo, so that on a GPU sharing is judged, and not what workers cost."""
+    workloads = [Workload(name, (each.repeated(1),)) for each, name in _named(runs)]
+    result = compare(workloads, ["fifo"], device=device, progress=False)
+    return {each.name: result.run("fifo", each.name).record.ends[0] for each in workloads}
+
+
+@dataclass(frozen=True)
+class MixRun:
+    """A mix under one policy.
+
+    Attributes:
+        mix: the applications' names.
+        ntt: of the first runs, in their order.
+        parts: SMs of each in the last plan that all of them were in, which is what a search has found.
+        settled_ns: when that plan was made.
+        powered_ratio: mean share of the SMs that any plan gave to somebody, until all first runs had ended.
+        is_complete: had everybody company for as long as its first run took?
+    """
+
+    mix: tuple[str, ...]
+    ntt: tuple[float, ...]
+    parts: tuple[int, ...]
+    settled_ns: int
+    powered_ratio: float
+    is_complete: bool
+
+    @property
+    def stp(self) -> float:
+        """System throughput."""
+        return _core.system_throughput(self.ntt)
+
+    @property
+    def antt(self) -> float:
+        """Average normalized turnaround time."""
+        return _core.average_normalized_turnaround(self.ntt)
+
+
+def run_mixes(
+    mixes: Sequence[Sequence[str]],
+    known: dict[str, FirstRun],
+    policies: Sequence[str | Policy],
+    device: Where,
+    progress: bool | None = None,
+) -> dict[str, list[MixRun]]:
+    """Every mix under every policy, by the policy's name.
+
+    Everybody is launched for one more run than there are applications, so that nobody is done before the slowest has
+    had its first one. One comparison per mix: the traces, which tell the partitions, are large.
+    """
+    found: dict[str, list[MixRun]] = {}
+    for mix in tracked(mixes, len(mixes), "mixes", progress):
+        workload = Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 1) for name in mix))
+        result = compare(workload, policies, device=device, progress=False)
+        if result.errors:
+            raise PolicyError("; ".join(result.errors.values()))
+        for policy in result.policies:
+            found.setdefault(policy, []).append(_mix_run(result.run(policy, workload.name), known))
+    return found
+
+
+def _mix_run(run: Run, known: dict[str, FirstRun]) -> MixRun:
+    mix = tuple(each.name for each in run.workload.applications)
+    ends = _first_ends(run, known)
+    parts, settled_ns, powered = _partition(run, min(run.record.ends), max(ends))
+    return MixRun(
+        mix=mix,
+        ntt=tuple(end / known[name].alone_ns for name, end in zip(mix, ends, strict=True)),
+        parts=tuple(parts.get(name, 0) for name in mix),
+        settled_ns=settled_ns,
+        powered_ratio=powered,
+        is_complete=max(ends) <= min(run.record.ends),
+    )
+
+
+def _first_ends(run: Run, known: dict[str, FirstRun]) -> list[int]:
+    """When the first runs ended. All arrive at 0, and a launch arrives when the one before it has ended."""
+    ends, first = [], 0
+    for application in run.workload.applications:
+        durations = run.record.operation_durations[first : first + known[application.name].launches]
+        ends.append(sum(durations))
+        first += len(application.operations)
+    return ends
+
+
+def _partition(run: Run, all_there_ns: int, until_ns: int) -> tuple[dict[str, int], int, float]:
+    """SMs by application in the last plan that names all, when it began, and the mean share of SMs in use."""
+    plans = run.decisions()
+    sms, members = run.device.sms, len(run.workload.applications)
+    parts: dict[str, int] = {}
+    settled_ns, powered_ns, last_ns, last_powered = 0, 0.0, 0, sms
+    for time_ns, plan in plans.groupby("time_ns"):
+        now = min(int(time_ns), until_ns)
+        powered_ns += (now - last_ns) * last_powered
+        quotas = {row.application: _sms_of(row.quota, sms) for row in plan.itertuples()}
+        last_ns, last_powered = now, min(sum(quotas.values()), sms)
+        if len(quotas) == members and quotas != parts and time_ns < all_there_ns:
+            parts, settled_ns = quotas, int(time_ns)
+    powered_ns += (until_ns - last_ns) * last_powered
+    return parts, settled_ns, powered_ns / sms / until_ns
+
+
+def _sms_of(quota: int | list[int], sms: int) -> int:
+    return sum(each > 0 for each in quota) if isinstance(quota, list) else sms * (quota > 0)

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classification-driven search for a partition of the SMs (CD-search, section 4). A memory-bound application keeps its
+// rate on fewer SMs than an even part. Which ones are memory-bound is known from profiles (profile=off-line), or seen
+// when some SMs are stalled; then SMs are stalled as long as the rate is kept. What is left over goes to the
+// compute-bound applications, or stays idle to save power where there are none. Compute-bound ones share evenly.
+//
+// Suits: long-running mixes of memory-bound and compute-bound launches, also as loops of short ones. Fails: launches
+// that end before a few waves of blocks have been measured keep an even part; rates that drift by themselves mislead.
+#include "core/policies/sampling_window.hpp"
+#include "core/policies/search_memory.hpp"
+#include "core/policy.hpp"
+
+namespace gpushare {
+namespace {
+
+class CdSearch : public Policy {
+ public:
+  explicit CdSearch(const CdSearchOptions& options) : options_(options), memory_(options) {}
+
+  void observe(const Event& event, const State& state) override {
+    const bool is_new_company = company_.observe(event, state);
+    window_.observe(event, state, company_.members());
+    if (is_new_company) return meet(state);
+    const bool is_due = event.kind == EventKind::DeadlineReached && is_searching() && event.time >= window_.next_look();
+    if (is_due && window_.complete(state, partition_, awaited())) advance(state);
+  }
+
+  Plan decide(const State& state) const override {
+    Plan plan;
+    const bool is_alone = company_.members().size() == 1;
+    for (const RunningLaunch& launch : state.running()) {
+      if (!is_alone && partition_.sms_of(launch.application) == 0) continue;
+      const Quota part = is_alone ? full_quota(launch) : partition_.quota(launch.application, launch.max_residency);
+      plan.shares.push_back({.launch = launch.id, .quota = part});
+    }
+    plan.wake_at = company_.next_departure();
+    if (is_searching()) plan.wake_at = std::min(plan.wake_at.value_or(latest_time), window_.next_look());
+    return plan;
+  }
+
+ private:
+  bool is_searching() const { return search_ != nullptr && !search_->finished(); }
+
+  void meet(const State& state) {
+    search_ = &memory_.search_of(company_.members(), state);
+    settle_in(state);
+  }
+
+  void advance(const State& state) {
+    Rates rates;
+    for (const Member& member : company_.members()) rates.push_back(window_.rate(member, partition_));
+    search_->measured(rates);
+    memory_.learn(company_.members(), *search_);
+    settle_in(state);
+  }
+
+  void settle_in(const State& state) {
+    std::vector<SmPart> parts;
+    for (const Member& member : company_.members()) {
+      parts.push_back({.application = member.application, .sms = search_->parts()[parts.size()]});
+    }
+    partition_.resize(parts, state.sms());
+    window_.begin(state.now(), options_.window_on(state.device()));
+  }
+
+  /// Those whose rates the search waits for.
+  std::vector<Member> awaited() const {
+    std::vector<Member> members;
+    for (std::size_t i = 0; i < company_.members().size(); ++i) {
+      if (search_->needs_rate(i)) members.push_back(company_.members()[i]);
+    }
+    return members;
+  }
+
+  CdSearchOptions options_;
+  Company company_;
+  SmPartition partition_;
+  SamplingWindow window_;
+  SearchMemory memory_;
+  PartitionSearch* search_ = nullptr;  // of the present company
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_cd_search(const PolicyOptions& options) {
+  return std::make_unique<CdSearch>(cd_search_options(options));
+}
+
+}  // namespace gpushare

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policies/cd_search_options.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace gpushare {
+namespace {
+
+constexpr double cycles_of_a_phase = 20'000;  // CD-search 4.1
+/// A quota takes some 25 us to act on an H100.
+constexpr Duration shortest_phase = std::chrono::microseconds(25);
+constexpr int sms_per_step = 12;  // CD-search 4.2: two of 24
+
+}  // namespace
+
+SearchOptions CdSearchOptions::search_on(int sms) const {
+  SearchOptions scaled = search;
+  if (scaled.need.step == 0) scaled.need.step = std::max(sms / sms_per_step / 2 * 2, 2);
+  return scaled;
+}
+
+Duration CdSearchOptions::window_on(const Device& device) const {
+  if (window > Duration(0)) return window;
+  return std::max(shortest_phase, Duration(static_cast<Duration::rep>(cycles_of_a_phase / device.clock_hz * 1e9)));
+}
+
+CdSearchOptions cd_search_options(const PolicyOptions& options) {
+  const std::string mode = options.word("mode", {"auto", "performance", "power"});
+  const double window_us = options.number("window", 0, 1, 1e6);
+  return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
+                             : mode == "power" ? SearchMode::Power
+                                               : SearchMode::Performance,
+                     .need = {.step = static_cast<int>(options.number("step", 0, 1, 1000)),
+                              .loss = options.number("loss", 5, 0, 100) / 100}},
+          .reads_profiles = options.word("profile", {"on-line", "off-line"}) == "off-line",
+          .window = Duration(static_cast<Duration::rep>(window_us * 1000))};
+}
+
+std::optional<Intensity> profiled_intensity(const State& state, ApplicationId application) {
+  for (const RunningLaunch& launch : state.running()) {
+    if (launch.application != application || !launch.launch->kernel.is_profiled) continue;
+    return intensity_by_scaling(state.device(), launch.launch->kernel);
+  }
+  return std::nullopt;
+}
+
+}  // namespace gpushare

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may stand behind "cd-search": mode=auto|performance|power; profile=on-line|off-line; step=SMs stalled at a time;
+// loss=percent of the rate on an even part that may be lost; window=us of a warm-up and of a profile.
+#pragma once
+
+#include "core/policies/options.hpp"
+#include "core/policies/partition_search.hpp"
+#include "core/state.hpp"
+
+namespace gpushare {
+
+struct CdSearchOptions {
+  SearchOptions search{};  ///< a step of 0 is scaled to the GPU
+  bool reads_profiles = false;
+  Duration window{};  ///< 0: the paper's cycles
+
+  /// With steps of two SMs of 24, in proportion, where no step is given.
+  SearchOptions search_on(int sms) const;
+  /// 20,000 cycles, and what a real GPU needs to act and to tell.
+  Duration window_on(const Device& device) const;
+};
+
+/// Throws InvalidInput for values that cannot be.
+CdSearchOptions cd_search_options(const PolicyOptions& options);
+
+/// What this application's running launch is by its profile; nullopt where there is neither.
+std::optional<Intensity> profiled_intensity(const State& state, ApplicationId application);
+
+}  // namespace gpushare

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CD-search has learnt, for when the same applications run the same kernels again, as they do in loops of
+// launches: searches by company, and classes by application and kernel.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/policies/cd_search_options.hpp"
+#include "core/policies/company.hpp"
+
+namespace gpushare {
+
+class SearchMemory {
+ public:
+  explicit SearchMemory(const CdSearchOptions& options) : options_(options) {}
+
+  /// The search of this company, where it stood, or a new one. Valid as long as this is.
+  PartitionSearch& search_of(std::span<const Member> company, const State& state);
+
+  /// Remembers what a search has found out about the members.
+  void learn(std::span<const Member> company, const PartitionSearch& search);
+
+ private:
+  using KernelOfApplication = std::pair<ApplicationId, std::string>;
+
+  std::optional<Intensity> intensity(const Member& member, const State& state);
+
+  CdSearchOptions options_;
+  std::map<std::vector<KernelOfApplication>, PartitionSearch> searches_;
+  std::map<KernelOfApplication, std::optional<Intensity>> learnt_;
+};
+
+}  // namespace gpushare

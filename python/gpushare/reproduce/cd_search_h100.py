@@ -18,9 +18,10 @@ from gpushare.reproduce.reproduction import Section
 from gpushare.workload import Application
 
 MEMORY = ("triad_vector", "lbm", "streamcluster", "bfs", "spmv_csr", "molecular_dynamics")
-"""The suite's memory-bound kernels: all those whose measured curve saturates before 75% of the SMs."""
+"""Those of the suite whose measured curve saturates before 75% of the SMs, but for fft, whose large case has blocks of
+another shape than its profile."""
 COMPUTE = ("nbody", "matrix_product", "md5", "mandelbrot", "ray_trace", "aes_encrypt", "merge_sort", "leukocyte")
-"""Some whose curve is in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s."""
+"""Some whose curve is in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s from memory."""
 QUICK_MEMORY, QUICK_COMPUTE = ("lbm", "streamcluster"), ("matrix_product", "leukocyte")
 
 ON_LINE, OFF_LINE = "cd-search", "cd-search:profile=off-line"

@@ -35,6 +35,8 @@ class CdSearch : public Policy {
     }
     plan.wake_at = company_.next_departure();
     if (is_searching()) plan.wake_at = std::min(plan.wake_at.value_or(latest_time), window_.next_look());
+    // What a GPU tells late may come after the time at which the policy wanted to look.
+    if (plan.wake_at) plan.wake_at = std::max(*plan.wake_at, state.now() + Duration(1));
     return plan;
   }
 

@@ -123,6 +123,15 @@ TEST(CdSearch, BetweenTwoLaunchesThePartitionStays) {
   EXPECT_EQ(ns(run.plan().wake_at.value()), 6000);  // unless nothing follows
 }
 
+TEST(CdSearch, AnEventThatComesAfterTheTimeToLookIsNoReasonToLookInThePast) {
+  PolicyRehearsal run("cd-search", small_device(4),
+                      workload_of({launch_of(9, 100), launch_of(9, 100), launch_of(9, 100)}));
+  run.arrive(0, 0);
+  run.arrive(1, 0);
+  run.end_launch(0, 1'000'000);  // windows take 25 us
+  EXPECT_EQ(ns(run.plan().wake_at.value()), 1'000'001);
+}
+
 TEST(CdSearch, PlansChangeAtTheEndOfWindowsOnly) {
   const Trace trace = record(device_of_24(), workload_of({memory_bound(20'000), compute_bound(60'000)}), "cd-search");
   EXPECT_LT(trace.decisions.size(), 60U);

@@ -71,6 +71,7 @@ class DeviceTable(Schema):
     name: str
     sms: Count
     clock_mhz: float
+    peak_gflop_per_s: float = Field(0.0, ge=0, le=1e12)
     per_sm: SmTable
     granularity: GranularityTable = GranularityTable()
     off_sm: OffSmTable = OffSmTable()
@@ -95,6 +96,7 @@ def device_to_dict(device: Device) -> dict[str, Any]:
         "name": device.name,
         "sms": device.sms,
         "clock_mhz": device.clock_hz / 1e6,
+        "peak_gflop_per_s": device.flops_per_s / 1e9,
         "per_sm": {field: getattr(device.per_sm, field) for field in SmTable.model_fields},
         "granularity": {field: getattr(device.granularity, field) for field in GranularityTable.model_fields},
         "off_sm": {
@@ -126,6 +128,7 @@ def _device(table: DeviceTable) -> Device:
         name=table.name,
         sms=table.sms,
         clock_hz=table.clock_mhz * 1e6,
+        flops_per_s=table.peak_gflop_per_s * 1e9,
         per_sm=_core.SmCapacity(**table.per_sm.model_dump()),
         granularity=_core.AllocationGranularity(**table.granularity.model_dump()),
         off_sm=_core.OffSmBandwidth(

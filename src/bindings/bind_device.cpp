@@ -91,13 +91,16 @@ void bind_device(py::module_& module) {
   bind_host_side(module);
   py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
-                       OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays) {
-             Device device{std::move(name), sms, clock_hz, per_sm, granularity, off_sm, to_device, to_host, delays};
+                       OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays,
+                       double flops_per_s) {
+             Device device{std::move(name), sms,       clock_hz, per_sm, granularity,
+                           off_sm,          to_device, to_host,  delays, flops_per_s};
              validate(device);
              return device;
            }),
            py::kw_only(), py::arg("name"), py::arg("sms"), py::arg("clock_hz"), py::arg("per_sm"),
-           py::arg("granularity"), py::arg("off_sm"), py::arg("to_device"), py::arg("to_host"), py::arg("delays"))
+           py::arg("granularity"), py::arg("off_sm"), py::arg("to_device"), py::arg("to_host"), py::arg("delays"),
+           py::arg("flops_per_s") = 0.0)
       .def_readonly("name", &Device::name)
       .def_readonly("sms", &Device::sms)
       .def_readonly("clock_hz", &Device::clock_hz)
@@ -107,6 +110,7 @@ void bind_device(py::module_& module) {
       .def_readonly("to_device", &Device::to_device)
       .def_readonly("to_host", &Device::to_host)
       .def_readonly("delays", &Device::delays)
+      .def_readonly("flops_per_s", &Device::flops_per_s)
       .def("__repr__",
            [](const Device& device) { return "<Device " + device.name + ", " + std::to_string(device.sms) + " SMs>"; })
       .def("_repr_html_",

@@ -26,5 +26,6 @@ void bind_cuda_run(py::module_& module);
 void bind_session(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);
+void bind_slate(py::module_& module);
 
 }  // namespace gpushare::bindings

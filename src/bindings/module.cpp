@@ -22,4 +22,5 @@ PYBIND11_MODULE(_core, module) {
   bind_session(module);
   bind_profile(module);
   bind_calibration(module);
+  bind_slate(module);
 }

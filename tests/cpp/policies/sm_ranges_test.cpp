@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policies/sm_ranges.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/predictors/corun.hpp"
+#include "hand_written_events.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+
+Device loaded_device(Dice& dice) {
+  Device device = small_device(dice.between(3, 40));
+  device.off_sm = {.dram = Bandwidth{dice.between(2, 100) * 1e9},
+                   .delay = {.linear = dice.ratio(), .saturating = dice.ratio() / 2}};
+  return device;
+}
+
+Launch any_launch(Dice& dice, const Device& device) {
+  Launch launch = random_launch(dice, device);
+  launch.kernel.cost.memory = (launch.kernel.cost.latency - launch.kernel.cost.issue) / 2;
+  launch.blocks = dice.between(1, 4000);
+  return launch;
+}
+
+/// The sum of normalised progress, of launches in as many rounds as they take.
+double throughput(const Device& device, const std::vector<const RunningLaunch*>& launches,
+                  const std::vector<int>& sms) {
+  const auto used = [](const RunningLaunch& launch, int on) {
+    const double rounds = static_cast<double>(launch.blocks()) / (on * launch.max_residency);
+    return rounds / std::ceil(rounds);
+  };
+  std::vector<const Kernel*> kernels;
+  std::vector<SmGroup> groups;
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    kernels.push_back(&launches[i]->launch->kernel);
+    groups.push_back({sms[i], std::vector<int>(sms.size(), 0)});
+    groups.back().blocks[i] = launches[i]->max_residency;
+  }
+  const std::vector<double> rates = corun_rates(device, kernels, groups);
+  double sum = 0;
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    sum += rates[i] * used(*launches[i], sms[i]) / (rate_alone(device, *kernels[i]) * used(*launches[i], device.sms));
+  }
+  return sum;
+}
+
+TEST(SmRanges, OfTwoAreNearlyAsGoodAsTheBestOfAllDivisions) {
+  double worst = 1;
+  double product = 1;
+  constexpr int cases = 200;
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    Dice dice(seed);
+    const Device device = loaded_device(dice);
+    HandWrittenRun run(device, workload_of({any_launch(dice, device), any_launch(dice, device)}));
+    run.arrive(0, 0);
+    run.arrive(1, 0);
+    const std::vector<const RunningLaunch*> launches{&run.running(0), &run.running(1)};
+    double best = 0;
+    for (int sms = 1; sms < device.sms; ++sms) {
+      best = std::max(best, throughput(device, launches, {sms, device.sms - sms}));
+    }
+    const double ratio = throughput(device, launches, sm_ranges(device, launches, RangeGoal::Throughput)) / best;
+    worst = std::min(worst, ratio);
+    product *= ratio;
+  }
+  EXPECT_GT(worst, 0.8);
+  EXPECT_GT(std::pow(product, 1.0 / cases), 0.98);
+}
+
+TEST(SmRanges, CoverTheDeviceAndLeaveNobodyOut) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Dice dice(seed);
+    const Device device = loaded_device(dice);
+    std::vector<Launch> many;
+    for (int left = dice.between(2, std::min(6, device.sms)); left > 0; --left)
+      many.push_back(any_launch(dice, device));
+    HandWrittenRun run(device, workload_of(many));
+    std::vector<const RunningLaunch*> launches;
+    for (std::size_t i = 0; i < many.size(); ++i) run.arrive(static_cast<int>(i), 0);
+    for (std::size_t i = 0; i < many.size(); ++i) launches.push_back(&run.running(static_cast<int>(i)));
+    for (const RangeGoal goal : {RangeGoal::Throughput, RangeGoal::Balance}) {
+      const std::vector<int> sms = sm_ranges(device, launches, goal);
+      EXPECT_EQ(std::accumulate(sms.begin(), sms.end(), 0), device.sms);
+      EXPECT_GE(std::ranges::min(sms), 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpushare

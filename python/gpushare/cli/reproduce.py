@@ -16,11 +16,20 @@ from gpushare.cli.output import print_json, remark
 @click.argument("paper")
 @click.option("--seeds", type=click.IntRange(min=1), default=6, show_default=True, help="Seeds to average over.")
 @click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
+@click.option("--device", help="Where, if not on the paper's own GPU, simulated. [slate]")
 @file_option("--html", "Write the tables as a page.")
 @file_option("--markdown", "Write the tables as a page in Markdown, with an introduction.")
 @json_option()
-def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, markdown: Path | None, as_json: bool) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf.
+def reproduce(
+    paper: str,
+    seeds: int,
+    quick: bool,
+    device: str | None,
+    html: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, slate.
 
     \b
     Examples:
@@ -28,10 +37,11 @@ def reproduce(paper: str, seeds: int, quick: bool, html: Path | None, markdown: 
       gpushare reproduce srtf --html srtf.html
       gpushare reproduce srtf --markdown docs/srtf.md
       gpushare reproduce srtf --json > srtf.json
+      gpushare reproduce slate --device cuda:0
     """
     from gpushare.reproduce import reproduce as recompute
 
-    found = recompute(paper, seeds=1 if quick else seeds, quick=quick)
+    found = recompute(paper, seeds=1 if quick else seeds, quick=quick, device=device)
     if html:
         html.write_text(_page(found.paper, found._repr_html_()), encoding="utf-8")
         remark(f"html: {html}")

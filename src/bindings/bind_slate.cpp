@@ -15,7 +15,7 @@ const char* word(Intensity intensity) {
 }  // namespace
 
 void bind_slate(py::module_& module) {
-  py::class_<Demand>(module, "Demand", "What a kernel draws alone, as fractions of what the device has.")
+  py::class_<Demand>(module, "Demand", "What a launch draws alone, as fractions of what the device has.")
       .def_readonly("flops", &Demand::flops)
       .def_readonly("issue", &Demand::issue)
       .def_readonly("memory", &Demand::memory)
@@ -25,14 +25,14 @@ void bind_slate(py::module_& module) {
         return std::string("<Demand: compute ") + word(demand.compute_intensity()) + ", memory " +
                word(demand.memory_intensity()) + ">";
       });
-  module.def("demand_alone", &demand_alone, py::arg("device"), py::arg("kernel"),
-             "Slate's intensities of a kernel with a profile.");
+  module.def("demand_alone", &demand_alone, py::arg("device"), py::arg("launch"),
+             "Slate's intensities of a launch whose kernel has a profile.");
   module.def(
       "slate_coruns",
-      [](const Device& device, const Kernel& running, const Kernel& candidate) {
+      [](const Device& device, const Launch& running, const Launch& candidate) {
         return is_complementary(slate_class(device, running), slate_class(device, candidate));
       },
-      py::arg("device"), py::arg("running"), py::arg("candidate"), "What Slate's Table I says of two kernels.");
+      py::arg("device"), py::arg("running"), py::arg("candidate"), "What Slate's Table I says of two launches.");
 }
 
 }  // namespace gpushare::bindings

@@ -12,22 +12,18 @@
 #include <algorithm>
 
 #include "core/policies/options.hpp"
-#include "core/policies/slate_table.hpp"
+#include "core/policies/slate_classes.hpp"
 #include "core/policies/sm_ranges.hpp"
 #include "core/policy.hpp"
 
 namespace gpushare {
 namespace {
 
-struct SlateOptions {
-  RangeGoal goal;
-  std::size_t together;
-  bool leaves_rest;
-};
+enum class Rest { Waits, GetsLeftover };
 
 class Slate : public Policy {
  public:
-  explicit Slate(SlateOptions options) : options_(options) {}
+  Slate(RangeGoal goal, std::size_t together, Rest rest) : ranges_(goal), together_(together), rest_(rest) {}
 
   void observe(const Event& event, const State& state) override {
     if (event.kind != EventKind::LaunchArrived && event.kind != EventKind::LaunchEnded) return;
@@ -38,7 +34,7 @@ class Slate : public Policy {
     // In order of application, so that nobody moves to other SMs when a co-runner's next launch takes its place.
     std::ranges::sort(launches, {}, &RunningLaunch::application);
     std::ranges::transform(launches, active_.begin(), &RunningLaunch::id);
-    if (active_.size() > 1) sms_ = sm_ranges(state.device(), launches, options_.goal);
+    if (active_.size() > 1) sms_ = ranges_.of(state.device(), launches);
   }
 
   Plan decide(const State& state) const override {
@@ -52,7 +48,7 @@ class Slate : public Policy {
       first += sms;
     }
     for (const RunningLaunch& launch : state.running()) {
-      if (options_.leaves_rest && !is_active(launch)) plan.shares.push_back(full_share(launch));
+      if (rest_ == Rest::GetsLeftover && !is_active(launch)) plan.shares.push_back(full_share(launch));
     }
     return plan;
   }
@@ -61,20 +57,18 @@ class Slate : public Policy {
   bool is_active(const RunningLaunch& launch) const { return std::ranges::find(active_, launch.id) != active_.end(); }
 
   void admit(const RunningLaunch& launch, const State& state) {
-    const auto most = std::min(options_.together, static_cast<std::size_t>(state.sms()));
+    const auto most = std::min(together_, static_cast<std::size_t>(state.sms()));
     if (active_.size() >= most || is_active(launch)) return;
     const bool goes_with_all = std::ranges::all_of(active_, [&](OperationId running) {
-      return complementary(state.find(running)->launch->kernel, launch.launch->kernel, state.device());
+      return classes_.go_together(state.device(), *state.find(running)->launch, *launch.launch);
     });
     if (goes_with_all) active_.push_back(launch.id);
   }
 
-  static bool complementary(const Kernel& running, const Kernel& candidate, const Device& device) {
-    return running.is_profiled && candidate.is_profiled &&
-           is_complementary(slate_class(device, running), slate_class(device, candidate));
-  }
-
-  SlateOptions options_;
+  SlateClasses classes_;
+  SmRanges ranges_;
+  std::size_t together_;
+  Rest rest_;
   std::vector<OperationId> active_;  // side by side, in the order of their SMs
   std::vector<int> sms_;             // of each, where there are several
 };
@@ -84,9 +78,9 @@ class Slate : public Policy {
 std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
   const std::string sizes = options.word("sizes", {"throughput", "balance"});
   const double together = options.number("together", 2, 1, 64);
-  return std::make_unique<Slate>(SlateOptions{.goal = sizes == "balance" ? RangeGoal::Balance : RangeGoal::Throughput,
-                                              .together = static_cast<std::size_t>(together),
-                                              .leaves_rest = options.word("rest", {"wait", "leftover"}) == "leftover"});
+  const bool leaves_rest = options.word("rest", {"wait", "leftover"}) == "leftover";
+  return std::make_unique<Slate>(sizes == "balance" ? RangeGoal::Balance : RangeGoal::Throughput,
+                                 static_cast<std::size_t>(together), leaves_rest ? Rest::GetsLeftover : Rest::Waits);
 }
 
 }  // namespace gpushare

@@ -21,8 +21,8 @@ inline SlateClass slate_class(Intensity compute, Intensity memory) {
 }
 
 /// Of a kernel with a profile.
-inline SlateClass slate_class(const Device& device, const Kernel& kernel) {
-  const Demand demand = demand_alone(device, kernel);
+inline SlateClass slate_class(const Device& device, const Launch& launch) {
+  const Demand demand = demand_alone(device, launch);
   return slate_class(demand.compute_intensity(), demand.memory_intensity());
 }
 

@@ -2,11 +2,10 @@
 #include "core/policies/sm_ranges.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "core/predictors/corun.hpp"
+#include "core/predictors/launch_rate.hpp"
 
 namespace gpushare {
 namespace {
@@ -14,19 +13,13 @@ namespace {
 /// What decides where the first term does not: divisions of the same sum, or of the same smallest.
 constexpr double second_weight = 0.1;
 
-/// Blocks of the last round do not fill their places: the share of all places that do something.
-double places_used(const RunningLaunch& launch, int sms) {
-  const double rounds = static_cast<double>(launch.blocks()) / (static_cast<double>(sms) * launch.max_residency);
-  return rounds / std::ceil(rounds);
-}
-
 class Division {
  public:
   Division(const Device& device, std::span<const RunningLaunch* const> launches, RangeGoal goal)
       : device_(device), launches_(launches), goal_(goal) {
     for (const RunningLaunch* launch : launches) {
       kernels_.push_back(&launch->launch->kernel);
-      alone_.push_back(rate_alone(device, *kernels_.back()) * places_used(*launch, device.sms));
+      alone_.push_back(launch_rate_alone(device, *launch->launch));
     }
   }
 
@@ -71,13 +64,14 @@ class Division {
   double worth_of(const std::vector<int>& sms) const {
     std::vector<SmGroup> groups;
     for (std::size_t i = 0; i < sms.size(); ++i) {
-      groups.push_back({.sms = sms[i], .blocks = std::vector<int>(sms.size(), 0)});
-      groups.back().blocks[i] = launches_[i]->max_residency;
+      const auto own = first_round(*launches_[i]->launch, launches_[i]->max_residency, sms[i], i, sms.size());
+      groups.insert(groups.end(), own.begin(), own.end());
     }
     const std::vector<double> rates = corun_rates(device_, kernels_, groups);
     std::vector<double> progress;
     for (std::size_t i = 0; i < sms.size(); ++i) {
-      progress.push_back(rates[i] * places_used(*launches_[i], sms[i]) / alone_[i]);
+      const double used = places_used(*launches_[i]->launch, launches_[i]->max_residency, sms[i]);
+      progress.push_back(rates[i] * used / alone_[i]);
     }
     const double sum = std::accumulate(progress.begin(), progress.end(), 0.0);
     const double least = std::ranges::min(progress);
@@ -95,6 +89,12 @@ class Division {
 
 std::vector<int> sm_ranges(const Device& device, std::span<const RunningLaunch* const> launches, RangeGoal goal) {
   return Division(device, launches, goal).best();
+}
+
+const std::vector<int>& SmRanges::of(const Device& device, std::span<const RunningLaunch* const> launches) {
+  std::vector<LaunchKey> keys;
+  for (const RunningLaunch* launch : launches) keys.push_back(key_of(*launch->launch));
+  return known_.get(keys, [&] { return sm_ranges(device, launches, goal_); });
 }
 
 }  // namespace gpushare

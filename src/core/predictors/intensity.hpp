@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How hard a kernel drives the GPU while it has it alone, in Slate's three levels (section III.B.2): its arithmetic
+// How hard a launch drives the GPU while it has it alone, in Slate's three levels (section III.B.2): its arithmetic
 // against the device's peak, and its global loads and stores against DRAM's.
 //
 // The paper gives its levels by example only (Table II, on a Titan Xp of 12 150 GFLOP/s and 547.7 GB/s). A threshold
@@ -9,7 +9,7 @@
 //   compute  low | medium   19.6 and 161.3 GFLOP/s   0.0016..0.0133 of peak   0.005
 //            medium | high  161.3 and 1525 GFLOP/s   0.0133..0.126            0.04
 //   memory   low | medium   71.6 and 340.9 GB/s      0.131..0.622             0.3
-//            medium | high  403.5 and 568.6 GB/s     0.737..1.038             0.8
+//            medium | high  403.5 and 568.6 GB/s     0.737..1.038             0.75
 //
 // The compute thresholds are near the geometric middle. Memory's upper one is lower in its bracket, because a plain
 // stream does not exceed its GPU's peak and should count as high. Loads and stores count on their way to the cache, as
@@ -23,7 +23,7 @@
 #include <optional>
 
 #include "core/device.hpp"
-#include "core/kernel.hpp"
+#include "core/workload.hpp"
 
 namespace gpushare {
 
@@ -41,9 +41,9 @@ struct IntensityThresholds {
 
 constexpr IntensityThresholds flops_thresholds{.medium = 0.005, .high = 0.04};
 constexpr IntensityThresholds issue_thresholds{.medium = 0.2, .high = 0.6};
-constexpr IntensityThresholds memory_thresholds{.medium = 0.3, .high = 0.8};
+constexpr IntensityThresholds memory_thresholds{.medium = 0.3, .high = 0.75};
 
-/// What a kernel draws alone, as fractions of what the device has.
+/// What a launch draws alone, as fractions of what the device has.
 struct Demand {
   std::optional<double> flops{};  ///< of the single-precision peak, where both are known
   double issue = 0;               ///< of the issue slots
@@ -53,7 +53,7 @@ struct Demand {
   Intensity memory_intensity() const { return memory_thresholds.of(memory); }
 };
 
-/// On all SMs, as many blocks as fit. Needs what a profile says of the kernel.
-Demand demand_alone(const Device& device, const Kernel& kernel);
+/// Needs what a profile says of the kernel.
+Demand demand_alone(const Device& device, const Launch& launch);
 
 }  // namespace gpushare

@@ -70,9 +70,9 @@ TEST(Slate, Table1IsAsPrinted) {
 }
 
 TEST(Slate, TheKernelsOfTheseTestsAreOfTheClassesThatTheyStandFor) {
-  EXPECT_EQ(slate_class(device(), modest().kernel), SlateClass::LowCompute);
-  EXPECT_EQ(slate_class(device(), stream().kernel), SlateClass::HighMemory);
-  EXPECT_EQ(slate_class(device(), half_stream().kernel), SlateClass::MediumMemory);
+  EXPECT_EQ(slate_class(device(), modest()), SlateClass::LowCompute);
+  EXPECT_EQ(slate_class(device(), stream()), SlateClass::HighMemory);
+  EXPECT_EQ(slate_class(device(), half_stream()), SlateClass::MediumMemory);
 }
 
 TEST(Slate, AloneALaunchHasEverySm) {

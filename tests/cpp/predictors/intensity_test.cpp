@@ -42,18 +42,18 @@ Device device_with_peaks() {
 }
 
 /// That draws so much from device_with_peaks(), nothing of it through DRAM, which cannot give more than its peak.
-Kernel kernel_drawing(double gflop_per_s, double gb_per_s) {
-  Kernel kernel = launch_of(1, 1000).kernel;
-  kernel.cost.flops = gflop_per_s * 1000 / 40;
-  kernel.cost.off_sm = Bytes{static_cast<std::int64_t>(gb_per_s * 1000 / 40)};
-  kernel.cost.llc_hit_ratio = 1;
-  return kernel;
+Launch launch_drawing(double gflop_per_s, double gb_per_s) {
+  Launch launch = launch_of(40000, 1000);
+  launch.kernel.cost.flops = gflop_per_s * 1000 / 40;
+  launch.kernel.cost.off_sm = Bytes{static_cast<std::int64_t>(gb_per_s * 1000 / 40)};
+  launch.kernel.cost.llc_hit_ratio = 1;
+  return launch;
 }
 
 TEST(Intensity, TheLabelsOfTable2ComeOutForItsFigures) {
   for (const Row& row : table_2) {
     SCOPED_TRACE(row.name);
-    const Demand demand = demand_alone(device_with_peaks(), kernel_drawing(row.gflop_per_s, row.gb_per_s));
+    const Demand demand = demand_alone(device_with_peaks(), launch_drawing(row.gflop_per_s, row.gb_per_s));
     EXPECT_NEAR(demand.flops.value_or(0), row.gflop_per_s * 1e9 / titan_xp_flops_per_s, 1e-4);
     EXPECT_NEAR(demand.memory, row.gb_per_s * 1e9 / titan_xp_bytes_per_s, 1e-3);
     EXPECT_EQ(demand.compute_intensity(), row.compute);
@@ -74,12 +74,12 @@ TEST(Intensity, ThresholdsLieWithinTheBracketsThatTable2Leaves) {
 }
 
 TEST(Intensity, WithoutOperationsOrPeakTheIssueSlotsDecide) {
-  Kernel kernel = kernel_drawing(19.6, 10);
-  kernel.cost.issue = Duration(240);
+  Launch launch = launch_drawing(19.6, 10);
+  launch.kernel.cost.issue = Duration(240);
   Device device = device_with_peaks();
-  EXPECT_EQ(demand_alone(device, kernel).compute_intensity(), Intensity::Low);
+  EXPECT_EQ(demand_alone(device, launch).compute_intensity(), Intensity::Low);
   device.flops_per_s = 0;
-  const Demand by_issue = demand_alone(device, kernel);
+  const Demand by_issue = demand_alone(device, launch);
   EXPECT_FALSE(by_issue.flops.has_value());
   // Four blocks that issue for 240 ns and stall for 760 keep an SM's slots busy for 0.7 to 0.96 of the time.
   EXPECT_GT(by_issue.issue, 0.7);
@@ -88,8 +88,8 @@ TEST(Intensity, WithoutOperationsOrPeakTheIssueSlotsDecide) {
 }
 
 TEST(Intensity, AKernelThatFillsTheMemoryIsOfHighMemoryAndOneWithoutALimitOfLow) {
-  Kernel stream = kernel_drawing(0, 5000);
-  stream.cost.llc_hit_ratio = 0;
+  Launch stream = launch_drawing(0, 5000);
+  stream.kernel.cost.llc_hit_ratio = 0;
   Device device = device_with_peaks();
   EXPECT_NEAR(demand_alone(device, stream).memory, 1.0, 1e-6);
   EXPECT_EQ(demand_alone(device, stream).memory_intensity(), Intensity::High);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/predictors/launch_rate.hpp"
+#include "core/residency.hpp"
 
 namespace gpushare {
 namespace {
@@ -15,11 +16,12 @@ constexpr double second_weight = 0.1;
 
 class Division {
  public:
-  Division(const Device& device, std::span<const RunningLaunch* const> launches, RangeGoal goal)
+  Division(const Device& device, std::span<const Launch* const> launches, RangeGoal goal)
       : device_(device), launches_(launches), goal_(goal) {
-    for (const RunningLaunch* launch : launches) {
-      kernels_.push_back(&launch->launch->kernel);
-      alone_.push_back(launch_rate_alone(device, *launch->launch));
+    for (const Launch* launch : launches) {
+      kernels_.push_back(&launch->kernel);
+      residencies_.push_back(max_residency(device, launch->kernel.needs));
+      alone_.push_back(launch_rate_alone(device, *launch));
     }
   }
 
@@ -64,13 +66,13 @@ class Division {
   double worth_of(const std::vector<int>& sms) const {
     std::vector<SmGroup> groups;
     for (std::size_t i = 0; i < sms.size(); ++i) {
-      const auto own = first_round(*launches_[i]->launch, launches_[i]->max_residency, sms[i], i, sms.size());
+      const auto own = first_round(*launches_[i], residencies_[i], sms[i], i, sms.size());
       groups.insert(groups.end(), own.begin(), own.end());
     }
     const std::vector<double> rates = corun_rates(device_, kernels_, groups);
     std::vector<double> progress;
     for (std::size_t i = 0; i < sms.size(); ++i) {
-      const double used = places_used(*launches_[i]->launch, launches_[i]->max_residency, sms[i]);
+      const double used = places_used(*launches_[i], residencies_[i], sms[i]);
       progress.push_back(rates[i] * used / alone_[i]);
     }
     const double sum = std::accumulate(progress.begin(), progress.end(), 0.0);
@@ -79,21 +81,22 @@ class Division {
   }
 
   const Device& device_;
-  std::span<const RunningLaunch* const> launches_;
+  std::span<const Launch* const> launches_;
   RangeGoal goal_;
   std::vector<const Kernel*> kernels_;
+  std::vector<int> residencies_;
   std::vector<double> alone_;
 };
 
 }  // namespace
 
-std::vector<int> sm_ranges(const Device& device, std::span<const RunningLaunch* const> launches, RangeGoal goal) {
+std::vector<int> sm_ranges(const Device& device, std::span<const Launch* const> launches, RangeGoal goal) {
   return Division(device, launches, goal).best();
 }
 
-const std::vector<int>& SmRanges::of(const Device& device, std::span<const RunningLaunch* const> launches) {
+const std::vector<int>& SmRanges::of(const Device& device, std::span<const Launch* const> launches) {
   std::vector<LaunchKey> keys;
-  for (const RunningLaunch* launch : launches) keys.push_back(key_of(*launch->launch));
+  for (const Launch* launch : launches) keys.push_back(key_of(*launch));
   return known_.get(keys, [&] { return sm_ranges(device, launches, goal_); });
 }
 

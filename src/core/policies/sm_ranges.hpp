@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/policies/remembered.hpp"
-#include "core/state.hpp"
+#include "core/workload.hpp"
 
 namespace gpushare {
 
@@ -18,14 +18,14 @@ enum class RangeGoal {
 
 /// SMs for each, at least one, that add up to all of the device. Requires kernels with profiles and, at most, as many
 /// launches as SMs.
-std::vector<int> sm_ranges(const Device& device, std::span<const RunningLaunch* const> launches, RangeGoal goal);
+std::vector<int> sm_ranges(const Device& device, std::span<const Launch* const> launches, RangeGoal goal);
 
 /// The same, remembering: divisions are tried out, which takes some 0.3 ms.
 class SmRanges {
  public:
   explicit SmRanges(RangeGoal goal) : goal_(goal) {}
 
-  const std::vector<int>& of(const Device& device, std::span<const RunningLaunch* const> launches);
+  const std::vector<int>& of(const Device& device, std::span<const Launch* const> launches);
 
  private:
   RangeGoal goal_;

@@ -105,7 +105,7 @@ TEST(Slate, TheQueueIsSearchedForTheFirstThatGoesWithWhoRuns) {
 }
 
 TEST(Slate, WhoRunsStaysAndDecidesWhoComesNext) {
-  PolicyRehearsal run = rehearsal({stream(), modest(), half_stream()});
+  PolicyRehearsal run = rehearsal({stream(), modest(), half_stream()}, "slate:patience_us=0");
   for (const int launch : {0, 1, 2}) run.arrive(launch, launch);
   run.end_launch(0, 500);
   EXPECT_THAT(run.order(), ElementsAre(1, 2));
@@ -113,7 +113,7 @@ TEST(Slate, WhoRunsStaysAndDecidesWhoComesNext) {
 }
 
 TEST(Slate, RangesGrowWhenACoRunnerEndsAndShrinkWhenOneComes) {
-  PolicyRehearsal run = rehearsal({modest(), modest(), modest()});
+  PolicyRehearsal run = rehearsal({modest(), modest(), modest()}, "slate:patience_us=0");
   run.arrive(0, 0);
   run.arrive(1, 0);
   EXPECT_EQ(sms_of(run, 1), 5);
@@ -121,6 +121,28 @@ TEST(Slate, RangesGrowWhenACoRunnerEndsAndShrinkWhenOneComes) {
   EXPECT_EQ(sms_of(run, 1), 10);
   run.arrive(2, 500);
   EXPECT_THAT(run.quotas(1), ElementsAre(4, 4, 4, 4, 4, 0, 0, 0, 0, 0));
+}
+
+TEST(Slate, APlaceIsKeptForTheApplicationsNextLaunchForAMoment) {
+  PolicyRehearsal run = rehearsal({stream(), modest(), modest()});
+  for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
+  const std::vector<int> before = run.quotas(1);
+  run.end_launch(0, 500);
+  EXPECT_EQ(run.quotas(1), before);
+  EXPECT_THAT(run.quotas(2), Each(0));
+  EXPECT_EQ(run.plan().wake_at, Time(Duration(500 + 50'000)));
+  run.reach_deadline(500 + 50'000);
+  EXPECT_EQ(sms_of(run, 1), 5);
+  EXPECT_EQ(sms_of(run, 2), 5);
+  EXPECT_FALSE(run.plan().wake_at.has_value());
+}
+
+TEST(Slate, APlaceIsNotKeptForAnApplicationThatHasEnded) {
+  PolicyRehearsal run = rehearsal({stream(), modest()});
+  for (const int launch : {0, 1}) run.arrive(launch, 0);
+  run.end_launch(0, 500);
+  run.end_application(0, 500);
+  EXPECT_EQ(sms_of(run, 1), 10);
 }
 
 TEST(Slate, NobodyMovesWhenACoRunnersNextLaunchTakesItsPlace) {

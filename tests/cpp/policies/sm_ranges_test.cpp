@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "core/predictors/launch_rate.hpp"
-#include "hand_written_events.hpp"
+#include "core/residency.hpp"
+#include "sample_workloads.hpp"
 
 namespace gpushare {
 namespace {
@@ -30,20 +31,20 @@ Launch any_launch(Dice& dice, const Device& device) {
 }
 
 /// The sum of normalised progress.
-double throughput(const Device& device, const std::vector<const RunningLaunch*>& launches,
-                  const std::vector<int>& sms) {
+double throughput(const Device& device, const std::vector<const Launch*>& launches, const std::vector<int>& sms) {
   std::vector<const Kernel*> kernels;
   std::vector<SmGroup> groups;
   for (std::size_t i = 0; i < sms.size(); ++i) {
-    kernels.push_back(&launches[i]->launch->kernel);
-    const auto own = first_round(*launches[i]->launch, launches[i]->max_residency, sms[i], i, sms.size());
+    kernels.push_back(&launches[i]->kernel);
+    const auto own = first_round(*launches[i], max_residency(device, launches[i]->kernel.needs), sms[i], i, sms.size());
     groups.insert(groups.end(), own.begin(), own.end());
   }
   const std::vector<double> rates = corun_rates(device, kernels, groups);
   double sum = 0;
   for (std::size_t i = 0; i < sms.size(); ++i) {
-    const Launch& launch = *launches[i]->launch;
-    sum += rates[i] * places_used(launch, launches[i]->max_residency, sms[i]) / launch_rate_alone(device, launch);
+    const Launch& launch = *launches[i];
+    sum += rates[i] * places_used(launch, max_residency(device, launch.kernel.needs), sms[i]) /
+           launch_rate_alone(device, launch);
   }
   return sum;
 }
@@ -55,10 +56,9 @@ TEST(SmRanges, OfTwoAreNearlyAsGoodAsTheBestOfAllDivisions) {
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
     Dice dice(seed);
     const Device device = loaded_device(dice);
-    HandWrittenRun run(device, workload_of({any_launch(dice, device), any_launch(dice, device)}));
-    run.arrive(0, 0);
-    run.arrive(1, 0);
-    const std::vector<const RunningLaunch*> launches{&run.running(0), &run.running(1)};
+    const Launch first = any_launch(dice, device);
+    const Launch second = any_launch(dice, device);
+    const std::vector<const Launch*> launches{&first, &second};
     double best = 0;
     for (int sms = 1; sms < device.sms; ++sms) {
       best = std::max(best, throughput(device, launches, {sms, device.sms - sms}));
@@ -79,10 +79,8 @@ TEST(SmRanges, CoverTheDeviceAndLeaveNobodyOut) {
     std::vector<Launch> many;
     for (int left = dice.between(2, std::min(6, device.sms)); left > 0; --left)
       many.push_back(any_launch(dice, device));
-    HandWrittenRun run(device, workload_of(many));
-    std::vector<const RunningLaunch*> launches;
-    for (std::size_t i = 0; i < many.size(); ++i) run.arrive(static_cast<int>(i), 0);
-    for (std::size_t i = 0; i < many.size(); ++i) launches.push_back(&run.running(static_cast<int>(i)));
+    std::vector<const Launch*> launches;
+    for (const Launch& launch : many) launches.push_back(&launch);
     for (const RangeGoal goal : {RangeGoal::Throughput, RangeGoal::Balance}) {
       const std::vector<int> sms = sm_ranges(device, launches, goal);
       EXPECT_EQ(std::accumulate(sms.begin(), sms.end(), 0), device.sms);

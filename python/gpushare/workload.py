@@ -222,7 +222,7 @@ def workload_names() -> list[str]:
     """The workloads that come with the package.
 
     >>> workload_names()
-    ['ercbench', 'suite', 'suite_pair']
+    ['ercbench', 'slate', 'suite', 'suite_pair']
     """
     return sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
 

@@ -16,7 +16,7 @@ SUITE = {
 }
 """The paper's abbreviation -> the suite's kernel."""
 
-LOOP_NS = 20e6
+LOOP_NS = 8e6
 
 
 def looped_suite(device: str, loop_ns: float = LOOP_NS) -> Workload:

@@ -48,7 +48,7 @@ def _figures(run: Run) -> tuple[float, float]:
 
 
 NOTE = (
-    "The row of MPS is nearly the input: RG's instructions were taken from the paper's 0.94 for both. Under Slate bytes "
-    "and instructions have to grow as throughput does. In the paper they do not: 1.04 and 1.71 times, at 1.31 times the "
-    "throughput; it counts 9% fewer loads and stores, and instructions that its transformation adds."
+    "The row of MPS is nearly the input: RG's instructions were taken from the paper's 0.94 for both. Under Slate "
+    "bytes and instructions have to grow as throughput does. In the paper they do not: 1.04 and 1.71 times, at 1.31 "
+    "times the throughput; it counts 9% fewer loads and stores, and instructions that its transformation adds."
 )

@@ -55,7 +55,8 @@ def test_devices(call, document):
 
 
 def test_workloads(call, document):
-    ercbench, suite, suite_pair = document("workloads")["workloads"]
+    ercbench, slate, suite, suite_pair = document("workloads")["workloads"]
+    assert slate["device"] == "titan-xp"
     assert ercbench["device"] == "gtx480"
     assert len(ercbench["applications"]) == 8
     assert suite["device"] == suite_pair["device"] == "cuda:0"
@@ -182,11 +183,12 @@ def test_reproduce(call, document, monkeypatch):
 
     monkeypatch.setattr(reproduce, "reproduce", quickly)
     assert "Table <5>" in call("reproduce", "srtf", "--quick", "--html", "page.html").stdout
-    assert asked == [("srtf", {"seeds": 1, "quick": True})]
+    assert asked == [("srtf", {"seeds": 1, "quick": True, "device": None})]
     assert "Table &lt;5&gt;" in pathlib.Path("page.html").read_text(encoding="utf-8")
     assert document("reproduce", "srtf")["sections"][0]["rows"] == [{"index": "srtf", "stp": 1.5}]
-    assert asked[1] == ("srtf", {"seeds": 6, "quick": False})
-    call("reproduce", "srtf", "--markdown", "page.md")
+    assert asked[1] == ("srtf", {"seeds": 6, "quick": False, "device": None})
+    call("reproduce", "slate", "--device", "sim:h100", "--markdown", "page.md")
+    assert asked[2] == ("slate", {"seeds": 6, "quick": False, "device": "sim:h100"})
     assert "## Table <5>\n\n|  | stp |" in pathlib.Path("page.md").read_text(encoding="utf-8")
 
 

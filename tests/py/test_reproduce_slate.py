@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slate on the simulated Titan Xp; how near its figures are is for docs/slate.md to say."""
 
+import math
 import pathlib
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 import gpushare as gs
 from gpushare import _core
 from gpushare.reproduce import reproduce, slate
+from gpushare.reproduce.slate_complementary import complementary_pairs, resize_us
 from gpushare.reproduce.slate_loops import looped_suite
 from gpushare.reproduce.slate_sensitivity import ASSUMPTIONS, changed
 
@@ -95,6 +97,39 @@ def test_changed_kernels_keep_their_rates_alone(benchmarks):
         for name in ("GS", "RG"):
             before = gs.run(benchmarks.alone(name), "fifo", record=False).alone_ns[name]
             assert gs.run(new.alone(name), "fifo", record=False).alone_ns[name] == pytest.approx(before, rel=0.02)
+
+
+def test_all_at_once_the_queue_is_longer_than_two(tables):
+    table = tables["All five at once"]
+    assert table.loc["slate", "throughput over MPS"] > 1.05
+    assert table.loc["slate", "stp"] > table.loc["MPS", "stp"]
+
+
+def test_what_table_1_says_may_depend_on_who_runs(titan_xp):
+    def launch(name, **costs):
+        kernel = gs.KernelModel(name, threads=64, latency_ns=1000, **costs)
+        return gs.Launch(kernel, 100_000).on(titan_xp)
+
+    known = {"busy": launch("busy", issue_ns=900), "stream": launch("stream", off_sm_bytes=4096)}
+    assert _core.demand_alone(titan_xp, known["busy"]).compute_intensity == "high"
+    assert _core.demand_alone(titan_xp, known["stream"]).memory_intensity == "high"
+    assert slate.decision(titan_xp, known, "busy", "stream") == "stream joins busy"
+    assert slate.decision(titan_xp, known, "stream", "busy") == "stream joins busy"
+    assert slate.decision(titan_xp, known, "stream", "stream") == "solo"
+
+
+def test_a_range_is_claimed_as_soon_as_its_launch_has_ended(titan_xp):
+    kernel = gs.KernelModel("k", threads=1024, latency_ns=1000)
+    for blocks, waits_us in ((6000, 0), (300, math.nan)):  # of equals, nothing is left when the first has ended
+        applications = [gs.Application(name, [gs.Launch(kernel, of)]) for name, of in (("a", 300), ("b", blocks))]
+        found = resize_us(gs.run(gs.Workload("pair", applications), "slate", device=titan_xp))
+        assert list(found.values()) == pytest.approx([waits_us, waits_us], nan_ok=True)
+
+
+def test_other_kernels_of_the_suite_go_together_on_an_h100():
+    names = {"nbody": "nbody", "triad": "triad", "stencil_2d": "stencil_2d"}
+    found = complementary_pairs(looped_suite("sim:h100", names, loop_ns=1e6), "sim:h100")
+    assert [pair.name for pair in found] == ["nbody + triad", "nbody + stencil_2d"]
 
 
 def test_elsewhere_the_suites_kernels_are_looped_for_the_same_time():

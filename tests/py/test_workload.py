@@ -125,6 +125,7 @@ def test_two_kernels_of_one_name_cannot_be_written(kernel):
 
 def test_an_unknown_bundled_workload_lists_the_known_ones():
     with pytest.raises(
-        gs.InvalidInput, match="no workload 'erc'; known: ercbench, suite, suite_pair, or the path of a TOML file"
+        gs.InvalidInput,
+        match="no workload 'erc'; known: ercbench, slate, suite, suite_pair, or the path of a TOML file",
     ):
         gs.bundled_workload("erc")

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
-from gpushare._core import Device, demand_alone, slate_coruns
+from gpushare._core import Device, PolicyError, demand_alone, slate_coruns
 from gpushare.compare import compare
-from gpushare.cuda_device import cuda_device, is_cuda
+from gpushare.cuda_device import is_cuda
 from gpushare.device import device as find_device
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.reproduce.slate_loops import looped_suite
+from gpushare.reproduce.slate_all_at_once import all_at_once
+from gpushare.reproduce.slate_complementary import complementary
+from gpushare.reproduce.slate_loops import core_launches, looped_suite
+from gpushare.reproduce.slate_words import LEFTOVER, MPS, POLICIES, POLICIES_ON_A_GPU, SLATE, TIME_SLICING
 from gpushare.result import Result
-from gpushare.workload import Application, Launch, Workload, bundled_workload
+from gpushare.workload import Application, Workload, bundled_workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,22 +31,16 @@ if TYPE_CHECKING:
 INTRODUCTION = Path(__file__).with_name("slate_introduction.md").read_text(encoding="utf-8")
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("slate_paper.toml").read_text(encoding="utf-8"))
 TITAN_XP = "titan-xp"
-TIME_SLICING, MPS, SLATE, LEFTOVER = "time-slicing", "MPS", "slate", "leftover"
-POLICIES = {TIME_SLICING: "round-robin", MPS: "fifo", SLATE: "slate", LEFTOVER: "slate:rest=leftover"}
-"""The paper's word -> the policy that stands for it where a GPU is simulated."""
-
-POLICIES_ON_A_GPU = POLICIES | {TIME_SLICING: "hardware-serial", MPS: "hardware-streams"}
-"""On a GPU the baselines are the hardware's own: streams of one process are shared as MPS shares those of several."""
 
 
 def reproduce(
     *, seeds: int = 1, quick: bool = False, progress: bool | None = None, device: str | None = None
 ) -> Reproduction:
-    """Table II, Fig. 7 and what the text says of it; on the Titan Xp also Table IV and the sensitivity.
+    """Table II, Fig. 7, what the text says of it, and all five at once; on the Titan Xp also Table IV.
 
     Args:
         seeds: repeats on a GPU; nothing varies on a simulated one.
-        quick: leave out the sensitivity.
+        quick: leave out the sensitivity, and elsewhere other pairs of the suite.
         progress: as in :func:`gpushare.compare`.
         device: the simulated Titan Xp unless named, with models of the paper's kernels; elsewhere the suite's kernels.
     """
@@ -51,11 +48,15 @@ def reproduce(
     on_titan_xp = find_device(name).name == TITAN_XP
     words = POLICIES_ON_A_GPU if is_cuda(name) else POLICIES
     benchmarks = bundled_workload("slate") if on_titan_xp else looped_suite(name)
-    result = compare(
-        pairs(benchmarks), words.values(), device=name, repeats=seeds if is_cuda(name) else 1, progress=progress
-    )
+    repeats = seeds if is_cuda(name) else 1
+    result = compare(pairs(benchmarks), words.values(), device=name, repeats=repeats, progress=progress)
     throughput = throughputs(result, words)
-    sections = [table_2(benchmarks, name, on_titan_xp), figure_7(benchmarks, name, throughput), means(throughput)]
+    sections = [
+        table_2(benchmarks, name, on_titan_xp),
+        figure_7(benchmarks, name, throughput),
+        means(throughput),
+        all_at_once(benchmarks, words, name, repeats),
+    ]
     if on_titan_xp:
         from gpushare.reproduce.slate_sensitivity import sensitivity_section
         from gpushare.reproduce.slate_table_4 import table_4
@@ -63,6 +64,8 @@ def reproduce(
         sections.append(table_4(benchmarks, find_device(name)))
         if not quick:
             sections.append(sensitivity_section(benchmarks, name, progress))
+    elif not quick:
+        sections.append(complementary(words, name, repeats))
     where = "a simulated Titan Xp" if on_titan_xp else name
     return Reproduction(f"Slate: workload-aware sharing (Allen et al.), on {where}", tuple(sections), INTRODUCTION)
 
@@ -81,22 +84,10 @@ def _another(application: Application) -> Application:
 
 def throughputs(result: Result, words: dict[str, str]) -> pd.DataFrame:
     """Pairs per second: a row per pair, a column per way of sharing."""
+    if result.errors:
+        raise PolicyError(f"a policy failed, so that there is nothing to compare: {result.errors}")
     makespans = result.per_workload()["makespan_ns"].unstack()
-    ran = {word: policy for word, policy in words.items() if policy in makespans}
-    return 1e9 / makespans.loc[result.workloads, list(ran.values())].set_axis(list(ran), axis=1)
-
-
-def launches(benchmarks: Workload, device: str) -> dict[str, _core.Launch]:
-    """By application, its launch as policies see it."""
-    found: dict[str, _core.Launch] = {}
-    for application in benchmarks.applications:
-        launch = application.operations[0]
-        assert isinstance(launch, Launch)
-        where = find_device(device)
-        found[application.name] = (
-            _core.Launch(cuda_device(device).model(launch), launch.blocks) if is_cuda(device) else launch.on(where)
-        )
-    return found
+    return 1e9 / makespans.loc[result.workloads, list(words.values())].set_axis(list(words), axis=1)
 
 
 def table_2(benchmarks: Workload, device: str, on_titan_xp: bool) -> Section:
@@ -105,7 +96,7 @@ def table_2(benchmarks: Workload, device: str, on_titan_xp: bool) -> Section:
 
     where = find_device(device)
     rows = {}
-    for name, launch in launches(benchmarks, device).items():
+    for name, launch in core_launches(benchmarks, device).items():
         paper, ours = PAPER["table_2"][name], class_words(where, launch)
         row: dict[str, Any] = {"compute paper": paper["compute"], "compute": ours["compute"]}
         row |= {"memory paper": paper["memory"], "memory": ours["memory"]}
@@ -135,13 +126,11 @@ def figure_7(benchmarks: Workload, device: str, throughput: pd.DataFrame) -> Sec
     """Fig. 7: throughput of Slate over the two baselines, for each pair."""
     import pandas as pd
 
-    known, where = launches(benchmarks, device), find_device(device)
+    known, where = core_launches(benchmarks, device), find_device(device)
     rows = {}
     for pair, row in throughput.iterrows():
-        first, second = (known[name] for name in str(pair).split("-"))
-        is_profiled = first.kernel.is_profiled and second.kernel.is_profiled
         rows[pair] = {
-            "Table I": "corun" if is_profiled and slate_coruns(where, first, second) else "solo",
+            "Table I": decision(where, known, *str(pair).split("-")),
             "over MPS, paper": PAPER["fig_7_over_mps"].get(pair, float("nan")),
             "over MPS": row[SLATE] / row[MPS],
             "over time-slicing": row[SLATE] / row[TIME_SLICING],
@@ -149,6 +138,18 @@ def figure_7(benchmarks: Workload, device: str, throughput: pd.DataFrame) -> Sec
             "with leftover, over MPS": row[LEFTOVER] / row[MPS],
         }
     return Section("Fig. 7: throughput of Slate on the 15 pairs", pd.DataFrame(rows).T, NOTES["figure 7"])
+
+
+def decision(device: Device, known: dict[str, _core.Launch], first: str, second: str) -> str:
+    """What Table I says, which may depend on who runs and who wants to join."""
+
+    def joins(running: str, candidate: str) -> bool:
+        is_profiled = known[running].kernel.is_profiled and known[candidate].kernel.is_profiled
+        return is_profiled and slate_coruns(device, known[running], known[candidate])
+
+    if joins(first, second) == joins(second, first):
+        return "corun" if joins(first, second) else "solo"
+    return f"{second} joins {first}" if joins(first, second) else f"{first} joins {second}"
 
 
 def means(throughput: pd.DataFrame) -> Section:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from gpushare.compare import compare
 from gpushare.kernel_model import KernelModel
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.slate import MPS, PAPER, POLICIES, pairs, throughputs
+from gpushare.reproduce.slate import PAPER, pairs, throughputs
+from gpushare.reproduce.slate_words import MPS, POLICIES
 from gpushare.workload import Launch, Workload
 
 if TYPE_CHECKING:

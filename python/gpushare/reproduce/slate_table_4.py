@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpushare._core import Device
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.slate import MPS, PAPER, POLICIES, SLATE, pairs
+from gpushare.reproduce.slate import PAPER, pairs
+from gpushare.reproduce.slate_words import MPS, POLICIES, SLATE
 from gpushare.simulation import run
 from gpushare.workload import Launch, Workload
 

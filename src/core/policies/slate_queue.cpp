@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace gpushare {
+namespace {
+
+bool is_kept(const SlateQueue::Place& place) { return place.kept_until.has_value(); }
+
+}  // namespace
 
 void SlateQueue::observe(const Event& event, const State& state) {
   release(event, state.now());
@@ -17,21 +22,21 @@ void SlateQueue::release(const Event& event, Time now) {
     if (event.kind == EventKind::ApplicationEnded && place.application == event.application) place.kept_until = now;
   }
   std::erase_if(places_, [&](const Place& place) { return place.kept_until && *place.kept_until <= now; });
-  const auto is_kept = [](const Place& place) { return place.kept_until.has_value(); };
   if (std::ranges::all_of(places_, is_kept)) places_.clear();
 }
 
 void SlateQueue::take(const RunningLaunch& launch, const State& state) {
   const auto own = std::ranges::find(places_, launch.application, &Place::application);
-  const bool returns = own != places_.end();
-  if (returns && !own->kept_until) return;
-  if (returns) places_.erase(own);
-  // Newcomers wait until it is known who stays.
+  if (own != places_.end() && !own->kept_until) return;
+  if (own != places_.end()) places_.erase(own);
+  const auto most = std::min(together_, static_cast<std::size_t>(state.sms()));
+  const auto kept = std::ranges::find_if(places_, is_kept);
+  if (places_.size() == most && kept == places_.end()) return;
   const bool goes_with_all = std::ranges::all_of(places_, [&](const Place& place) {
-    if (place.kept_until) return returns;
-    return classes_.go_together(state.device(), *place.launch, *launch.launch);
+    return is_kept(place) || classes_.go_together(state.device(), *place.launch, *launch.launch);
   });
-  if (places_.size() >= std::min(together_, static_cast<std::size_t>(state.sms())) || !goes_with_all) return;
+  if (!goes_with_all) return;
+  if (places_.size() == most) places_.erase(kept);
   places_.push_back({.application = launch.application, .operation = launch.id, .launch = launch.launch});
 }
 

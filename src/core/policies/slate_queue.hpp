@@ -2,9 +2,9 @@
 // Which launches run side by side under Slate (section III.B.1): those that run stay, and the queue is searched in
 // order of arrival for the first that goes with all of them.
 //
-// An application's place is kept for a moment when its launch ends and others run beside it. In the paper the next
-// launch of a stream is known when one ends; here it arrives right after, and without the moment its neighbours would
-// have spread over its SMs in between.
+// An application's place is kept for a moment when its launch ends, others run beside it and nobody who waits goes with
+// them. In the paper the next launch of a stream is known when one ends; here it arrives right after, and without the
+// moment its neighbours would have spread over its SMs in between.
 #pragma once
 
 #include <optional>

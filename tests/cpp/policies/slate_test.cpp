@@ -124,17 +124,26 @@ TEST(Slate, RangesGrowWhenACoRunnerEndsAndShrinkWhenOneComes) {
 }
 
 TEST(Slate, APlaceIsKeptForTheApplicationsNextLaunchForAMoment) {
-  PolicyRehearsal run = rehearsal({stream(), modest(), modest()});
+  PolicyRehearsal run = rehearsal({stream(), modest(), unprofiled()});
   for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
   const std::vector<int> before = run.quotas(1);
   run.end_launch(0, 500);
   EXPECT_EQ(run.quotas(1), before);
-  EXPECT_THAT(run.quotas(2), Each(0));
+  EXPECT_THAT(run.order(), ElementsAre(1));
   EXPECT_EQ(run.plan().wake_at, Time(Duration(500 + 50'000)));
   run.reach_deadline(500 + 50'000);
-  EXPECT_EQ(sms_of(run, 1), 5);
-  EXPECT_EQ(sms_of(run, 2), 5);
+  EXPECT_EQ(sms_of(run, 1), 10);
   EXPECT_FALSE(run.plan().wake_at.has_value());
+}
+
+TEST(Slate, WhoeverWaitsAndGoesWithTheRestTakesAPlaceAtOnce) {
+  PolicyRehearsal run = rehearsal({stream(), modest(), half_stream()});
+  for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
+  EXPECT_THAT(run.order(), ElementsAre(0, 1));
+  run.end_launch(0, 500);
+  EXPECT_THAT(run.order(), ElementsAre(1, 2));
+  run.arrive(0, 500);
+  EXPECT_THAT(run.order(), ElementsAre(1, 2));
 }
 
 TEST(Slate, APlaceIsNotKeptForAnApplicationThatHasEnded) {

@@ -5,8 +5,8 @@
 // (gpushare profile).
 //
 // Suits: kernels that need little of something beside others that need much of it. Fails: where launches end often,
-// since SMs change hands with every one; kernels that could share SMs get none in common; and who goes with nobody waits
-// for as long as others that go together keep coming.
+// since SMs change hands with every one; kernels that could share SMs get none in common; and who goes with nobody
+// waits for as long as others that go together keep coming.
 //
 // Options, where the paper is silent: sizes=throughput|balance, together=2 (launches side by side at most; the paper's
 // figures are of two), rest=wait|leftover (does the queue get what they leave?), patience_us=50 (how long a place is

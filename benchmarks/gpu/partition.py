@@ -119,7 +119,7 @@ def _ways(
     runner: CudaRunner, pair: tuple[str, str], launches: Sequence[Launch], splits: Sequence[int]
 ) -> list[tuple[str, str | Policy]]:
     device = runner.device.description
-    needs = [runner._loaded[launch].model(runner.device) for launch in launches]
+    needs = [runner.device.model(launch) for launch in launches]
     most = [_residency(runner, launch) for launch in launches]
     ways: list[tuple[str, str | Policy]] = [("streams", "hardware-streams"), ("fifo", "fifo"), ("even", "even")]
     for split in (each for each in splits if 0 < each < device.sms):

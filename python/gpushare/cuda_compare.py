@@ -11,7 +11,6 @@ from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.cuda_device import cuda_device, is_cuda
 from gpushare.cuda_run import BASELINES, DEFAULT_TIMEOUT_S, CudaRunner, is_baseline
 from gpushare.device import chosen
-from gpushare.kernel_model import require
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked
 from gpushare.result import Result

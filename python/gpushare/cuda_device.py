@@ -68,7 +68,7 @@ class CudaDevice:
         return self._loaded[kernel]
 
     def model(self, launch: Launch) -> _core.KernelModel:
-        """A launch's kernel as policies see it: what a block needs, and what it costs where somebody has profiled it."""
+        """A launch's kernel as policies see it: what a block needs, and its costs where somebody has profiled it."""
         key = (launch.kernel, launch.block, launch.shared_bytes)
         if key not in self._models:
             self._models[key] = self._described(launch)

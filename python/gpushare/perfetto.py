@@ -9,13 +9,14 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
+from gpushare.kernel_states import kernel_states
+from gpushare.residency_steps import residency_changes, steps, waiting_launches
+
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
 
     from gpushare.run import Run
 
@@ -29,11 +30,11 @@ Annotations = dict[str, str | int]
 def write_perfetto(run: Run, path: Path) -> Path:
     """Writes one run and returns the path. The same run gives the same bytes.
 
-    Tracks: per application its operations, from arrival to end; per SM the blocks, one track per slot, in groups of
-    SMs with a counter of resident blocks; the copy engines; the launches that wait; the policy's plans as instants.
-    Blocks that a real GPU reported together are one slice, which says how many they are and lasts as long as they did
-    on average; the counters follow the reports. Where a GPU scheduled by itself it told of no blocks: then there are
-    the operations of the applications and the copies alone.
+    Tracks: per application its operations, from arrival to end, and the states of its launches; per SM the blocks, one
+    track per slot, in groups of SMs with a counter of resident blocks; the copy engines; the launches that wait; the
+    policy's plans as instants. Blocks that a real GPU reported together are one slice, which says how many they are and
+    lasts as long as they did on average; the counters follow the reports. Where a GPU scheduled by itself it told of no
+    blocks: then there are the operations of the applications and the copies alone.
     """
     path = Path(path)
     path.write_bytes(TraceOfRun(run).serialize())
@@ -47,6 +48,8 @@ class TraceOfRun:
         self._run = run
         self._blocks = run.blocks()
         self._changes = residency_changes(run)
+        if run.has_blocks:
+            self._states = kernel_states(run)
         self._operations = [each for application in run.workload.applications for each in application.operations]
         self._uuids = count(1)
         self._tracks: list[TracePacket] = []
@@ -124,7 +127,8 @@ class TraceOfRun:
         launches, copies = self._run.launches(), self._run.copies()
         for number, application in enumerate(self._run.workload.applications):
             pid = 100 + number
-            thread = self._thread(self._process(pid, application.name), pid, "operations")
+            process = self._process(pid, application.name)
+            thread = self._thread(process, pid, "operations")
             slices = [
                 (row.arrival_ns, row.end_ns, row.kernel, {"launch": row.launch, "blocks": row.blocks}, row.launch)
                 for row in launches[launches["application"] == application.name].itertuples()
@@ -136,6 +140,17 @@ class TraceOfRun:
                 event = self._slice(thread, name, start, end, notes)
                 if launch is not None and self._run.has_blocks:
                     event.flow_ids.append(launch + 1)
+            if self._run.has_blocks:
+                self._add_states(process, application.name)
+
+    def _add_states(self, process: int, application: str) -> None:
+        """What every launch was waiting for, or doing."""
+        states = self._states[(self._states["application"] == application) & (self._states["state"] != "DONE")]
+        if states.empty:
+            return
+        track = self._track("states", process)
+        for row in states.itertuples():
+            self._slice(track, row.state, row.begin_ns, row.end_ns, {"launch": row.operation})
 
     def _add_copies(self, gpu: int) -> None:
         copies = self._run.copies()
@@ -231,44 +246,6 @@ def slots(starts_ns: Sequence[int], ends_ns: Sequence[int]) -> list[int]:
         heapq.heappush(busy, (end, slot))
         taken.append(slot)
     return taken
-
-
-def residency_changes(run: Run) -> pd.DataFrame:
-    """By how much the resident blocks grow or shrink, and when: launch, sm, time_ns, change."""
-    import pandas as pd
-
-    return pd.DataFrame(run.trace.residency_changes()).rename(columns={"operation": "launch"})
-
-
-def steps(times_ns: ArrayLike, changes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sum of the changes so far, as a step function: times and values.
-
-    >>> steps([0, 5, 5, 9], [+2, -1, +1, -2])
-    (array([0, 9]), array([2, 0]))
-    """
-    times, positions = np.unique(np.asarray(times_ns, dtype=np.int64), return_inverse=True)
-    deltas = np.zeros(len(times), dtype=np.int64)
-    np.add.at(deltas, positions, np.asarray(changes, dtype=np.int64))
-    return times[deltas != 0], np.cumsum(deltas)[deltas != 0]
-
-
-def waiting_launches(launches: pd.DataFrame, changes: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many launches have arrived, have not ended, and have no block on the GPU: times (ns) and values."""
-    starts, ends = [], []
-    running = dict(iter(changes.groupby("launch")))
-    for row in launches.itertuples():
-        since = row.arrival_ns
-        times, resident = steps(running[row.launch]["time_ns"], running[row.launch]["change"])
-        for has_blocks, change in groupby(zip(times, resident, strict=True), key=lambda step: step[1] > 0):
-            time_ns = next(change)[0]
-            if has_blocks:
-                starts.append(since)
-                ends.append(time_ns)
-            else:
-                since = time_ns
-        starts.append(since)
-        ends.append(row.end_ns)
-    return steps(starts + ends, [1] * len(starts) + [-1] * len(ends))
 
 
 def quota_words(quota: int | Sequence[int]) -> str:

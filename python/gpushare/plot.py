@@ -10,6 +10,7 @@ from gpushare.plots.applications import draw_applications
 from gpushare.plots.palette import application_colours, colours
 from gpushare.plots.policies import draw_policies
 from gpushare.plots.staircase import draw_staircase
+from gpushare.plots.states import draw_states
 from gpushare.plots.timeline import draw_timeline
 from gpushare.plots.tradeoff import draw_tradeoff
 
@@ -46,6 +47,10 @@ class RunPlots:
             InvalidInput: there is no such SM or application, or it had no block there.
         """
         return draw_staircase(self.run, sm, application, ax)
+
+    def states(self, ax: Axes | None = None) -> Axes:
+        """Who waited, ran and was evicted when: :meth:`gpushare.Run.kernel_states`, one lane per application."""
+        return draw_states(self.run, ax)
 
 
 @dataclass(frozen=True)

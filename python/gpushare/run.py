@@ -184,6 +184,27 @@ class Run:
         table.insert(3, "application", table["launch"].map(lambda launch: self._owners[launch]))
         return table
 
+    def kernel_states(self) -> pd.DataFrame:
+        """One row per state that a launch was in: application, operation, state, begin_ns, end_ns.
+
+        The states are EffiSha's. PREP: its application waits for memory, copies, or the launch before; READY: no plan
+        gives it anything; TORUN: a plan does, and no block has started yet; RUNNING; TOEVICT: the plan has taken
+        everything away, and its blocks end; DONE, which has no length.
+        """
+        from gpushare.kernel_states import kernel_states
+
+        return kernel_states(self)
+
+    def preemptions(self) -> pd.DataFrame:
+        """One row per application: application, priority, preemptions, eviction_ns.
+
+        ``preemptions``: how often a launch of it was to leave the GPU before its end; ``eviction_ns``: how long that
+        took on average.
+        """
+        from gpushare.kernel_states import preemptions
+
+        return preemptions(self)
+
     def to_pandas(self) -> pd.DataFrame:
         """The thread blocks, as :meth:`blocks`."""
         return self.blocks()

@@ -8,7 +8,6 @@ import statistics
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +17,7 @@ from gpushare import _core
 from gpushare._core import HardwareSharing, InvalidInput
 from gpushare.cuda_device import CudaDevice, cuda_device, give_up_if_broken
 from gpushare.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare.job import DEFAULT_TIMEOUT_S, Job, Submitted
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import number, require, require_name, whole
 from gpushare.launch_geometry import Extent
@@ -26,60 +26,7 @@ from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.workload import PRIORITIES, WEIGHTS, Application, Launch, Workload
 
-DEFAULT_TIMEOUT_S = 300.0
 ALONE_REPEATS = 3
-
-
-class Job:
-    """A launch that has been submitted.
-
-    Attributes:
-        name: application and kernel, for messages.
-    """
-
-    def __init__(self, session: Session, number: int, name: str, arguments: Sequence[Any]) -> None:
-        self.name = name
-        self._session = session
-        self._number = number
-        self._arguments: Sequence[Any] | None = arguments  # alive until the job has ended
-
-    def done(self) -> bool:
-        """Whether it has ended.
-
-        Raises:
-            CudaError: it failed.
-        """
-        return self._wait(0)
-
-    def result(self, timeout: float | None = None) -> None:
-        """Waits until it has ended; its results are in the arrays that it was given.
-
-        Raises:
-            TimeoutError: it has not ended within ``timeout`` seconds.
-            CudaError: it, or another job of the session, failed.
-        """
-        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
-        if not self._wait(seconds):
-            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
-
-    def _wait(self, seconds: float) -> bool:
-        ended = self._arguments is None or self._session._core.wait(self._number, seconds)
-        if ended:
-            self._arguments = None
-        return ended
-
-    def __repr__(self) -> str:
-        return f"<Job {self.name}>"
-
-
-@dataclass(frozen=True, eq=False)
-class Submitted:
-    """A launch as it was submitted."""
-
-    launch: Launch
-    core: _core.Launch
-    program: _core.CudaProgram
-    arguments: Sequence[Any]
 
 
 class SessionApplication:
@@ -131,6 +78,9 @@ class Session:
         measure_alone: when the session is finished, run every application's launches again, original kernels with
             nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
             the session keeps all arrays alive. Without it times alone count as 1 ns.
+        highest_priority: the highest that an application may ask for; None: any. Priorities are the business of
+            whoever opens the session, as on Linux those above the default are of the superuser: hand
+            ``session.application`` to others after setting this.
 
     >>> import gpushare as gs
     >>> with gs.Session("cuda:0", policy="srtf") as session:  # doctest: +SKIP
@@ -141,9 +91,19 @@ class Session:
     ...     run = session.finish()
     """
 
-    def __init__(self, device: str = "cuda:0", policy: str | Policy = "srtf", *, measure_alone: bool = True) -> None:
+    def __init__(
+        self,
+        device: str = "cuda:0",
+        policy: str | Policy = "srtf",
+        *,
+        measure_alone: bool = True,
+        highest_priority: int | None = None,
+    ) -> None:
         if not isinstance(policy, str | Policy):
             raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
+        if highest_priority is not None:
+            whole("highest_priority", highest_priority, *PRIORITIES)
+        self._highest_priority = highest_priority
         self.device: CudaDevice = cuda_device(device)
         self.policy = policy
         self._measure_alone = measure_alone
@@ -161,6 +121,10 @@ class Session:
             name: unique within the session.
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
+
+        Raises:
+            InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.
+            PolicyError: the session's policy has no use for this priority.
         """
         require_name("an application's name", name)
         taken = [each.name for each in self._applications]
@@ -168,11 +132,23 @@ class Session:
         application = SessionApplication(
             self,
             name,
-            whole(f"application {name!r}: priority", priority, *PRIORITIES),
+            self._permitted(name, priority),
             number(f"application {name!r}: weight", weight, *WEIGHTS),
         )
         self._applications.append(application)
         return application
+
+    def _permitted(self, name: str, priority: int) -> int:
+        priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
+        most = self._highest_priority
+        require(
+            most is None or priority <= most,
+            f"application {name!r}: priority {priority} is above {most}, the highest that this session permits: "
+            "whoever opened it said Session(highest_priority=...)",
+        )
+        if isinstance(self.policy, str):
+            _core.require_priority(self.policy, name, priority)
+        return priority
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values in device memory."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.kernel_model import number, require, require_name, whole
+from gpushare.kernel_model import MOST_BYTES, number, require, require_name, whole
 from gpushare.operation import Copy, Launch, Operation
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
@@ -35,6 +35,8 @@ class Application:
         arrival_ns: when the first operation may start, in nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
         weight: share of the GPU (weighted policies use it), positive.
+        memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
+            that have not ended waits, in order of arrival. 0: it never waits for any.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Application:
     arrival_ns: float = 0
     priority: int = 0
     weight: float = 1.0
+    memory_bytes: int = 0
 
     def __post_init__(self) -> None:
         require_name("an application's name", self.name)
@@ -52,6 +55,8 @@ class Application:
         object.__setattr__(self, "arrival_ns", arrival_ns)
         object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
         object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, *WEIGHTS))
+        memory_bytes = whole(f"{subject}: memory_bytes", self.memory_bytes, 0, MOST_BYTES)
+        object.__setattr__(self, "memory_bytes", memory_bytes)
 
     @property
     def is_real(self) -> bool:
@@ -63,7 +68,12 @@ class Application:
         known = list(alone_ns) or [None] * len(self.operations)
         operations = [to_core(operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
         return _core.Application(
-            self.name, operations, arrival_ns=round(self.arrival_ns), priority=self.priority, weight=self.weight
+            self.name,
+            operations,
+            arrival_ns=round(self.arrival_ns),
+            priority=self.priority,
+            weight=self.weight,
+            memory_bytes=self.memory_bytes,
         )
 
     def launches(self) -> Iterator[tuple[str, Launch]]:

@@ -95,6 +95,7 @@ class ApplicationTable(Schema):
     arrival_us: float = _within((0, LATEST_ARRIVAL_NS), 0.0, unit=1e3)
     priority: int = _within(PRIORITIES, 0)
     weight: float = _within(WEIGHTS, 1.0)
+    memory_bytes: int = _within((0, MOST_BYTES), 0)
     operations: list[OperationTable]
 
 

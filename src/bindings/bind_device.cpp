@@ -92,16 +92,19 @@ void bind_device(py::module_& module) {
   py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
                        OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays,
-                       double flops_per_s) {
-             Device device{std::move(name), sms,       clock_hz, per_sm, granularity,
-                           off_sm,          to_device, to_host,  delays, flops_per_s};
+                       double flops_per_s, std::int64_t memory_bytes) {
+             Device device{std::move(name), sms, clock_hz, per_sm, granularity, off_sm, to_device, to_host, delays};
+             device.flops_per_s = flops_per_s;
+             device.memory = Bytes{memory_bytes};
              validate(device);
              return device;
            }),
            py::kw_only(), py::arg("name"), py::arg("sms"), py::arg("clock_hz"), py::arg("per_sm"),
            py::arg("granularity"), py::arg("off_sm"), py::arg("to_device"), py::arg("to_host"), py::arg("delays"),
-           py::arg("flops_per_s") = 0.0)
+           py::arg("flops_per_s") = 0.0, py::arg("memory_bytes") = 0)
       .def_readonly("name", &Device::name)
+      .def_property_readonly(
+          "memory_bytes", [](const Device& device) { return device.memory.count; }, "0 where it is not known.")
       .def_readonly("sms", &Device::sms)
       .def_readonly("clock_hz", &Device::clock_hz)
       .def_readonly("per_sm", &Device::per_sm)

@@ -16,6 +16,13 @@ void bind_policies(py::module_& module) {
   module.def(
       "require_policy", [](const std::string& name) { make_policy(name); }, py::arg("name"),
       "Raise InvalidInput unless this names a built-in policy, with options that it has behind it.");
+  module.def(
+      "require_priority",
+      [](const std::string& policy, const std::string& application, int priority) {
+        make_policy(policy)->check({.name = application, .priority = priority});
+      },
+      py::arg("policy"), py::arg("application"), py::arg("priority"),
+      "Raise PolicyError unless this built-in policy can serve an application of this priority.");
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }
 

@@ -115,16 +115,18 @@ void bind_workload(py::module_& module) {
   bind_operations(module);
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
-                       double weight) {
-             return Application{std::move(name), Duration(arrival), priority, weight, std::move(operations)};
+                       double weight, std::int64_t memory_bytes) {
+             return Application{std::move(name), Duration(arrival),     priority,
+                                weight,          std::move(operations), Bytes{memory_bytes}};
            }),
            py::arg("name"), py::arg("operations"), py::kw_only(), py::arg("arrival_ns") = 0, py::arg("priority") = 0,
-           py::arg("weight") = 1.0)
+           py::arg("weight") = 1.0, py::arg("memory_bytes") = 0)
       .def_readonly("name", &Application::name)
       .def_readonly("operations", &Application::operations)
       .def_property_readonly("arrival_ns", [](const Application& self) { return count(self.arrival); })
       .def_readonly("priority", &Application::priority)
-      .def_readonly("weight", &Application::weight);
+      .def_readonly("weight", &Application::weight)
+      .def_property_readonly("memory_bytes", [](const Application& self) { return self.memory.count; });
 
   py::class_<Workload>(module, "CoreWorkload")
       .def(py::init([](std::string name, std::vector<Application> applications) {

@@ -27,5 +27,6 @@ void bind_session(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);
 void bind_slate(py::module_& module);
+void bind_kernel_states(py::module_& module);
 
 }  // namespace gpushare::bindings

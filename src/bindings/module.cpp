@@ -23,4 +23,5 @@ PYBIND11_MODULE(_core, module) {
   bind_profile(module);
   bind_calibration(module);
   bind_slate(module);
+  bind_kernel_states(module);
 }

@@ -77,6 +77,7 @@ struct Device {
   CopyEngine to_host;
   CommandDelays delays;
   double flops_per_s = 0;  ///< single-precision peak, where known
+  Bytes memory{};          ///< where known; 0: nobody has to wait for any
 };
 
 /// Throws InvalidInput naming the first field that no GPU can have.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/admission.hpp"
 #include "core/application_streams.hpp"
 #include "core/dispatcher.hpp"
 #include "core/errors.hpp"
@@ -17,7 +18,10 @@ constexpr int most_idle_wake_ups = 100'000;
 class Engine {
  public:
   Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers)
-      : gpu_(gpu), dispatcher_(gpu, policy, State(gpu.device(), workload), observers), streams_(workload) {}
+      : gpu_(gpu),
+        dispatcher_(gpu, policy, State(gpu.device(), workload), observers),
+        streams_(workload),
+        admission_(workload, gpu.device()) {}
 
   void run() {
     while (!streams_.finished()) {
@@ -46,8 +50,15 @@ class Engine {
 
   void start_next(ApplicationId application) {
     const auto submission = streams_.next(application);
-    if (!submission) return dispatcher_.deliver(EventKind::ApplicationEnded, application);
-    dispatcher_.submit(*submission);
+    if (submission) return dispatcher_.submit(*submission);
+    dispatcher_.deliver(EventKind::ApplicationEnded, application);
+    admission_.leave(application);
+    start_admitted();
+  }
+
+  /// Those whose memory fits.
+  void start_admitted() {
+    while (const auto application = admission_.admit()) start_next(*application);
   }
 
   void reach_deadline() {
@@ -59,7 +70,8 @@ class Engine {
       idle_wake_ups_ = 0;
       const ApplicationId arrived = streams_.arrive();
       dispatcher_.deliver(EventKind::ApplicationArrived, arrived);
-      start_next(arrived);
+      admission_.arrive(arrived);
+      start_admitted();
     }
   }
 
@@ -79,6 +91,7 @@ class Engine {
   Gpu& gpu_;
   Dispatcher dispatcher_;
   ApplicationStreams streams_;
+  Admission admission_;
   int idle_wake_ups_ = 0;
 };
 
@@ -86,6 +99,7 @@ class Engine {
 
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers) {
   validate(workload, gpu.device());
+  for (const Application& application : workload.applications) policy.check(application);
   Engine(gpu, policy, workload, observers).run();
 }
 

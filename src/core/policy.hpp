@@ -19,6 +19,9 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
+  /// Throws PolicyError for an application that this policy cannot serve. Called before a run begins.
+  virtual void check(const Application& /*application*/) const {}
+
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.
   virtual void observe(const Event& /*event*/, const State& /*state*/) {}
 

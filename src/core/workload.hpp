@@ -35,6 +35,7 @@ struct Application {
   int priority = 0;   ///< larger is more urgent
   double weight = 1;  ///< share under weighted policies
   std::vector<Operation> operations;
+  Bytes memory{};  ///< of the device, from its start to its end (admission.hpp)
 };
 
 struct Workload {

@@ -79,6 +79,7 @@ Context::Context(int ordinal) {
   }
   GPUSHARE_CU(cuDeviceGet(&device_, ordinal));
   description_ = describe(device_);
+  description_.memory = Bytes{static_cast<std::int64_t>(memory_bytes())};
   architecture_ = "sm_" + std::to_string(attribute(device_, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)) +
                   std::to_string(attribute(device_, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   GPUSHARE_CU(cuDevicePrimaryCtxRetain(&context_, device_));

@@ -16,6 +16,10 @@ constexpr int events_per_clock = 16;
 constexpr Duration health_check_interval(1'000'000);
 constexpr Duration heartbeat_interval(50'000'000);
 
+/// A look takes 6 us, 13 us beside copies that do not delay it.
+constexpr Duration look_patience(40'000);
+constexpr Duration short_look_patience(25'000);
+
 /// A thread that sleeps wakes up tens of microseconds late, so the last stretch is waited for awake.
 constexpr Duration sleep_margin(150'000);
 
@@ -131,7 +135,12 @@ gpushare::Event CudaGpu::take_event() {
 
 void CudaGpu::attend(Time time) {
   collect(time);
-  if (resources_.tables.look_has_ended()) finish_look(time);
+  if (resources_.tables.look_has_ended()) {
+    finish_look(time);
+  } else if (time - look_started_ >= (room_is_kept_ ? short_look_patience : look_patience) &&
+             resources_.tables.hurry_look()) {
+    make_room(time);
+  }
   hand_to_hardware(time);
   start_look(time);
   check_health(time);
@@ -164,9 +173,11 @@ void CudaGpu::wake() {
 void CudaGpu::collect(Time time) {
   to_device_.collect(time, events_);
   to_host_.collect(time, events_);
-  for (const auto& launch : launches_) {
-    if (launch->collect(time)) look_soon();
-  }
+  bool any = false;
+  for (const auto& launch : launches_) any |= launch->collect(time, events_);
+  if (!any) return;
+  look_soon();
+  report_ends(time);
 }
 
 void CudaGpu::finish_look(Time time) {
@@ -176,7 +187,7 @@ void CudaGpu::finish_look(Time time) {
   const auto first = static_cast<std::ptrdiff_t>(events_.size());
   for (const auto& launch : launches_) launch->look(look_started_, time, events_);
   report_ends(time);
-  if (launches_.size() > 1) make_room(time);
+  if (launches_.size() > 1 || room_is_kept_ != resources_.tables.room_for_look().has_value()) make_room(time);
   // Starts lie in the past; those of one launch come in order.
   if (launches_.size() > 1)
     std::ranges::stable_sort(events_.begin() + first, events_.end(), {}, &gpushare::Event::time);
@@ -211,8 +222,21 @@ void CudaGpu::make_room(Time time) {
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
+  room_is_kept_ = resources_.tables.room_for_look().has_value();
+  if (room_is_kept_) claims.insert(claims.begin(), claim_of_look());
   const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
-  for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[rank], time);
+  const std::size_t first = room_is_kept_ ? 1 : 0;
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
+}
+
+/// One SM is enough. The block is there for microseconds, and its place is kept for the next.
+RoomClaim CudaGpu::claim_of_look() const {
+  std::vector<int> wanted(static_cast<std::size_t>(device().sms), 0);
+  wanted.front() = 1;
+  return {.block = footprint(device(), *resources_.tables.room_for_look()),
+          .wanted = wanted,
+          .present = std::vector<int>(wanted.size(), 0),
+          .unclaimed = 1};
 }
 
 /// In rank order: among equals, the hardware serves first who comes first.

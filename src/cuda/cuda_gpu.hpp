@@ -61,6 +61,7 @@ class CudaGpu final : public Gpu {
   void finish_look(Time time);
   void report_ends(Time time);
   void make_room(Time time);
+  RoomClaim claim_of_look() const;
   void hand_to_hardware(Time time);
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
@@ -84,6 +85,7 @@ class CudaGpu final : public Gpu {
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;
+  bool room_is_kept_ = false;  // for a look
   Time health_checked_{};
   Time heartbeat_at_{};
   std::function<void()> heartbeat_ = [] {};

@@ -66,8 +66,8 @@ class LaunchOnGpu {
   /// Should something be handed to the hardware now?
   virtual bool wants_hardware(Time now) const = 0;
   virtual void hand_to_hardware(int level, Time now) = 0;
-  /// Takes note of what the hardware has ended; true if that was something.
-  virtual bool collect(Time now) = 0;
+  /// Takes note of what the hardware has ended; true if that was something. Reports the end where no look is needed.
+  virtual bool collect(Time now, std::vector<gpushare::Event>& events) = 0;
   /// Reads the tables as they were at `seen` and reports what has happened.
   virtual void look(Time seen, Time now, std::vector<gpushare::Event>& events) = 0;
   /// Should the tables be looked at soon?

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams to launch on. Launches that are under way at the same time never share one: the second would wait for the
-// first.
+// Streams to launch on, all less urgent than those by which the host looks and commands. Launches that are under way at
+// the same time never share one: the second would wait for the first.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "cuda/handles.hpp"
@@ -13,7 +14,7 @@ class StreamPool {
  public:
   /// Makes some streams beforehand: making one takes tens of microseconds.
   explicit StreamPool(SharedContext context)
-      : context_(std::move(context)), free_(context_->stream_priorities().size()) {
+      : context_(std::move(context)), free_(std::max<std::size_t>(context_->stream_priorities().size(), 2) - 1) {
     constexpr int streams_per_level = 3;
     for (int level = 0; level < levels(); ++level) {
       for (int count = 0; count < streams_per_level; ++count) give_back(make_stream(level), level);
@@ -36,7 +37,9 @@ class StreamPool {
 
  private:
   Stream make_stream(int level) const {
-    return cuda::make_stream(context_, context_->stream_priorities()[static_cast<std::size_t>(level)]);
+    const std::vector<int>& priorities = context_->stream_priorities();
+    return cuda::make_stream(context_,
+                             priorities[std::min(static_cast<std::size_t>(level) + 1, priorities.size() - 1)]);
   }
 
   SharedContext context_;

@@ -29,7 +29,7 @@ class WholeLaunch final : public LaunchOnGpu {
     launched_ = true;
     start_ = now;
   }
-  bool collect(Time now) override {
+  bool collect(Time now, std::vector<gpushare::Event>& /*events*/) override {
     if (!hardware_.collect()) return false;
     end_ = now;
     return true;

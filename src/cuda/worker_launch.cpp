@@ -46,6 +46,7 @@ void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   open_sms_ = allowance.open_sms;
   if (std::ranges::equal(workers, orders_, {}, {}, &WorkerOrder::quota)) return;
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  will_stay_ = false;
   has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
   if (slot_) resources_.tables.write_orders(*slot_, orders_);
   asked_ = retry_ = now;
@@ -103,16 +104,21 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
   hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
                    std::as_bytes(std::span(&last, 1)), level, resources_.tables.written(*slot_));
   launched_ += workers;
+  will_stay_ = false;
   progress_.launched(workers, now);
   changed_ = now;
   retry_ = now + patience_;
   patience_ = std::min(2 * patience_, longest_patience);
 }
 
-bool WorkerLaunch::collect(Time now) {
+// Workers that had no reason to leave stayed until no task was left: a look, 10 us, could only say what is clear
+// already.
+bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.collect()) return false;
   changed_ = now;
-  if (hardware_.empty()) end_ = now;
+  if (!hardware_.empty()) return true;
+  end_ = now;
+  if (will_stay_ && progress_.done() > 0) progress_.finish(now, events);
   return true;
 }
 
@@ -122,8 +128,10 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   const Time happened = hardware_.empty() ? end_ : now;
   const bool all = hardware_.empty() || now - reported_ >= report_interval;
   if (all) reported_ = now;
-  progress_.observe(resources_.tables.look(*slot_), happened, events,
+  const WorkerLook tables = resources_.tables.look(*slot_);
+  progress_.observe(tables, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
+  will_stay_ = seen_ > changed_ && !some_wait() && !some_are_to_leave() && tables.control.returned_tasks == 0;
   adapt_chunk();
 }
 

@@ -16,7 +16,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   void allow(const Allowance& allowance, Time now) override;
   bool wants_hardware(Time now) const override;
   void hand_to_hardware(int level, Time now) override;
-  bool collect(Time now) override;
+  bool collect(Time now, std::vector<gpushare::Event>& events) override;
   void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
   bool is_settling() const override;
   bool ended() const override { return progress_.finished() && hardware_.empty(); }
@@ -34,6 +34,9 @@ class WorkerLaunch final : public LaunchOnGpu {
   std::optional<Slot> slot_;
   std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
+  /// All workers that were launched have come, none is one too many, and nothing was handed back: until more come, or
+  /// fewer may stay, whoever is there stays as long as there are tasks.
+  bool will_stay_ = false;
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all
   Time placed_{};              // in the tables since then

@@ -18,17 +18,15 @@ std::size_t rounded_up(std::size_t bytes) {
 
 }  // namespace
 
-// The most urgent streams, for what they do is short and somebody waits for it.
+// The most urgent stream, for what it does is short and somebody waits for it.
 WorkerTables::WorkerTables(const SharedContext& context, Completions& completions, int sms)
-    : completions_(completions),
-      sms_(static_cast<std::size_t>(sms)),
+    : sms_(static_cast<std::size_t>(sms)),
       orders_offset_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)),
       stride_(rounded_up(orders_offset_ + sms_ * sizeof(WorkerOrder))),
       device_(make_device_memory(context, slots * stride_)),
       returned_(make_device_memory(context, slots * returned_bytes)),
-      host_(make_pinned_memory(context, slots * stride_)),
+      reader_(context, completions, slots * stride_),
       writes_(make_stream(context, context->stream_priorities().front())),
-      reads_(make_stream(context, context->stream_priorities().front())),
       taken_(slots, false),
       abandoned_(slots, false),
       initial_(orders_offset_ + sms_ * sizeof(WorkerOrder)) {
@@ -62,7 +60,7 @@ void WorkerTables::reset(Slot slot, std::span<const WorkerOrder> orders) {
   std::memcpy(initial_.data() + orders_offset_, orders.data(), orders.size_bytes());
   GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
-  GPUSHARE_CU(cuStreamWaitEvent(reads_.get(), written(slot), CU_EVENT_WAIT_DEFAULT));
+  reset_ = slot;
 }
 
 void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) {
@@ -70,21 +68,16 @@ void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) 
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
 }
 
+// A look that started before a reset would show another launch's end as this one's.
 void WorkerTables::start_look() {
   const auto behind_last = std::find(taken_.rbegin(), taken_.rend(), true).base() - taken_.begin();
-  GPUSHARE_CU(cuMemcpyDtoHAsync(host_.get(), device_.get(),
-                                static_cast<std::size_t>(std::max<std::ptrdiff_t>(behind_last, 1)) * stride_,
-                                reads_.get()));
-  look_ = completions_.mark(reads_.get());
-}
-
-void WorkerTables::end_look() {
-  completions_.give_back(look_);
-  look_ = {};
+  reader_.start(device_.get(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(behind_last, 1)) * stride_,
+                reset_ ? written(*reset_) : nullptr);
+  reset_.reset();
 }
 
 WorkerLook WorkerTables::look(Slot slot) const {
-  const std::byte* first = static_cast<const std::byte*>(host_.get()) + slot * stride_;
+  const std::byte* first = reader_.data() + slot * stride_;
   return {.control = *reinterpret_cast<const WorkerControl*>(first),
           .orders = {reinterpret_cast<const WorkerOrder*>(first + orders_offset_), sms_},
           .sms = {reinterpret_cast<const WorkerSm*>(first + sizeof(WorkerControl)), sms_}};

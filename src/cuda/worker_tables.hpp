@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control blocks and SM tables of all launches, side by side in device memory, so that one copy shows them all.
+// The control blocks and SM tables of all launches, side by side in device memory, so that one read shows them all.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/transform/worker_control.hpp"
-#include "cuda/completions.hpp"
+#include "cuda/table_reader.hpp"
 
 namespace gpushare::cuda {
 
@@ -38,9 +38,13 @@ class WorkerTables {
 
   /// Starts reading all the tables. One look at a time.
   void start_look();
-  bool is_looking() const { return look_.word != nullptr; }
-  bool look_has_ended() const { return is_looking() && look_.reached(); }
-  void end_look();
+  bool is_looking() const { return reader_.is_reading(); }
+  bool look_has_ended() const { return reader_.has_ended(); }
+  void end_look() { reader_.end(); }
+  /// The look takes too long: starts it once more, in another way. False if there is none left.
+  bool hurry_look() { return reader_.hurry(); }
+  /// What a look needs on some SM, where looks have been late.
+  std::optional<BlockNeeds> room_for_look() const { return reader_.room(); }
 
   /// As of the last look that has ended.
   WorkerLook look(Slot slot) const;
@@ -50,19 +54,17 @@ class WorkerTables {
 
   void clear_returned(Slot first, std::size_t count);
 
-  Completions& completions_;
   std::size_t sms_;
   std::size_t orders_offset_;
   std::size_t stride_;
   DeviceMemory device_;
   DeviceMemory returned_;
-  PinnedMemory host_;
+  TableReader reader_;
   Stream writes_;
-  Stream reads_;
   std::vector<bool> taken_;
   std::vector<bool> abandoned_;
   std::vector<Event> written_;  // by slot
-  Completion look_;
+  std::optional<Slot> reset_;   // the last one since the last look began
   std::vector<std::byte> initial_;
 };
 

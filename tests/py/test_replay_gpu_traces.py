@@ -5,6 +5,7 @@ import importlib.util
 import pathlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gpushare as gs
@@ -92,3 +93,16 @@ def test_what_is_recorded_can_be_read_again(recorder, pair, in_groups, tmp_path,
     assert (loaded_policy, loaded_trace) == (policy, trace)
     assert recorder.workload_to_data(loaded_workload) == recorder.workload_to_data(workload)
     assert _core.replay(loaded_trace, device, loaded_workload, policy) == trace
+
+
+@every_trace
+def test_the_states_of_a_recorded_trace_have_no_gaps(recorder, description):
+    _, trace, _, workload = recorder.load(description)
+    table = pd.DataFrame(_core.kernel_states(trace, workload))
+    ends = dict(zip(trace.launch_ends()["operation"], trace.launch_ends()["time_ns"], strict=True))
+    assert set(table["operation"]) == set(ends)
+    for operation, states in table.groupby("operation"):
+        assert list(states["begin_ns"][1:]) == list(states["end_ns"][:-1])
+        assert (states["end_ns"] > states["begin_ns"])[:-1].all()
+        assert (states["state"].iloc[-1], states["end_ns"].iloc[-1]) == ("DONE", ends[operation])
+        assert "RUNNING" in set(states["state"])

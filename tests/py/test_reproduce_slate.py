@@ -153,7 +153,7 @@ def test_pairs_are_all_fifteen(benchmarks):
 
 
 def test_a_device_is_refused_where_the_paper_needs_its_own():
-    with pytest.raises(gs.InvalidInput, match="srtf is reproduced on the paper's own GPU"):
+    with pytest.raises(gs.InvalidInput, match="'srtf' is reproduced on the paper's device only"):
         reproduce("srtf", device="sim:h100")
 
 

@@ -15,21 +15,21 @@ from gpushare.cli.output import print_json, remark
 @click.command()
 @click.argument("paper")
 @click.option("--seeds", type=click.IntRange(min=1), default=6, show_default=True, help="Seeds to average over.")
+@click.option("--device", help="Another device than the paper's, where its experiments can run elsewhere.")
 @click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
-@click.option("--device", help="Where, if not on the paper's own GPU, simulated. [slate]")
 @file_option("--html", "Write the tables as a page.")
 @file_option("--markdown", "Write the tables as a page in Markdown, with an introduction.")
 @json_option()
 def reproduce(
     paper: str,
     seeds: int,
-    quick: bool,
     device: str | None,
+    quick: bool,
     html: Path | None,
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, slate.
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, effisha or slate.
 
     \b
     Examples:
@@ -37,6 +37,7 @@ def reproduce(
       gpushare reproduce srtf --html srtf.html
       gpushare reproduce srtf --markdown docs/srtf.md
       gpushare reproduce srtf --json > srtf.json
+      gpushare reproduce effisha --device cuda:0
       gpushare reproduce slate --device cuda:0
     """
     from gpushare.reproduce import reproduce as recompute

@@ -10,12 +10,13 @@ from gpushare.reproduce.reproduction import Reproduction
 
 PAPERS = {
     "srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)",
+    "effisha": "Chen, Zhao, Shen, Zhou: EffiSha: Efficient Preemptive Scheduling of GPU (2017)",
     "slate": "Allen, Feng, Ge: Slate, Workload-Aware Efficient Multiprocessing for Modern GPGPUs",
 }
 """Name on the command line -> paper."""
 
-ON_OTHER_DEVICES = {"slate"}
-"""Papers whose experiments can be run elsewhere than on the paper's own GPU, simulated."""
+ELSEWHERE = ("effisha", "slate")
+"""Papers whose experiments also run on other devices than theirs, a GPU among them."""
 
 
 def reproduce(
@@ -28,16 +29,16 @@ def reproduce(
         seeds: how many seeds the variation between blocks is averaged over.
         quick: leave out the sensitivity analysis.
         progress: as in :func:`gpushare.compare`.
-        device: where, if not on the paper's own GPU, simulated; ``"cuda:0"`` runs the suite's kernels.
+        device: another one than the paper's, for the papers in :data:`ELSEWHERE`.
 
     Raises:
-        InvalidInput: there is no such paper, or its experiments need its own GPU.
+        InvalidInput: there is no such paper, or it has its own device only.
     """
     if paper not in PAPERS:
         raise InvalidInput(f"no paper {paper!r}; known: {', '.join(PAPERS)}")
     if seeds < 1:
         raise InvalidInput(f"seeds must be at least 1, got {seeds}")
-    if device is not None and paper not in ON_OTHER_DEVICES:
-        raise InvalidInput(f"{paper} is reproduced on the paper's own GPU, simulated; leave out the device {device!r}")
+    if device is not None and paper not in ELSEWHERE:
+        raise InvalidInput(f"{paper!r} is reproduced on the paper's device only; elsewhere: {', '.join(ELSEWHERE)}")
     where = {} if device is None else {"device": device}
     return import_module(f"gpushare.reproduce.{paper}").reproduce(seeds=seeds, quick=quick, progress=progress, **where)

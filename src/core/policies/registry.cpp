@@ -19,6 +19,9 @@
   entry("slate", "launches that go together on SMs of their own, else one by one", "Slate III", online, make_slate)     \
   entry("srtf", "shortest predicted remaining time first, sampled on one SM", "SRTF 5.1.1", online, make_srtf)          \
   entry("srtf-adaptive", "srtf, sharing SMs where it would be unfair", "SRTF 5.1.2", online, make_srtf_adaptive)        \
+  entry("effisha-static", "the highest priority alone, preempting others", "EffiSha 7", online, make_effisha_static)    \
+  entry("effisha-dynamic", "slices by priority, which waiting raises", "EffiSha 7", online, make_effisha_dynamic)       \
+  entry("pkm", "kernels in slices of K blocks, by priority at their ends", "EffiSha 2", online, make_pkm)               \
   entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)         \
   entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", oracle, make_shortest_job_first)                   \
   entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)

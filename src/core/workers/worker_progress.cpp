@@ -2,6 +2,7 @@
 #include "core/workers/worker_progress.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gpushare {
 namespace {
@@ -120,6 +121,7 @@ bool WorkerProgress::is_due(const OnSm& sm, const WorkerSm& counted, Report repo
 void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report) {
   now = std::max(now, earliest_);
   take_totals(look);
+  last_.assign(look.sms.begin(), look.sms.end());
   const std::size_t first = events.size();
   const std::int64_t started_before = started_;
   due_.clear();
@@ -131,6 +133,25 @@ void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event
   put_in_order(std::span(events).subspan(first), started_before);
   for (const SmId sm : due_) report_ended(sm, now, events);
   earliest_ = now;
+}
+
+void WorkerProgress::finish(Time now, std::vector<Event>& events) {
+  std::vector<WorkerSm> table = last_;
+  const double growth = static_cast<double>(blocks_) / static_cast<double>(done_);
+  std::int64_t seen = 0;
+  std::int64_t given = 0;
+  for (WorkerSm& sm : table) {
+    seen += sm.tasks_done;
+    const std::int64_t tasks = std::llround(static_cast<double>(seen) * growth) - given;
+    given += tasks;
+    sm.busy_ns += static_cast<std::uint64_t>((block_time() * (tasks - sm.tasks_done)).count());
+    sm.tasks_done = static_cast<std::uint32_t>(tasks);
+    sm.workers = 0;
+  }
+  const std::vector<WorkerOrder> orders(table.size());
+  const WorkerControl control{.next_task = static_cast<std::uint32_t>(blocks_),
+                              .workers_gone = static_cast<std::uint32_t>(launched_)};
+  observe({.control = control, .orders = orders, .sms = table}, now, events);
 }
 
 std::int64_t WorkerProgress::share_of(SmId sm) const {

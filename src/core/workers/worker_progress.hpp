@@ -39,6 +39,10 @@ class WorkerProgress {
   /// later.
   void observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report = Report::Everything);
 
+  /// All workers are gone, and none was told to leave: so every task has been done. Where the last of them were done only
+  /// a look would tell; they are taken to have been spread as those before. Requires that a look has shown some done.
+  void finish(Time now, std::vector<Event>& events);
+
   /// For a launch that runs outside the workers' control: all blocks start, and later end, at once, spread evenly over
   /// the SMs.
   void start_whole(Time now, std::vector<Event>& events);
@@ -84,7 +88,8 @@ class WorkerProgress {
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
   std::vector<OnSm> per_sm_;
-  std::vector<SmId> due_;  // of the present look
+  std::vector<SmId> due_;       // of the present look
+  std::vector<WorkerSm> last_;  // as of the last look
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;
   std::int64_t done_ = 0;

@@ -29,15 +29,32 @@ TEST(RoundRobin, OneApplicationHasTheWholeGpuAndNobodyElseAny) {
   EXPECT_EQ(run.plan().wake_at, Time(Duration(quantum)));
 }
 
-TEST(RoundRobin, WhoHasNothingToRunLosesItsTurn) {
+TEST(RoundRobin, WhoHasEndedLosesItsTurn) {
   PolicyRehearsal run = rehearsal(3);
   for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
   run.end_launch(0, 400);
+  run.end_application(0, 400);
   EXPECT_THAT(run.order(), ElementsAre(1));
   EXPECT_EQ(run.plan().wake_at, Time(Duration(400 + quantum)));
   run.end_launch(1, 500);
+  run.end_application(1, 500);
   EXPECT_THAT(run.order(), ElementsAre(2));
   EXPECT_FALSE(run.plan().wake_at.has_value());
+}
+
+TEST(RoundRobin, ATurnIsKeptForAMomentForTheNextLaunch) {
+  PolicyRehearsal run("round-robin:patience_us=0.1:quantum_ms=0.001", small_device(2),
+                      workload_of(std::vector<Launch>(2, launch_of(99, 100))));
+  for (const int launch : {0, 1}) run.arrive(launch, 0);
+  run.end_launch(0, 400);
+  EXPECT_TRUE(run.order().empty());
+  EXPECT_EQ(run.plan().wake_at, Time(Duration(500)));
+  run.arrive(0, 450);
+  EXPECT_THAT(run.order(), ElementsAre(0));
+  EXPECT_EQ(run.plan().wake_at, Time(Duration(quantum)));
+  run.end_launch(0, 600);
+  run.reach_deadline(700);
+  EXPECT_THAT(run.order(), ElementsAre(1));
 }
 
 TEST(RoundRobin, WhoeverComesBehindAnApplicationThatHadItsQuantumIsServedAtOnce) {

@@ -221,5 +221,44 @@ TEST(WorkerProgress, AWholeLaunchOfFewBlocksLeavesSmsOut) {
   EXPECT_EQ(launch.launch().done, 2);
 }
 
+TEST(WorkerProgress, WhatWasNotSeenAtTheEndIsSpreadAsWhatWas) {
+  ObservedLaunch launch(100, 3);
+  launch.progress().launched(6, at(0));
+  launch.look(claimed(60), Table{sm_with(2, 2, 30, 3000), sm_with(2, 2, 10, 1000), sm_with(0, 0)}, at(2000));
+  std::vector<Event> events;
+  launch.progress().finish(at(4000), events);
+  std::vector<std::int64_t> started(3);
+  std::vector<std::int64_t> ended(3);
+  for (const Event& event : events) {
+    (event.kind == EventKind::BlockStarted ? started : ended)[index(event.sm)] += event.blocks;
+    EXPECT_GE(event.time, at(2000));
+    EXPECT_LE(event.time, at(4000));
+  }
+  EXPECT_EQ(ended, (std::vector<std::int64_t>{45, 15, 0}));  // of 75 and 25, 30 and 10 had ended
+  EXPECT_EQ(started, (std::vector<std::int64_t>{43, 13, 0}));
+  EXPECT_TRUE(launch.progress().finished());
+  EXPECT_EQ(launch.progress().workers(), 0);
+  EXPECT_EQ(launch.progress().block_time(), Duration(100));
+}
+
+TEST(WorkerProgress, AnEndThatNobodyLooksAtReportsEveryBlockOnce) {
+  for (int seen = 1; seen <= 100; ++seen) {
+    ObservedLaunch launch(100, 2);
+    launch.progress().launched(4, at(0));
+    const auto first = static_cast<std::uint32_t>(seen / 3);
+    const auto second = static_cast<std::uint32_t>(seen) - first;
+    auto events = launch.look(claimed(100), Table{sm_with(2, 2, first, 10), sm_with(2, 2, second, 10)}, at(2000));
+    launch.progress().finish(at(3000), events);
+    std::int64_t balance = 0;
+    std::int64_t ended = 0;
+    for (const Event& event : events) {
+      if (event.kind == EventKind::BlockEnded) ended += event.blocks;
+      balance += event.kind == EventKind::BlockStarted ? event.blocks : -event.blocks;
+    }
+    EXPECT_EQ(ended, 100) << seen;
+    EXPECT_EQ(balance, 0) << seen;
+  }
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -149,3 +149,12 @@ def test_no_run_during_a_session(session, kernels):
     with pytest.raises((gs.InvalidInput, gs.CudaError), match="another run or session"):
         gs.run(gs.Workload("run", [gs.Application("run", [launch])]), "fifo", device="cuda:0")
     kernels.scaled(session, session.application("second"))()
+
+
+def test_priorities_above_the_permitted_are_refused():
+    with gs.Session("cuda:0", policy="effisha-dynamic", highest_priority=3) as session:
+        session.application("modest", priority=3)
+        with pytest.raises(gs.InvalidInput, match="priority 4 is above 3, the highest that this session permits"):
+            session.application("greedy", priority=4)
+        with pytest.raises(gs.PolicyError, match="'negative' has priority -1"):
+            session.application("negative", priority=-1)

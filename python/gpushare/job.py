@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch of a session, from its submission to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare.kernel_model import number
+from gpushare.workload import Launch
+
+if TYPE_CHECKING:
+    from gpushare.session import Session
+
+DEFAULT_TIMEOUT_S = 300.0
+
+
+class Job:
+    """A launch that has been submitted.
+
+    Attributes:
+        name: application and kernel, for messages.
+    """
+
+    def __init__(self, session: Session, number: int, name: str, arguments: Sequence[Any]) -> None:
+        self.name = name
+        self._session = session
+        self._number = number
+        self._arguments: Sequence[Any] | None = arguments  # alive until the job has ended
+
+    def done(self) -> bool:
+        """Whether it has ended.
+
+        Raises:
+            CudaError: it failed.
+        """
+        return self._wait(0)
+
+    def result(self, timeout: float | None = None) -> None:
+        """Waits until it has ended; its results are in the arrays that it was given.
+
+        Raises:
+            TimeoutError: it has not ended within ``timeout`` seconds.
+            CudaError: it, or another job of the session, failed.
+        """
+        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
+        if not self._wait(seconds):
+            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
+
+    def _wait(self, seconds: float) -> bool:
+        ended = self._arguments is None or self._session._core.wait(self._number, seconds)
+        if ended:
+            self._arguments = None
+        return ended
+
+    def __repr__(self) -> str:
+        return f"<Job {self.name}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Submitted:
+    """A launch as it was submitted."""
+
+    launch: Launch
+    core: _core.Launch
+    program: _core.CudaProgram
+    arguments: Sequence[Any]

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel slicing, EffiSha's baseline (section 2: the preemptive kernel model of Basaran and Kang, ECRTS 2012): a launch
+// runs in slices of K blocks. A slice drains before the next one begins, and only then somebody else may come: the
+// highest priority, equals in order of arrival.
+//
+// Options: blocks=K; or delay_us, how long a slice may take, from which K follows by the mean time of the launch's own
+// blocks, a full wave at least: fewer blocks at a time would wait as long. A launch of which no block has ended yet is
+// in its first slice.
+//
+// Suits: nothing that preemption at block boundary does not suit better. Fails: short slices leave SMs idle at the end
+// of each, and every slice is launched anew; long ones make everybody wait.
+#include "core/policies/options.hpp"
+#include "core/policies/ranking.hpp"
+
+namespace gpushare {
+namespace {
+
+class Pkm : public Policy {
+ public:
+  explicit Pkm(const PolicyOptions& options)
+      : blocks_(static_cast<std::int64_t>(options.number("blocks", 0, 0, 1e12))),
+        delay_ns_(1e3 * options.number("delay_us", 1000, 1, 1e6)) {}
+
+  void observe(const Event& event, const State& state) override {
+    changed_ = false;
+    const bool is_current = current_ && event.operation == *current_;
+    if (event.kind == EventKind::LaunchEnded && is_current) current_.reset();
+    if (event.kind == EventKind::BlockEnded) add_busy(event);
+    const bool is_block = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded;
+    if (is_block && is_current) follow(*state.find(*current_));
+    if (!current_ && !state.running().empty()) begin_slice(state);
+  }
+
+  bool wants(const Event& event) const override { return Policy::wants(event) || changed_; }
+
+  Plan decide(const State& state) const override {
+    if (is_draining_) return {};
+    const RunningLaunch& launch = *state.find(*current_);
+    return {.shares = {{.launch = launch.id, .quota = quota(launch, state.sms())}}};
+  }
+
+ private:
+  void add_busy(const Event& ended) {
+    if (busy_ns_.size() <= index(ended.operation)) busy_ns_.resize(index(ended.operation) + 1);
+    busy_ns_[index(ended.operation)] += nanoseconds(ended.time - ended.started) * ended.blocks;
+  }
+
+  /// A slice has all its blocks started at some time, and ended at a later one.
+  void follow(const RunningLaunch& launch) {
+    if (!is_draining_ && launch.started - first_ >= slice(launch)) is_draining_ = changed_ = launch.unstarted() > 0;
+    if (is_draining_ && launch.started == launch.done) current_.reset();
+  }
+
+  void begin_slice(const State& state) {
+    const auto order = sorted_by(state, [](const RunningLaunch& launch) { return -std::int64_t{launch.priority}; });
+    current_ = order.front()->id;
+    first_ = order.front()->started;
+    is_draining_ = false;
+    changed_ = true;
+  }
+
+  std::int64_t slice(const RunningLaunch& launch) const {
+    if (blocks_ > 0) return blocks_;
+    if (launch.done == 0) return launch.blocks();
+    const auto wave = static_cast<std::int64_t>(launch.per_sm.size()) * launch.max_residency;
+    const double waves = delay_ns_ * static_cast<double>(launch.done) / busy_ns_[index(launch.id)];
+    return waves < 1 ? wave : static_cast<std::int64_t>(waves * static_cast<double>(wave));
+  }
+
+  /// As many blocks at a time as the slice has, spread over the SMs.
+  Quota quota(const RunningLaunch& launch, int sms) const {
+    const std::int64_t blocks = slice(launch);
+    if (blocks >= std::int64_t{sms} * launch.max_residency) return full_quota(launch);
+    std::vector<int> per_sm;
+    for (int sm = 0; sm < sms; ++sm) per_sm.push_back(static_cast<int>(blocks / sms + (sm < blocks % sms ? 1 : 0)));
+    return Quota::per_sm(std::move(per_sm));
+  }
+
+  std::int64_t blocks_;
+  double delay_ns_;
+  std::optional<OperationId> current_;
+  std::int64_t first_ = 0;  // blocks that had started before the slice
+  bool is_draining_ = false;
+  bool changed_ = false;
+  std::vector<double> busy_ns_;  // by OperationId: of its blocks that have ended, together
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_pkm(const PolicyOptions& options) { return std::make_unique<Pkm>(options); }
+
+}  // namespace gpushare

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policies/requests.hpp"
+
+#include <algorithm>
+
+namespace gpushare {
+
+void Requests::observe(const Event& event, const State& state) {
+  if (event.kind == EventKind::LaunchArrived) {
+    arrive(*state.find(event.operation), state);
+  } else if (event.kind == EventKind::LaunchEnded) {
+    Request& request = all_[request_of_[index(event.operation)]];
+    std::erase(request.launches, event.operation);
+    request.ended = event.time;
+  }
+}
+
+void Requests::arrive(const RunningLaunch& launch, const State& state) {
+  const std::string& name = state.application(launch.application).name;
+  const std::string owner = name.substr(0, name.find('/'));
+  auto request = std::ranges::find(all_, owner, &Request::owner);
+  if (request == all_.end()) request = all_.insert(request, Request{.owner = owner});
+  const bool is_new = !request->is_there() && request->ended != launch.arrival;
+  if (is_new) {
+    request->arrival = launch.arrival;
+    request->priority = launch.priority;
+  }
+  request->launches.push_back(launch.id);
+  if (request_of_.size() <= index(launch.id)) request_of_.resize(index(launch.id) + 1);
+  request_of_[index(launch.id)] = static_cast<std::size_t>(request - all_.begin());
+}
+
+void add_shares(Plan& plan, const Request& request, const State& state) {
+  for (const OperationId launch : request.launches) plan.shares.push_back(full_share(*state.find(launch)));
+}
+
+}  // namespace gpushare

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose turn it is (EffiSha section 7): one request has the GPU, the others wait in an active or in an inactive queue.
+// The active ones are served first, by their priorities, which grow meanwhile; when none is left, the queues change
+// places.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/policies/ageing.hpp"
+#include "core/policies/requests.hpp"
+
+namespace gpushare {
+
+struct Turn {
+  enum class Queue { Active, Inactive };
+  Queue queue = Queue::Active;
+  AgeingPriority ageing{};
+  Time arrival{};    ///< of the request
+  Time began{};      ///< of its latest turn
+  int priority = 0;  ///< with which that began
+};
+
+class Turns {
+ public:
+  /// Call it for every event. Newcomers are active. Who ends gives up its turn, but has it back where its next launch
+  /// arrives at the same time.
+  void observe(const Event& event, const State& state);
+
+  /// Ends the current turn. Who had it waits in this queue; an inactive one forgets what it has waited for. A turn
+  /// that began just now has not been used, and is as if it had not been.
+  void stop(Turn::Queue queue, Time now);
+  /// Begins the turn of the first of the active, if anybody is there.
+  void begin_next(Time now);
+
+  const Turn* current() const { return current_ ? &turns_[*current_] : nullptr; }
+  const Request& current_request() const { return requests_.all()[*current_]; }
+  /// The requests without a turn that are there, in the order in which they are to be served.
+  std::vector<std::size_t> waiting(Time now) const;
+  const Turn& turn(std::size_t id) const { return turns_[id]; }
+  const Request& request(std::size_t id) const { return requests_.all()[id]; }
+
+ private:
+  bool is_waiting(std::size_t id) const { return id != current_ && requests_.all()[id].is_there(); }
+  void welcome(std::size_t id, Time now);
+
+  Requests requests_;
+  std::vector<Turn> turns_;  // by request
+  std::optional<std::size_t> current_;
+  std::optional<std::size_t> ended_;  // who had the turn when it ended
+};
+
+}  // namespace gpushare

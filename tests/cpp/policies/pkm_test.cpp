@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hand_written_events.hpp"
+#include "recorded_run.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+
+// b arrives at 50 and has the higher priority, but a's slice of eight blocks takes until 200.
+TEST(Pkm, OthersWaitForTheEndOfTheSlice) {
+  Workload workload = workload_of({launch_of(16, 100), launch_of(4, 100)}, {0, 50});
+  workload.applications[1].priority = 1;
+  const Trace trace = record(small_device(), workload, "pkm:blocks=8");
+  EXPECT_EQ(block_starts(trace, 1).front(), 200);
+  EXPECT_EQ(end_of(trace, 0), 500);
+}
+
+// Slices of six on four slots: four, two, drain.
+TEST(Pkm, ASliceDrainsBeforeTheNextOne) {
+  const Trace trace = record(small_device(), workload_of({launch_of(12, 100)}), "pkm:blocks=6");
+  EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 0, 0, 0, 100, 100, 200, 200, 200, 200, 300, 300));
+}
+
+TEST(Pkm, ASmallSliceIsSpreadOverTheSms) {
+  const Trace trace = record(small_device(2), workload_of({launch_of(6, 100)}), "pkm:blocks=3");
+  EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 0, 0, 100, 100, 100));
+  std::vector<int> sms = block_sms(trace, 0);
+  EXPECT_EQ(std::ranges::count(sms, 0), 4);
+}
+
+// Blocks of 100 ns, four at a time: in 1 us there is room for 40. The first slice lasts until that is known.
+TEST(Pkm, TheSliceFollowsFromTheTimeOfBlocks) {
+  Workload workload = workload_of({launch_of(100, 100), launch_of(4, 100)}, {0, 50});
+  workload.applications[1].priority = 1;
+  const Trace trace = record(small_device(), workload, "pkm:delay_us=1");
+  EXPECT_EQ(block_starts(trace, 1).front(), 1000);
+}
+
+TEST(Pkm, ASliceIsAWaveAtLeast) {
+  Workload workload = workload_of({launch_of(100, 5000), launch_of(4, 100)}, {0, 50});
+  workload.applications[1].priority = 1;
+  const Trace trace = record(small_device(), workload, "pkm:delay_us=1");
+  EXPECT_EQ(block_starts(trace, 1).front(), 5000);
+}
+
+TEST(Pkm, EqualsAreServedInOrderOfArrival) {
+  const Trace trace =
+      record(small_device(), workload_of({launch_of(8, 100), launch_of(4, 100)}, {0, 50}), "pkm:blocks=4");
+  EXPECT_EQ(end_of(trace, 0), 200);
+  EXPECT_EQ(end_of(trace, 1), 300);
+}
+
+TEST(Pkm, EverySliceIsLaunchedAnew) {
+  Device device = small_device();
+  device.delays.signal = Duration(10);
+  const auto length = [&](std::string_view policy) {
+    return end_of(record(device, workload_of({launch_of(16, 100)}), policy), 0);
+  };
+  EXPECT_EQ(length("pkm:blocks=4") - length("pkm:blocks=16"), 3 * 10);
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -72,6 +72,7 @@ class DeviceTable(Schema):
     name: str
     sms: Count
     clock_mhz: float
+    peak_gflop_per_s: float = Field(0.0, ge=0, le=1e12)
     memory_bytes: Annotated[int, Field(ge=0, le=2**50)] = 0
     per_sm: SmTable
     granularity: GranularityTable = GranularityTable()
@@ -97,6 +98,7 @@ def device_to_dict(device: Device) -> dict[str, Any]:
         "name": device.name,
         "sms": device.sms,
         "clock_mhz": device.clock_hz / 1e6,
+        "peak_gflop_per_s": device.flops_per_s / 1e9,
         "memory_bytes": device.memory_bytes,
         "per_sm": {field: getattr(device.per_sm, field) for field in SmTable.model_fields},
         "granularity": {field: getattr(device.granularity, field) for field in GranularityTable.model_fields},
@@ -129,6 +131,7 @@ def _device(table: DeviceTable) -> Device:
         name=table.name,
         sms=table.sms,
         clock_hz=table.clock_mhz * 1e6,
+        flops_per_s=table.peak_gflop_per_s * 1e9,
         memory_bytes=table.memory_bytes,
         per_sm=_core.SmCapacity(**table.per_sm.model_dump()),
         granularity=_core.AllocationGranularity(**table.granularity.model_dump()),

@@ -73,6 +73,7 @@ NUMBER_FIELDS = {
     "startup_ratio": (0, 1000),
     "stagger_ratio": (0, 1),
     "trend_ratio": (-1, 1),
+    "flops": (0, 1e18),
 }
 """What a field may hold. Generous: the limits keep sums of times within what the core counts with."""
 
@@ -103,6 +104,8 @@ class KernelModel:
         startup_ratio: extra work of the first wave's blocks, as a share of a block's work.
         stagger_ratio: how unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
         trend_ratio: extra work of the grid's first block, which falls evenly to as little less at its last; in -1..1.
+        flops: single-precision operations of a block; 0 where nobody has counted them. Nothing takes longer for them:
+            Slate classes kernels by them.
 
     Raises:
         InvalidInput: a value is no number or out of range, or the block time is given twice or not at all.
@@ -130,6 +133,7 @@ class KernelModel:
     startup_ratio: float = 0.0
     stagger_ratio: float = 0.0
     trend_ratio: float = 0.0
+    flops: float = 0.0
 
     def __post_init__(self) -> None:
         require_name("a kernel's name", self.name)
@@ -174,6 +178,7 @@ class KernelModel:
             startup_ratio=self.startup_ratio,
             stagger_ratio=self.stagger_ratio,
             trend_ratio=self.trend_ratio,
+            flops=self.flops,
         )
 
 

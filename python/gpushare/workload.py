@@ -232,7 +232,7 @@ def workload_names() -> list[str]:
     """The workloads that come with the package.
 
     >>> workload_names()
-    ['cd_search', 'cumas', 'ercbench', 'suite', 'suite_pair']
+    ['cd_search', 'cumas', 'ercbench', 'slate', 'suite', 'suite_pair']
     """
     return sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
 

@@ -45,6 +45,7 @@ class ModelTable(Schema):
     startup_ratio: float = _within(NUMBER_FIELDS["startup_ratio"], 0.0)
     stagger_ratio: float = _within(NUMBER_FIELDS["stagger_ratio"], 0.0)
     trend_ratio: float = _within(NUMBER_FIELDS["trend_ratio"], 0.0)
+    flops: float = _within(NUMBER_FIELDS["flops"], 0.0)
 
 
 class CudaTable(Schema):

@@ -26,6 +26,7 @@ void bind_cuda_run(py::module_& module);
 void bind_session(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);
+void bind_slate(py::module_& module);
 void bind_kernel_states(py::module_& module);
 void bind_ordering(py::module_& module);
 void bind_off_sm_bandwidth(py::module_& module);

@@ -22,6 +22,7 @@ PYBIND11_MODULE(_core, module) {
   bind_session(module);
   bind_profile(module);
   bind_calibration(module);
+  bind_slate(module);
   bind_kernel_states(module);
   bind_ordering(module);
   bind_off_sm_bandwidth(module);

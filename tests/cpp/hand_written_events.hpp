@@ -51,6 +51,10 @@ class HandWrittenRun {
   void end_launch(int launch, std::int64_t at) {
     happen({.operation = id(launch), .kind = EventKind::LaunchEnded}, at);
   }
+  void end_application(int application, std::int64_t at) {
+    happen({.application = static_cast<ApplicationId>(application), .kind = EventKind::ApplicationEnded}, at);
+  }
+  void reach_deadline(std::int64_t at) { happen({.kind = EventKind::DeadlineReached}, at); }
 
   const State& state() const { return state_; }
   const RunningLaunch& running(int launch) const { return *state_.find(id(launch)); }

@@ -58,7 +58,8 @@ def test_devices(call, document):
 
 
 def test_workloads(call, document):
-    _, ercbench, suite, suite_pair = document("workloads")["workloads"]
+    _, _, ercbench, slate, suite, suite_pair = document("workloads")["workloads"]
+    assert slate["device"] == "titan-xp"
     assert ercbench["device"] == "gtx480"
     assert len(ercbench["applications"]) == 8
     assert suite["device"] == suite_pair["device"] == "cuda:0"
@@ -189,7 +190,8 @@ def test_reproduce(call, document, monkeypatch):
     assert "Table &lt;5&gt;" in pathlib.Path("page.html").read_text(encoding="utf-8")
     assert document("reproduce", "srtf")["sections"][0]["rows"] == [{"index": "srtf", "stp": 1.5}]
     assert asked[1] == ("srtf", {"seeds": 6, "quick": False, "device": None})
-    call("reproduce", "srtf", "--markdown", "page.md")
+    call("reproduce", "slate", "--device", "sim:h100", "--markdown", "page.md")
+    assert asked[2] == ("slate", {"seeds": 6, "quick": False, "device": "sim:h100"})
     assert "## Table <5>\n\n|  | stp |" in pathlib.Path("page.md").read_text(encoding="utf-8")
 
 

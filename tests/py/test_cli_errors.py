@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("compare nothing", "no workload 'nothing'; known: cumas, ercbench, suite, suite_pair, or the path of a TOML"),
+        ("compare nothing", "no workload 'nothing'; known: cd_search, cumas, ercbench, slate, suite"),
         ("compare absent.toml", "absent.toml: cannot be read: No such file"),
         ("compare pair.toml --policies fifi", "no policy 'fifi'; known: fifo, mpmax"),
         ("compare pair.toml --policies ,", "--policies names no policy"),

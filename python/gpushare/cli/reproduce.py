@@ -29,8 +29,8 @@ def reproduce(
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, cd-search, effisha
-    or cumas.
+    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, slate,
+    cd-search, effisha or cumas.
 
     \b
     Examples:
@@ -39,6 +39,7 @@ def reproduce(
       gpushare reproduce srtf --markdown docs/srtf.md
       gpushare reproduce srtf --json > srtf.json
       gpushare reproduce effisha --device cuda:0
+      gpushare reproduce slate --device cuda:0
     """
     from gpushare.reproduce import reproduce as recompute
 

@@ -12,12 +12,13 @@ PAPERS = {
     "srtf": "Pai, Govindarajan, Thazhuthaveetil: Preemptive Thread Block Scheduling (2014)",
     "effisha": "Chen, Zhao, Shen, Zhou: EffiSha: Efficient Preemptive Scheduling of GPU (2017)",
     "cumas": "Belviranli, Khorasani, Bhuyan, Gupta: CuMAS, Data Transfer Aware Multi-Application Scheduling (2016)",
+    "slate": "Allen, Feng, Ge: Slate, Workload-Aware Efficient Multiprocessing for Modern GPGPUs (2019)",
     "cd-search": "Zhao, Wang, Eeckhout: Classification-Driven Search for Effective SM Partitioning (2018)",
 }
 """Name on the command line -> paper."""
 
 
-ELSEWHERE = ("cd-search", "effisha")
+ELSEWHERE = ("slate", "cd-search", "effisha")
 """Papers whose experiments also run on other devices than theirs, a GPU among them."""
 
 

@@ -16,6 +16,8 @@
   entry("mpmax", "order of arrival, with room for a block of the others kept free", "SRTF 5.2.2", online, make_mpmax)   \
   entry("even", "an equal part of the SMs for each", "CD-search 3.1", online, make_even)                                \
   entry("cd-search", "fewer SMs for the memory-bound: as many as keep their rate", "CD-search 4", online, make_cd_search) \
+  entry("round-robin", "the whole GPU to one application after the other", "Slate V.A", online, make_round_robin)       \
+  entry("slate", "launches that go together on SMs of their own, else one by one", "Slate III", online, make_slate)     \
   entry("srtf", "shortest predicted remaining time first, sampled on one SM", "SRTF 5.1.1", online, make_srtf)          \
   entry("srtf-adaptive", "srtf, sharing SMs where it would be unfair", "SRTF 5.1.2", online, make_srtf_adaptive)        \
   entry("effisha-static", "the highest priority alone, preempting others", "EffiSha 7", online, make_effisha_static)    \

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's words for ways of sharing, and the policies that stand for them."""
+
+from __future__ import annotations
+
+TIME_SLICING, MPS, SLATE, LEFTOVER = "time-slicing", "MPS", "slate", "leftover"
+
+POLICIES = {TIME_SLICING: "round-robin", MPS: "fifo", SLATE: "slate", LEFTOVER: "slate:rest=leftover"}
+"""Where a GPU is simulated."""
+
+POLICIES_ON_A_GPU = POLICIES | {TIME_SLICING: "hardware-serial", MPS: "hardware-streams"}
+"""On a GPU the baselines are the hardware's own: streams of one process are shared as MPS shares those of several."""

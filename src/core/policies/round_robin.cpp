@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time-slicing: one application at a time has the whole GPU, for a quantum; then it is the next one's turn, in order of
+// their ids. It is what a GPU does with processes of their own without MPS (Slate section V.A), except that a block
+// that has started runs to its end. Who has nothing to run keeps the turn for a moment, since an application's next
+// launch arrives right behind the last one.
+//
+// Suits: a baseline; nobody waits longer than a round. Fails: nothing overlaps, not even the last blocks of a launch.
+//
+// Options: quantum_ms (2, near what drivers take by default), patience_us (50, how long a turn is kept for nothing).
+#include <algorithm>
+#include <optional>
+
+#include "core/policies/options.hpp"
+#include "core/policy.hpp"
+
+namespace gpushare {
+namespace {
+
+class RoundRobin : public Policy {
+ public:
+  RoundRobin(Duration quantum, Duration patience) : quantum_(quantum), patience_(patience) {}
+
+  bool wants(const Event& event) const override {
+    return Policy::wants(event) || event.kind == EventKind::ApplicationEnded;
+  }
+
+  void observe(const Event& event, const State& state) override {
+    if (!wants(event)) return;
+    if (has_work(state)) idle_since_.reset();
+    if (!has_work(state) && !idle_since_) idle_since_ = state.now();
+    if (event.kind == EventKind::ApplicationEnded && event.application == owner_) turn_ends_ = state.now();
+    if (state.running().empty() || state.now() < end_of_turn()) return;
+    owner_ = next(state);
+    idle_since_.reset();
+    turn_ends_ = state.now() + quantum_;
+  }
+
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) {
+      if (launch.application == owner_) plan.shares.push_back(full_share(launch));
+    }
+    if (plan.shares.size() < state.running().size()) plan.wake_at = end_of_turn();
+    return plan;
+  }
+
+ private:
+  bool has_work(const State& state) const {
+    return std::ranges::any_of(state.running(),
+                               [&](const RunningLaunch& launch) { return launch.application == owner_; });
+  }
+
+  Time end_of_turn() const { return idle_since_ ? std::min(turn_ends_, *idle_since_ + patience_) : turn_ends_; }
+
+  /// The first application behind the owner that has something to run; the owner itself is the last.
+  ApplicationId next(const State& state) const {
+    const auto distance = [&](const RunningLaunch& launch) {
+      return static_cast<unsigned>(index(launch.application)) - static_cast<unsigned>(index(owner_)) - 1U;
+    };
+    return std::ranges::min_element(state.running(), {}, distance)->application;
+  }
+
+  Duration quantum_;
+  Duration patience_;
+  ApplicationId owner_{-1};
+  Time turn_ends_{};
+  std::optional<Time> idle_since_;  // the owner has nothing to run
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_round_robin(const PolicyOptions& options) {
+  const double quantum_ns = 1e6 * options.number("quantum_ms", 2, 0.001, 1e6);
+  const double patience_ns = 1e3 * options.number("patience_us", 50, 0, 1e6);
+  return std::make_unique<RoundRobin>(Duration(static_cast<std::int64_t>(quantum_ns)),
+                                      Duration(static_cast<std::int64_t>(patience_ns)));
+}
+
+}  // namespace gpushare

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slate (section III.B, III.C): a launch runs beside another on SMs of its own where Table I calls the two
+// complementary, and alone otherwise (slate_queue.hpp). When a launch arrives or ends, the ranges of SMs are sized anew
+// (sm_ranges.hpp). A kernel without a profile runs alone: nobody can say what goes with it until it has been measured
+// (gpushare profile).
+//
+// Suits: kernels that need little of something beside others that need much of it. Fails: where launches end often,
+// since SMs change hands with every one; kernels that could share SMs get none in common; and who goes with nobody
+// waits for as long as others that go together keep coming.
+//
+// Options, where the paper is silent: sizes=throughput|balance, together=2 (launches side by side at most; the paper's
+// figures are of two), rest=wait|leftover (does the queue get what they leave?), patience_us=50 (how long a place is
+// kept for the next launch of its application).
+#include <algorithm>
+#include <utility>
+
+#include "core/policies/options.hpp"
+#include "core/policies/slate_queue.hpp"
+#include "core/policies/sm_ranges.hpp"
+#include "core/policy.hpp"
+
+namespace gpushare {
+namespace {
+
+enum class Rest { Waits, GetsLeftover };
+
+class Slate : public Policy {
+ public:
+  Slate(SlateQueue queue, RangeGoal goal, Rest rest) : queue_(std::move(queue)), ranges_(goal), rest_(rest) {}
+
+  bool wants(const Event& event) const override {
+    return Policy::wants(event) || event.kind == EventKind::ApplicationEnded;
+  }
+
+  void observe(const Event& event, const State& state) override {
+    if (!wants(event)) return;
+    queue_.observe(event, state);
+    std::vector<const Launch*> launches;
+    for (const SlateQueue::Place& place : queue_.places()) launches.push_back(place.launch);
+    if (launches.size() > 1) sms_ = ranges_.of(state.device(), launches);
+    if (launches.size() == 1) sms_ = {state.sms()};
+  }
+
+  Plan decide(const State& state) const override {
+    Plan plan{.wake_at = queue_.wake_at()};
+    int first = 0;
+    for (std::size_t i = 0; i < queue_.places().size(); ++i) {
+      const RunningLaunch* launch = state.find(queue_.places()[i].operation);
+      if (launch != nullptr)
+        plan.shares.push_back({.launch = launch->id, .quota = range(*launch, first, sms_[i], state)});
+      first += sms_[i];
+    }
+    for (const RunningLaunch& launch : state.running()) {
+      const bool waits = std::ranges::find(plan.shares, launch.id, &Share::launch) == plan.shares.end();
+      if (rest_ == Rest::GetsLeftover && waits) plan.shares.push_back(full_share(launch));
+    }
+    return plan;
+  }
+
+ private:
+  static Quota range(const RunningLaunch& launch, int first, int sms, const State& state) {
+    std::vector<int> quota(static_cast<std::size_t>(state.sms()), 0);
+    std::fill_n(quota.begin() + first, sms, launch.max_residency);
+    return Quota::per_sm(std::move(quota));
+  }
+
+  SlateQueue queue_;
+  SmRanges ranges_;
+  Rest rest_;
+  std::vector<int> sms_;  // by place
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
+  const auto together = static_cast<std::size_t>(options.number("together", 2, 1, 64));
+  const double patience_ns = 1e3 * options.number("patience_us", 50, 0, 1e6);
+  const bool is_balance = options.word("sizes", {"throughput", "balance"}) == "balance";
+  const bool leaves_rest = options.word("rest", {"wait", "leftover"}) == "leftover";
+  return std::make_unique<Slate>(SlateQueue(together, Duration(static_cast<std::int64_t>(patience_ns))),
+                                 is_balance ? RangeGoal::Balance : RangeGoal::Throughput,
+                                 leaves_rest ? Rest::GetsLeftover : Rest::Waits);
+}
+
+}  // namespace gpushare

@@ -19,7 +19,8 @@
   entry("srtf-adaptive", "srtf, sharing SMs where it would be unfair", "SRTF 5.1.2", online, make_srtf_adaptive)        \
   entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)         \
   entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", oracle, make_shortest_job_first)                   \
-  entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)
+  entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)                      \
+  entry("mix", "blocks of each on every SM, so many that most is done", "SMK, Warped-Slicer", online, make_mix)
 // clang-format on
 
 namespace gpushare {

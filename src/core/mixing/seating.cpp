@@ -7,10 +7,14 @@
 namespace gpushare {
 namespace {
 
+double time_alone(const CataloguedKernel& kernel, std::int64_t blocks) {
+  return kernel.rate_alone > 0 ? static_cast<double>(blocks) / kernel.rate_alone : 0;
+}
+
 bool is_small(const Device& device, const CataloguedKernel& kernel, std::int64_t blocks, Duration small) {
   if (small == Duration::zero()) return false;
   if (!kernel.kernel.is_profiled) return blocks * 4 <= device.sms;
-  return kernel.kernel.cost.latency <= small && static_cast<double>(blocks) < nanoseconds(small) * kernel.rate_alone;
+  return kernel.kernel.cost.latency <= small && time_alone(kernel, blocks) < nanoseconds(small);
 }
 
 /// By priority, then in order of arrival.
@@ -30,6 +34,7 @@ Seating seated(const State& state, const Attendance& attendance, Catalogue& cata
       seating.seats.push_back({.application = launch.application,
                                .running = &launch,
                                .kernel = &kernel,
+                               .alone = time_alone(kernel, launch.blocks()),
                                .contender = {&kernel.kernel, launch.max_residency, launch.weight}});
     } else {
       seating.waiting.push_back(&launch);
@@ -42,6 +47,7 @@ Seating seated(const State& state, const Attendance& attendance, Catalogue& cata
     if (each.priority > 0 || is_small(state.device(), kernel, each.launch->blocks, small)) continue;
     seating.seats.push_back({.application = each.application,
                              .kernel = &kernel,
+                             .alone = time_alone(kernel, each.launch->blocks),
                              .contender = {&kernel.kernel, each.max_residency, each.weight}});
   }
   std::ranges::sort(seating.seats, {}, [](const Seat& seat) { return seat.application; });

@@ -15,6 +15,7 @@ struct Seat {
   ApplicationId application{};
   const RunningLaunch* running = nullptr;
   const CataloguedKernel* kernel = nullptr;
+  double alone = 0;  ///< nanoseconds that the launch takes alone; 0: not known
   Contender contender;
 };
 

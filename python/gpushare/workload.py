@@ -19,6 +19,7 @@ __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_wo
 LATEST_ARRIVAL_NS = 1e18
 PRIORITIES = (-(2**31), 2**31 - 1)
 WEIGHTS = (1e-9, 1e9)
+DEADLINES_NS = (1, 1e18)
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 
 ToCore = Callable[[Operation, int | None], _core.Launch | _core.Copy]
@@ -35,6 +36,7 @@ class Application:
         arrival_ns: when the first operation may start, in nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
         weight: share of the GPU (weighted policies use it), positive.
+        deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
     """
 
     name: str
@@ -42,6 +44,7 @@ class Application:
     arrival_ns: float = 0
     priority: int = 0
     weight: float = 1.0
+    deadline_ns: float | None = None
 
     def __post_init__(self) -> None:
         require_name("an application's name", self.name)
@@ -52,6 +55,8 @@ class Application:
         object.__setattr__(self, "arrival_ns", arrival_ns)
         object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
         object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, *WEIGHTS))
+        if self.deadline_ns is not None:
+            number(f"{subject}: deadline_ns", self.deadline_ns, *DEADLINES_NS)
 
     @property
     def is_real(self) -> bool:
@@ -63,7 +68,12 @@ class Application:
         known = list(alone_ns) or [None] * len(self.operations)
         operations = [to_core(operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
         return _core.Application(
-            self.name, operations, arrival_ns=round(self.arrival_ns), priority=self.priority, weight=self.weight
+            self.name,
+            operations,
+            arrival_ns=round(self.arrival_ns),
+            priority=self.priority,
+            weight=self.weight,
+            deadline_ns=None if self.deadline_ns is None else round(self.deadline_ns),
         )
 
     def launches(self) -> Iterator[tuple[str, Launch]]:

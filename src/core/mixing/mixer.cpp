@@ -22,50 +22,90 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
   return {.floor = options.number("floor", equal_part, 0, 1),
           .antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9),
           .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
-          .small = microseconds(options.number("small_us", 30, 0, longest_us))};
+          .small = microseconds(options.number("small_us", 30, 0, longest_us)),
+          .probes = {.share = options.number("probe_share", 0.1, 0, 0.5),
+                     .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
 }
 
-bool Mixer::wants(const Event& event) {
+bool Mixer::is_occasion(const Event& event) {
   return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
          event.kind == EventKind::ApplicationEnded || event.kind == EventKind::DeadlineReached;
 }
 
 void Mixer::observe(const Event& event, const State& state) {
+  changed_ = false;
   attendance_.observe(event, state);
-  if (wants(event) && !state.running().empty()) choose(state);
+  if (is_occasion(event) && !state.running().empty()) choose(state);
+  if (event.kind == EventKind::BlockEnded) refine(event, state.device());
 }
 
 /// Where so many cannot run side by side, the last ones wait.
 void Mixer::choose(const State& state) {
+  const Known* before = known_one_;
   seating_ = seated(state, attendance_, catalogue_, options_.small);
-  for (choice_ = &choice_for(state.device()); choice_->division.empty() && seating_.seats.size() > 1;
-       choice_ = &choice_for(state.device())) {
+  for (known_one_ = &known_for(state.device()); division().empty() && seating_.seats.size() > 1;
+       known_one_ = &known_for(state.device())) {
     const Seat last = seating_.seats.back();
     seating_.seats.pop_back();
     if (last.running != nullptr) seating_.waiting.push_back(last.running);
   }
+  if (known_one_ != before) known_one_->refinement.begin(state.now());
 }
 
-const Choice& Mixer::choice_for(const Device& device) {
+bool Mixer::all_there() const {
+  return std::ranges::all_of(seating_.seats, [](const Seat& seat) { return seat.running != nullptr; });
+}
+
+void Mixer::refine(const Event& ended, const Device& device) {
+  if (known_one_ == nullptr || known_one_->refinement.is_done() || !all_there()) return;
+  const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
+  if (seat == seating_.seats.end()) return;
+  const auto kernel = static_cast<std::size_t>(seat - seating_.seats.begin());
+  changed_ = known_one_->refinement.add(ended, kernel, device);
+  for (std::size_t i = 0; changed_ && i < seating_.seats.size(); ++i) {
+    seating_.seats[i].kernel->rate_alone = known_one_->refinement.alone(i);
+  }
+}
+
+const Outlook& Mixer::outlook() const {
+  const auto& measured = known_one_->refinement.measured();
+  return measured ? *measured : known_one_->predicted.outlook;
+}
+
+Mixer::Known& Mixer::known_for(const Device& device) {
   Company company;
   for (const Seat& seat : seating_.seats) company.emplace_back(seat.kernel->number, seat.contender.weight);
   const auto known = known_.find(company);
   if (known != known_.end()) return known->second;
-  return known_.emplace(std::move(company), search(device)).first->second;
+  return known_.emplace(std::move(company), meet(device)).first->second;
 }
 
-Choice Mixer::search(const Device& device) const {
+Mixer::Known Mixer::meet(const Device& device) const {
   std::vector<Contender> contenders;
-  bool are_profiled = true;
+  std::vector<double> alone;
   for (const Seat& seat : seating_.seats) {
     contenders.push_back(seat.contender);
-    are_profiled = are_profiled && seat.kernel->kernel.is_profiled;
+    alone.push_back(seat.kernel->rate_alone);
   }
+  const Bounds kept = bounds(contenders.size());
+  Choice choice = search(device, contenders, kept);
+  const bool can_run = !choice.division.empty();
+  Refinement refinement(choice.division, std::move(contenders), std::move(alone), kept,
+                        can_run ? options_.probes : ProbeOptions{});
+  return {.predicted = std::move(choice), .refinement = std::move(refinement)};
+}
+
+Bounds Mixer::bounds(std::size_t kernels) const {
+  return {.floor = options_.floor == equal_part ? usual_floor(kernels) : options_.floor, .antt = options_.antt};
+}
+
+Choice Mixer::search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const {
   if (contenders.empty()) return {};
   if (contenders.size() == 1) return {.division = {{.sms = device.sms, .blocks = {contenders[0].max_residency}}}};
+  const bool are_profiled =
+      std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
   if (!are_profiled) return {.division = proportional_division(device, contenders)};
-  const double floor = options_.floor == equal_part ? usual_floor(contenders.size()) : options_.floor;
-  return best_division(Forecast(device, contenders), {.floor = floor, .antt = options_.antt});
+  return best_division(Forecast(device, contenders), bounds);
 }
 
 Plan Mixer::plan(const State& state) const {
@@ -76,8 +116,8 @@ Plan Mixer::plan(const State& state) const {
     for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
       const Seat& seat = seating_.seats[i];
       if (seat.running == nullptr) continue;
-      if (holds_shared_room(choice_->division, i, seat.contender.max_residency) != fills) continue;
-      plan.shares.push_back({.launch = seat.running->id, .quota = quota_in(choice_->division, i)});
+      if (holds_shared_room(division(), i, seat.contender.max_residency) != fills) continue;
+      plan.shares.push_back({.launch = seat.running->id, .quota = quota_in(division(), i)});
     }
   }
   for (const RunningLaunch* launch : seating_.waiting) plan.shares.push_back(full_share(*launch));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/mixing/attendance.hpp"
+#include "core/mixing/refinement.hpp"
 #include "core/mixing/search.hpp"
 #include "core/mixing/seating.hpp"
 #include "core/policies/options.hpp"
@@ -20,7 +21,9 @@ struct MixOptions {
   Duration patience{};  ///< how long a place is kept for somebody who has ended a launch
   Duration small{};     ///< launches that take no longer alone are served first
 
-  /// floor, antt, patience_us, small_us.
+  ProbeOptions probes;
+
+  /// floor, antt, patience_us, small_us, probe_share, probe_us.
   static MixOptions from(const PolicyOptions& options);
 };
 
@@ -32,28 +35,41 @@ class Mixer {
   void observe(const Event& event, const State& state);
 
   /// Is there a reason for another plan?
-  static bool wants(const Event& event);
+  bool wants(const Event& event) const { return is_occasion(event) || changed_; }
 
   const Seating& seating() const { return seating_; }
-  /// Of those who have a seat; nothing is known of companies with an unprofiled kernel.
-  const Choice& choice() const { return *choice_; }
+  /// Of those who have a seat, as measured or else as predicted. No speeds are known of a company with an unprofiled
+  /// kernel before it has been measured.
+  const Outlook& outlook() const;
 
   /// Who is to be first, then the seats by the division, then whoever waits.
   Plan plan(const State& state) const;
 
  private:
   using Company = std::vector<std::pair<int, double>>;  // number of the kernel, weight
+  struct Known {
+    Choice predicted;
+    Refinement refinement;
+  };
+
+  static bool is_occasion(const Event& event);
+  const Division& division() const { return known_one_->refinement.current(); }
+  bool all_there() const;
 
   void choose(const State& state);
-  const Choice& choice_for(const Device& device);
-  Choice search(const Device& device) const;
+  void refine(const Event& ended, const Device& device);
+  Known& known_for(const Device& device);
+  Known meet(const Device& device) const;
+  Choice search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const;
+  Bounds bounds(std::size_t kernels) const;
 
   MixOptions options_;
   Attendance attendance_;
   Catalogue catalogue_;
   Seating seating_;
-  std::map<Company, Choice> known_;
-  const Choice* choice_ = nullptr;
+  std::map<Company, Known> known_;
+  Known* known_one_ = nullptr;
+  bool changed_ = false;
 };
 
 }  // namespace gpushare

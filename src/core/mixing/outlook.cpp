@@ -2,6 +2,7 @@
 #include "core/mixing/outlook.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gpushare {
 namespace {
@@ -26,27 +27,31 @@ double Outlook::value(const Bounds& bounds) const {
   return throughput + kindness * slowest;
 }
 
+Outlook outlook_of(std::vector<double> speeds, std::span<const double> weights) {
+  Outlook outlook{.speeds = std::move(speeds)};
+  const double count = static_cast<double>(weights.size());
+  const double mean_weight = std::accumulate(weights.begin(), weights.end(), 0.0) / count;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    outlook.throughput += weights[i] / mean_weight * outlook.speeds[i];
+    outlook.antt += 1 / outlook.speeds[i] / count;
+  }
+  outlook.slowest = *std::ranges::min_element(outlook.speeds);
+  return outlook;
+}
+
 Forecast::Forecast(const Device& device, std::span<const Contender> contenders)
     : device_(device), contenders_(contenders) {
-  double sum = 0;
-  for (const Contender& each : contenders) sum += each.weight;
   for (const Contender& each : contenders) {
     kernels_.push_back(each.kernel);
     alone_.push_back(rate_alone(device, *each.kernel));
-    weights_.push_back(each.weight / sum * static_cast<double>(contenders.size()));
+    weights_.push_back(each.weight);
   }
 }
 
 Outlook Forecast::of(const Division& division) const {
-  const std::vector<double> rates = corun_rates(device_, kernels_, division);
-  Outlook outlook;
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    outlook.speeds.push_back(rates[i] / alone_[i]);
-    outlook.throughput += weights_[i] * outlook.speeds[i];
-    outlook.antt += 1 / outlook.speeds[i] / static_cast<double>(rates.size());
-  }
-  outlook.slowest = *std::ranges::min_element(outlook.speeds);
-  return outlook;
+  std::vector<double> speeds = corun_rates(device_, kernels_, division);
+  for (std::size_t i = 0; i < speeds.size(); ++i) speeds[i] /= alone_[i];
+  return outlook_of(std::move(speeds), weights_);
 }
 
 }  // namespace gpushare

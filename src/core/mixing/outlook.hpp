@@ -28,6 +28,9 @@ struct Outlook {
   double value(const Bounds& bounds) const;
 };
 
+/// Of these speeds; weights count relative to their mean.
+Outlook outlook_of(std::vector<double> speeds, std::span<const double> weights);
+
 /// Asks the model about divisions of one device among the same contenders, all of them profiled.
 class Forecast {
  public:
@@ -42,8 +45,8 @@ class Forecast {
   const Device& device_;
   std::span<const Contender> contenders_;
   std::vector<const Kernel*> kernels_;
-  std::vector<double> alone_;    // blocks per nanosecond
-  std::vector<double> weights_;  // 1 in the mean
+  std::vector<double> alone_;  // blocks per nanosecond
+  std::vector<double> weights_;
 };
 
 }  // namespace gpushare

@@ -27,7 +27,7 @@ void sort_by_urgency(std::vector<const RunningLaunch*>& launches) {
 Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, Duration small) {
   Seating seating;
   for (const RunningLaunch& launch : state.running()) {
-    const CataloguedKernel& kernel = catalogue.of(state.device(), launch.launch->kernel);
+    CataloguedKernel& kernel = catalogue.of(state.device(), launch.launch->kernel);
     if (launch.priority > 0 || is_small(state.device(), kernel, launch.blocks(), small)) {
       seating.first.push_back(&launch);
     } else if (seating.seats.size() < most_seats) {
@@ -43,7 +43,7 @@ Seating seated(const State& state, const Attendance& attendance, Catalogue& cata
   sort_by_urgency(seating.first);
   for (const auto& each : attendance.expected(state.now())) {
     if (seating.seats.size() == most_seats) break;
-    const CataloguedKernel& kernel = catalogue.of(state.device(), each.launch->kernel);
+    CataloguedKernel& kernel = catalogue.of(state.device(), each.launch->kernel);
     if (each.priority > 0 || is_small(state.device(), kernel, each.launch->blocks, small)) continue;
     seating.seats.push_back({.application = each.application,
                              .kernel = &kernel,

@@ -14,7 +14,7 @@ namespace gpushare {
 struct Seat {
   ApplicationId application{};
   const RunningLaunch* running = nullptr;
-  const CataloguedKernel* kernel = nullptr;
+  CataloguedKernel* kernel = nullptr;
   double alone = 0;  ///< nanoseconds that the launch takes alone; 0: not known
   Contender contender;
 };

@@ -28,10 +28,10 @@ class Auto : public Policy {
     gaps_.observe(event, state);
     remaining_.observe(event, state);
     mixer_.observe(event, state);
-    if (Mixer::wants(event) && !state.running().empty()) takes_turns_ = turns_are_better(state.device());
+    if (mixer_.wants(event) && !state.running().empty()) takes_turns_ = turns_are_better(state.device());
   }
 
-  bool wants(const Event& event) const override { return Mixer::wants(event); }
+  bool wants(const Event& event) const override { return mixer_.wants(event); }
 
   Plan decide(const State& state) const override {
     if (!takes_turns_) return mixer_.plan(state);
@@ -48,7 +48,7 @@ class Auto : public Policy {
  private:
   bool turns_are_better(const Device& device) const {
     const Seating& seating = mixer_.seating();
-    const Outlook& mixed = mixer_.choice().outlook;
+    const Outlook& mixed = mixer_.outlook();
     if (!may_take_turns_ || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
     const double antt = serial_antt(seating);
     if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;

@@ -20,7 +20,7 @@ class Mix : public Policy {
   explicit Mix(const MixOptions& options) : mixer_(options) {}
 
   void observe(const Event& event, const State& state) override { mixer_.observe(event, state); }
-  bool wants(const Event& event) const override { return Mixer::wants(event); }
+  bool wants(const Event& event) const override { return mixer_.wants(event); }
   Plan decide(const State& state) const override { return mixer_.plan(state); }
 
  private:

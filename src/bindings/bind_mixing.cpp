@@ -26,6 +26,15 @@ std::vector<Contender> contenders_of(const Device& device, const std::vector<con
 
 void bind_mixing(py::module_& module) {
   module.def(
+      "can_share_an_sm",
+      [](const Device& device, const std::vector<const Kernel*>& kernels, const std::vector<int>& blocks) {
+        require(blocks.size() == kernels.size(), "a number of blocks is needed for every kernel");
+        std::vector<Contender> contenders;
+        for (const Kernel* kernel : kernels) contenders.push_back({kernel, max_residency(device, kernel->needs), 1});
+        return can_share_an_sm(device, contenders, blocks);
+      },
+      py::arg("device"), py::arg("kernels"), py::arg("blocks"), "Can so many blocks of each run on one SM?");
+  module.def(
       "best_division",
       [](const Device& device, const std::vector<const Kernel*>& kernels, double floor, bool same_everywhere) {
         const std::vector<Contender> contenders = contenders_of(device, kernels);

@@ -6,7 +6,8 @@
 namespace gpushare {
 namespace {
 
-constexpr double preference_for_the_begun = 0.5;
+constexpr double preference_for_the_begun = 0.25;
+constexpr double hand_over = 100e3;  // nanoseconds: some 25 us to evict, as much to resume, and two blocks
 
 double sum_alone(const Seating& seating) {
   double sum = 0;
@@ -62,7 +63,7 @@ std::vector<const RunningLaunch*> serial_order(const Seating& seating, const Rem
   for (const Seat& seat : seating.seats) {
     if (seat.running == nullptr) continue;
     const double left = nanoseconds(remaining.of(*seat.running, state).value_or(Duration{}));
-    turns.push_back({seat.running, seat.running->started > 0 ? preference_for_the_begun * left : left});
+    turns.push_back({seat.running, seat.running->started > 0 ? preference_for_the_begun * left : left + hand_over});
   }
   std::ranges::stable_sort(turns, {}, &Turn::cost);
   std::vector<const RunningLaunch*> order;

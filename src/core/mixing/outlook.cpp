@@ -8,8 +8,8 @@ namespace gpushare {
 namespace {
 
 /// Below every division that keeps the bounds.
-constexpr double above_antt = -1e6;
-constexpr double below_floor = -1e12;
+constexpr double above_antt = -1e3;
+constexpr double below_floor = -1e6;
 /// Of two divisions of about the same worth, the one that is kinder to the slowest: 1 % of throughput for half a speed.
 constexpr double kindness = 0.02;
 /// Side by side means that nobody stands still, whatever he weighs.

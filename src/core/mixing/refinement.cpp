@@ -102,9 +102,8 @@ void Refinement::finish_alone() {
 void Refinement::judge(Time now, const Device& device) {
   const Outlook seen = outlook();
   const bool is_base = phase_ == Phase::Base;
-  const double known = measured_ ? measured_->value(bounds_) : 0;
   tried_.push_back(current_);
-  if (is_base || seen.value(bounds_) > known + worth_moving * std::abs(known)) {
+  if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
     best_ = current_;
     measured_ = seen;
     untried_ = neighbours_of(device, contenders_, best_);

@@ -6,11 +6,13 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+import time
 from collections.abc import Sequence
 from itertools import combinations
 
 from benchmarks.gpu.report import Report
 from benchmarks.gpu.spread import geomean
+
 from gpushare.workload import Launch
 
 from .place import Place, RealPlace, Together, looping
@@ -32,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernels", default=",".join(KERNELS), help="of the suite, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--companies", type=int, default=12, help="of three, and as many of four, chosen at random")
-    parser.add_argument("--pairs", type=int, default=0, help="so many pairs, chosen at random; 0: all")
+    parser.add_argument("--seconds", type=float, default=1e9, help="for each size of company; no new one after that")
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
@@ -41,8 +43,7 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     place.load(Launch.of_suite(name, options.size) for name in names)
     source = random.Random(SEED)
     pairs = list(combinations(names, 2))
-    if options.pairs:
-        pairs = source.sample(pairs, options.pairs)
+    source.shuffle(pairs)
     _measure(place, pairs, options, report, "pairs")
     for size in (3, 4):
         companies = [tuple(source.sample(names, size)) for _ in range(options.companies)] if len(names) >= size else []
@@ -60,19 +61,27 @@ def _ways(place: Place | RealPlace, options: argparse.Namespace, size: int) -> l
 
 
 def _measure(
-    place: Place | RealPlace, companies: Sequence[tuple[str, ...]], options: argparse.Namespace, report: Report, words: str
+    place: Place | RealPlace,
+    companies: Sequence[tuple[str, ...]],
+    options: argparse.Namespace,
+    report: Report,
+    words: str,
 ) -> None:
     ways = _ways(place, options, len(companies[0]))
     rows: list[dict[str, object]] = []
     found: dict[str, list[Together]] = {way: [] for way in ways}
+    end = time.monotonic() + options.seconds
     try:
         for names in companies:
+            if time.monotonic() > end:
+                break
             workload = looping(place, names, options.length_ms, options.size)
             for way, runs in zip(ways, place.run([(workload, way) for way in ways], options.repeats), strict=True):
                 found[way].append(_median([Together.of(run) for run in runs]))
             rows.append({"company": " + ".join(names), **{way: found[way][-1].stp for way in ways}})
+            print(rows[-1], flush=True)
     finally:
-        report.add(f"{words}: STP of each", rows, NOTE)
+        report.add(f"{words}: STP of each", rows, f"{len(rows)} of {len(companies)}, in random order. {NOTE}")
         report.add(f"{words}: all", [_summary(way, found, len(rows)) for way in ways])
         if "auto" in found:
             rows.sort(key=lambda row: row["auto"])
@@ -80,8 +89,8 @@ def _measure(
 
 
 NOTE = (
-    "STP: sum of the speeds while all are there, relative to those alone; one after the other would be 1. The best green "
-    "contexts are the best of five splits, pair by pair."
+    "STP: sum of the speeds while all are there, relative to those alone; one after the other would be 1. Of green "
+    "contexts every split is a row of its own."
 )
 
 
@@ -101,5 +110,5 @@ def _summary(way: str, found: dict[str, list[Together]], count: int) -> dict[str
         "slowest speed, median": statistics.median(min(run.speeds) for run in runs) if runs else 0.0,
         "STP over whole applications": geomean(run.turnaround_stp for run in runs),
         "ANTT": geomean(run.antt for run in runs),
-        "/ best other, pair by pair": geomean(run.stp / other for run, other in zip(runs, best_other)),
+        "/ best other, pair by pair": geomean(run.stp / other for run, other in zip(runs, best_other, strict=False)),
     }

@@ -47,8 +47,8 @@ def _blocks(blocks: Sequence[int]) -> str:
     return "+".join(map(str, blocks))
 
 
-def vectors(device: _core.Device, kernels: Sequence[_core.KernelModel]) -> Iterator[Groups]:
-    """All blocks per SM of two kernels that fit; of many only those to which nothing can be added."""
+def vectors(device: _core.Device, kernels: Sequence[_core.KernelModel], every: bool) -> Iterator[Groups]:
+    """Blocks per SM of two kernels: those to which nothing can be added, or every one that fits."""
     most = [_core.max_residency(device, kernel) for kernel in kernels]
     fitting = {
         (first, second)
@@ -57,14 +57,11 @@ def vectors(device: _core.Device, kernels: Sequence[_core.KernelModel]) -> Itera
         if _core.can_share_an_sm(device, list(kernels), [first, second])
     }
     full = {(a, b) for a, b in fitting if (a + 1, b) not in fitting and (a, b + 1) not in fitting}
-    for blocks in sorted(fitting if len(fitting) <= MOST_VECTORS else full):
+    for blocks in sorted(fitting if every else full):
         yield ((device.sms, blocks),)
 
 
-MOST_VECTORS = 40
-
-
-def splits(device: _core.Device, kernels: Sequence[_core.KernelModel], parts: int = 12) -> Iterator[Groups]:
+def splits(device: _core.Device, kernels: Sequence[_core.KernelModel], parts: int) -> Iterator[Groups]:
     """SMs of their own: each n-th part of the GPU."""
     most = [_core.max_residency(device, kernel) for kernel in kernels]
     for part in range(1, parts):

@@ -62,7 +62,7 @@ class RealPlace:
         self._loaded: list[Launch] = []
 
     @cached_property
-    def _runner(self):  # noqa: ANN202
+    def _runner(self):
         from benchmarks.gpu.suite_on_gpu import runner_with
 
         return runner_with(self._name, self._loaded)

@@ -7,6 +7,7 @@ import argparse
 import statistics
 
 from benchmarks.gpu.report import Report
+
 from gpushare.workload import Launch
 
 from .fixed import FixedDivision, splits, vectors
@@ -23,6 +24,8 @@ PAIRS = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Of this part."""
     parser.add_argument("--sweep-pairs", default=",".join(PAIRS), help="first+second, with commas")
+    parser.add_argument("--every-vector", action="store_true", help="also those to which a block could be added")
+    parser.add_argument("--split-parts", type=int, default=6, help="SM splits are multiples of such a part of the GPU")
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
@@ -52,8 +55,8 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
 
 
 NOTE = (
-    "STP: sum of the speeds while both are there, relative to those alone. The sweep: every vector of blocks per SM that "
-    "fits (of more than 40 those to which no block can be added), and eleven SM splits, each held throughout."
+    "STP: sum of the speeds while both are there, relative to those alone. The sweep: vectors of blocks per SM to "
+    "which no block can be added (or all that fit), and SM splits, each held throughout."
 )
 
 
@@ -61,10 +64,17 @@ def _row(place: Place | RealPlace, pair: tuple[str, ...], options: argparse.Name
     workload = looping(place, pair, options.length_ms, options.size)
     kernels = [place.kernel(application.operations[0]) for application in workload.applications]
     found = {}
-    for kind, groups in (("vector", vectors), ("split", splits)):
-        ways = [FixedDivision(pair, each) for each in groups(place.description, kernels)]
+    found_groups = {
+        "vector": vectors(place.description, kernels, options.every_vector),
+        "split": splits(place.description, kernels, options.split_parts),
+    }
+    for kind, groups in found_groups.items():
+        ways = [FixedDivision(pair, each) for each in groups]
         runs = place.run([(workload, way) for way in ways], options.repeats)
-        stp = {way.name: statistics.median(Together.of(run).stp for run in each) for way, each in zip(ways, runs)}
+        stp = {
+            way.name: statistics.median(Together.of(run).stp for run in each)
+            for way, each in zip(ways, runs, strict=True)
+        }
         best = max(stp, key=stp.__getitem__)
         found[kind] = (best, stp[best], len(ways))
     (mixed,) = place.run([(workload, "mix")], options.repeats)

@@ -9,8 +9,8 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
-
 from benchmarks.gpu.report import Report
+
 from gpushare.run import Run
 from gpushare.workload import Application, Launch, Workload
 
@@ -56,10 +56,10 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
 
 
 NOTE = (
-    "The short launches arrive at random (exponential gaps, the same under every policy), on the average every two times "
-    "as long as one takes alone; each is an application of its own with priority 1. p50 and p99: turnaround / that of "
-    "the same launches without the long application. Throughput kept: the long one's speed while they come, relative to "
-    "that alone."
+    "The short launches arrive at random (exponential gaps, the same under every policy), on the average every two "
+    "times as long as one takes alone; each is an application of its own with priority 1. p50 and p99: turnaround / "
+    "that of the same launches without the long application. Throughput kept: the long one's speed while they come, "
+    "relative to that alone."
 )
 
 
@@ -78,7 +78,7 @@ def _rows(
 ) -> list[dict[str, object]]:
     launch = Launch.of_suite(name, options.size)
     span_ns = arrivals.times_ns[-1] + 2 * arrivals.alone_ns
-    count = max(1, math.ceil(1.5 * span_ns / place.alone_ns(launch)))
+    count = max(1, math.ceil(1.1 * span_ns / place.alone_ns(launch)))
     urgent = tuple(
         Application(f"urgent {number}", (arrivals.launch,), time, priority=1)
         for number, time in enumerate(arrivals.times_ns)

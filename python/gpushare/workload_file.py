@@ -88,9 +88,7 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
             subject = f"application {table.name!r}, operation {place + 1}"
             operations += operation.repeat * [_operation(operation, subject, kernels)]
     deadline_ns = None if table.deadline_us is None else table.deadline_us * 1e3
-    return Application(
-        table.name, tuple(operations), table.arrival_us * 1e3, table.priority, table.weight, deadline_ns
-    )
+    return Application(table.name, tuple(operations), table.arrival_us * 1e3, table.priority, table.weight, deadline_ns)
 
 
 def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operation:

@@ -19,7 +19,7 @@ struct Choice {
   Outlook outlook;
 };
 
-constexpr int most_questions = 600;
+constexpr int most_questions = 400;
 
 /// For the contenders of the forecast. Where the bounds cannot be kept, the slowest is as fast as can be, or the mean
 /// slowdown as small.

@@ -34,6 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernels", default=",".join(KERNELS), help="of the suite, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--companies", type=int, default=12, help="of three, and as many of four, chosen at random")
+    parser.add_argument("--sizes", default="2,3,4", help="of companies; pairs are all there are")
     parser.add_argument("--seconds", type=float, default=1e9, help="for each size of company; no new one after that")
 
 
@@ -41,14 +42,14 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     """Pairs, then threes, then fours."""
     names = [name for name in options.kernels.split(",") if name]
     place.load(Launch.of_suite(name, options.size) for name in names)
-    source = random.Random(SEED)
-    pairs = list(combinations(names, 2))
-    source.shuffle(pairs)
-    _measure(place, pairs, options, report, "pairs")
-    for size in (3, 4):
-        companies = [tuple(source.sample(names, size)) for _ in range(options.companies)] if len(names) >= size else []
-        if companies:
-            _measure(place, companies, options, report, f"companies of {size}")
+    for size in (int(size) for size in options.sizes.split(",")):
+        source = random.Random(SEED)
+        if size == 2:
+            companies = list(combinations(names, 2))
+            source.shuffle(companies)
+        else:
+            companies = [tuple(source.sample(names, size)) for _ in range(options.companies)]
+        _measure(place, companies, options, report, "pairs" if size == 2 else f"companies of {size}")
 
 
 def _ways(place: Place | RealPlace, options: argparse.Namespace, size: int) -> list[str]:

@@ -52,12 +52,22 @@ void Mixer::choose(const State& state) {
   if (known_one_ != before) known_one_->refinement.begin(state.now());
 }
 
-bool Mixer::all_there() const {
-  return std::ranges::all_of(seating_.seats, [](const Seat& seat) { return seat.running != nullptr; });
+/// Whoever is to have blocks has them, and more to come: not between two launches, nor in the last wave of one.
+bool Mixer::is_steady() const {
+  for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
+    const bool takes_part = std::ranges::any_of(division(), [&](const SmGroup& group) { return group.blocks[i] > 0; });
+    const RunningLaunch* launch = seating_.seats[i].running;
+    if (takes_part && (launch == nullptr || launch->started == 0 || launch->unstarted() == 0)) return false;
+  }
+  return true;
 }
 
 void Mixer::refine(const Event& ended, const Device& device) {
-  if (known_one_ == nullptr || known_one_->refinement.is_done() || !all_there()) return;
+  if (known_one_ == nullptr || known_one_->refinement.is_done()) return;
+  const bool was_steady = is_steady_;
+  is_steady_ = is_steady();
+  if (is_steady_ && !was_steady) steady_since_ = ended.time;
+  if (!is_steady_ || ended.started < steady_since_) return;
   const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
   if (seat == seating_.seats.end()) return;
   const auto kernel = static_cast<std::size_t>(seat - seating_.seats.begin());

@@ -54,7 +54,7 @@ class Mixer {
 
   static bool is_occasion(const Event& event);
   const Division& division() const { return known_one_->refinement.current(); }
-  bool all_there() const;
+  bool is_steady() const;
 
   void choose(const State& state);
   void refine(const Event& ended, const Device& device);
@@ -70,6 +70,8 @@ class Mixer {
   std::map<Company, Known> known_;
   Known* known_one_ = nullptr;
   bool changed_ = false;
+  bool is_steady_ = false;
+  Time steady_since_{};
 };
 
 }  // namespace gpushare

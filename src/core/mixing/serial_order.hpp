@@ -29,7 +29,8 @@ class LaunchGaps {
 };
 
 /// The launches that have seats, shortest remaining time first; unknown counts as shortest. Who has begun gives way
-/// only to somebody who needs less than half as long: handing over costs.
+/// only to somebody who needs less than a tenth of its time, less 100 us: handing over costs, and a launch that is
+/// stopped half way leaves SMs half full twice, while one that runs to its end has others fill its last wave.
 std::vector<const RunningLaunch*> serial_order(const Seating& seating, const RemainingTime& remaining,
                                                const State& state);
 

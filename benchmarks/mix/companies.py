@@ -23,7 +23,7 @@ KERNELS = (
     "hotspot", "lbm", "molecular_dynamics", "sad",
 )  # fmt: skip
 POLICIES = ("fifo", "even", "mpmax", "srtf", "fair", "mix", "auto")
-HARDWARE = ("hardware-streams",)
+HARDWARE = ("hardware-streams", "mix:probe_share=0")
 GREEN_PARTS = (22, 44, 66, 88, 110)
 SEED = 5
 WORST = 8

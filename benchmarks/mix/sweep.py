@@ -18,7 +18,7 @@ PAIRS = (
     "dct_8x8+sha1", "leukocyte+gesummv", "vector_add+quasirandom", "backprop_forward+b_plus_tree",
     "scan_lookback+philox_random", "reduction+neural_net", "stencil_3d+pathfinder",
 )  # fmt: skip
-"""No kernel of them was looked at while `mix` was written."""
+"""Nothing of `mix` was chosen by them."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

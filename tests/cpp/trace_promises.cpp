@@ -83,8 +83,8 @@ int quota_of(const Plan& plan, OperationId launch, SmId sm) {
   return 0;
 }
 
-/// The largest quota that may be in force: times are rounded, so two plans may hold at the same nanosecond, and one that
-/// was decided half a nanosecond after a whole one may seem to come too late by one.
+/// The largest quota that may be in force: times are rounded, so two plans may hold at the same nanosecond, and one
+/// that was decided half a nanosecond after a whole one may seem to come too late by one.
 int allowed(const std::vector<InForce>& plans, const Event& start) {
   int most = 0;
   for (std::size_t i = 0; i < plans.size(); ++i) {

@@ -41,12 +41,14 @@ class Table:
 class Report:
     """All tables of one benchmark."""
 
-    def __init__(self, name: str, summary: str, device: str, command: Sequence[str]) -> None:
+    def __init__(
+        self, name: str, summary: str, device: str, command: Sequence[str], module: str = "benchmarks.gpu"
+    ) -> None:
         self.name = name
         self.tables: list[Table] = []
         self._summary = summary
         self._device = device
-        self._command = ["python", "-m", "benchmarks.gpu", *command]
+        self._command = ["python", "-m", module, *command]
         self._start = time.monotonic()
 
     def add(self, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> None:
@@ -106,6 +108,8 @@ def _plain(value: Any) -> Any:
 
 
 def _gpu(device: str) -> str:
+    if device.startswith("sim:"):
+        return device
     ordinal = device.partition(":")[2] or "0"
     query = ["nvidia-smi", f"--id={ordinal}", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
     return _said_by(query) or "no nvidia-smi"

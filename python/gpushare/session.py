@@ -24,7 +24,7 @@ from gpushare.launch_geometry import Extent
 from gpushare.measured import Measured
 from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
-from gpushare.workload import PRIORITIES, WEIGHTS, Application, Launch, Workload
+from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Application, Launch, Workload
 
 ALONE_REPEATS = 3
 
@@ -32,10 +32,13 @@ ALONE_REPEATS = 3
 class SessionApplication:
     """An application of a session: its launches run one after the other. Made by :meth:`Session.application`."""
 
-    def __init__(self, session: Session, name: str, priority: int, weight: float) -> None:
+    def __init__(
+        self, session: Session, name: str, priority: int, weight: float, deadline_ns: float | None = None
+    ) -> None:
         self.name = name
         self._priority = priority
         self.weight = weight
+        self.deadline_ns = deadline_ns
         self._session = session
         self._number: int | None = None
         self._launches: list[Submitted] = []
@@ -119,13 +122,16 @@ class Session:
         self._lock = threading.Lock()
         weakref.finalize(self, self._core.close)  # also when the process ends
 
-    def application(self, name: str, priority: int = 0, weight: float = 1.0) -> SessionApplication:
+    def application(
+        self, name: str, priority: int = 0, weight: float = 1.0, deadline_ns: float | None = None
+    ) -> SessionApplication:
         """A new application; it arrives with its first launch.
 
         Args:
             name: unique within the session.
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
+            deadline_ns: when it should have ended, in nanoseconds after its first launch.
 
         Raises:
             InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.
@@ -139,6 +145,7 @@ class Session:
             name,
             self._permitted(name, priority),
             number(f"application {name!r}: weight", weight, *WEIGHTS),
+            None if deadline_ns is None else number(f"application {name!r}: deadline_ns", deadline_ns, *DEADLINES_NS),
         )
         self._applications.append(application)
         return application
@@ -196,6 +203,7 @@ class Session:
                 start,
                 each.priority,
                 each.weight,
+                each.deadline_ns,
             )
             for each, start in zip(busy, record.arrivals, strict=True)
         ]
@@ -242,7 +250,10 @@ class Session:
         core = _core.Launch(self.device.model(launch), launch.blocks)
         with self._lock:
             if application._number is None:
-                application._number = self._core.add(application.name, application.priority, application.weight)
+                deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
+                application._number = self._core.add(
+                    application.name, application.priority, application.weight, deadline_ns
+                )
         job_number = self._core.submit(application._number, core, program)
         kept = args if self._measure_alone else ()
         application._launches.append(Submitted(launch, core, program, kept))

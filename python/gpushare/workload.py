@@ -19,6 +19,7 @@ __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_wo
 LATEST_ARRIVAL_NS = 1e18
 PRIORITIES = (-(2**31), 2**31 - 1)
 WEIGHTS = (1e-9, 1e9)
+DEADLINES_NS = (1, 1e18)
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 
 ToCore = Callable[[Operation, int | None], _core.Launch | _core.Copy]
@@ -37,6 +38,7 @@ class Application:
         weight: share of the GPU (weighted policies use it), positive.
         memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
             that have not ended waits, in order of arrival. 0: it never waits for any.
+        deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
     """
 
     name: str
@@ -45,6 +47,7 @@ class Application:
     priority: int = 0
     weight: float = 1.0
     memory_bytes: int = 0
+    deadline_ns: float | None = None
 
     def __post_init__(self) -> None:
         require_name("an application's name", self.name)
@@ -57,6 +60,8 @@ class Application:
         object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, *WEIGHTS))
         memory_bytes = whole(f"{subject}: memory_bytes", self.memory_bytes, 0, MOST_BYTES)
         object.__setattr__(self, "memory_bytes", memory_bytes)
+        if self.deadline_ns is not None:
+            number(f"{subject}: deadline_ns", self.deadline_ns, *DEADLINES_NS)
 
     @property
     def is_real(self) -> bool:
@@ -74,6 +79,7 @@ class Application:
             priority=self.priority,
             weight=self.weight,
             memory_bytes=self.memory_bytes,
+            deadline_ns=None if self.deadline_ns is None else round(self.deadline_ns),
         )
 
     def launches(self) -> Iterator[tuple[str, Launch]]:

@@ -72,12 +72,14 @@ def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
 
 def _application_to_dict(application: Application, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
     memory = {"memory_bytes": application.memory_bytes} if application.memory_bytes else {}
+    deadline = {} if application.deadline_ns is None else {"deadline_us": application.deadline_ns / 1e3}
     return {
         "name": application.name,
         "arrival_us": application.arrival_ns / 1e3,
         "priority": application.priority,
         "weight": application.weight,
         **memory,
+        **deadline,
         "operations": [
             data
             for operation, times in groupby(application.operations)

@@ -87,8 +87,15 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
         with at_key("operations", place):
             subject = f"application {table.name!r}, operation {place + 1}"
             operations += operation.repeat * [_operation(operation, subject, kernels)]
+    deadline_ns = None if table.deadline_us is None else table.deadline_us * 1e3
     return Application(
-        table.name, tuple(operations), table.arrival_us * 1e3, table.priority, table.weight, table.memory_bytes
+        table.name,
+        tuple(operations),
+        arrival_ns=table.arrival_us * 1e3,
+        priority=table.priority,
+        weight=table.weight,
+        memory_bytes=table.memory_bytes,
+        deadline_ns=deadline_ns,
     )
 
 

@@ -14,7 +14,7 @@ from gpushare.launch_geometry import block_of, grid_of
 from gpushare.operation import MOST_BLOCKS, MOST_SHARED_BYTES
 from gpushare.suite_arguments import require_size, suite_kernel
 from gpushare.toml_file import Schema, accepted_by, tag_of
-from gpushare.workload import LATEST_ARRIVAL_NS, PRIORITIES, WEIGHTS
+from gpushare.workload import DEADLINES_NS, LATEST_ARRIVAL_NS, PRIORITIES, WEIGHTS
 
 MOST_REPEATS = 100_000
 
@@ -96,6 +96,7 @@ class ApplicationTable(Schema):
     priority: int = _within(PRIORITIES, 0)
     weight: float = _within(WEIGHTS, 1.0)
     memory_bytes: int = _within((0, MOST_BYTES), 0)
+    deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
     operations: list[OperationTable]
 
 

@@ -72,12 +72,14 @@ void bind_session(py::module_& module) {
       .def(py::init(&open_session), py::arg("device"), py::arg("policy"))
       .def(
           "add",
-          [](cuda::Session& self, std::string name, int priority, double weight) {
+          [](cuda::Session& self, std::string name, int priority, double weight, std::optional<std::int64_t> deadline) {
             Application application{.name = std::move(name), .priority = priority, .weight = weight};
+            if (deadline) application.deadline = Duration(*deadline);
             const py::gil_scoped_release no_gil;
             return static_cast<int>(self.add(std::move(application)));
           },
-          py::arg("name"), py::arg("priority"), py::arg("weight"), "An application arrives; returns its number.")
+          py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
+          "An application arrives; returns its number.")
       .def(
           "submit",
           [](cuda::Session& self, int application, const Launch& launch, const CudaProgram& program) {

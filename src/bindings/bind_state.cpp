@@ -52,6 +52,11 @@ void bind_launch_view(py::module_& module) {
       .def_property_readonly("arrival_ns", [](const LaunchView& self) { return count(self->arrival); })
       .def_property_readonly("priority", [](const LaunchView& self) { return self->priority; })
       .def_property_readonly("weight", [](const LaunchView& self) { return self->weight; })
+      .def_property_readonly("deadline_ns",
+                             [](const LaunchView& self) {
+                               const Application& of = self.snapshot->state.application(self->application);
+                               return of.deadline ? std::optional(count(of.arrival + *of.deadline)) : std::nullopt;
+                             })
       .def_property_readonly("max_residency", [](const LaunchView& self) { return self->max_residency; })
       .def_property_readonly("blocks", [](const LaunchView& self) { return self->blocks(); })
       .def_property_readonly("started", [](const LaunchView& self) { return self->started; })

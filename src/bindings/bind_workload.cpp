@@ -115,18 +115,24 @@ void bind_workload(py::module_& module) {
   bind_operations(module);
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
-                       double weight, std::int64_t memory_bytes) {
-             return Application{std::move(name), Duration(arrival),     priority,
-                                weight,          std::move(operations), Bytes{memory_bytes}};
+                       double weight, std::int64_t memory_bytes, std::optional<std::int64_t> deadline) {
+             return Application{.name = std::move(name),
+                                .arrival = Duration(arrival),
+                                .priority = priority,
+                                .weight = weight,
+                                .deadline = deadline ? std::optional(Duration(*deadline)) : std::nullopt,
+                                .operations = std::move(operations),
+                                .memory = Bytes{memory_bytes}};
            }),
            py::arg("name"), py::arg("operations"), py::kw_only(), py::arg("arrival_ns") = 0, py::arg("priority") = 0,
-           py::arg("weight") = 1.0, py::arg("memory_bytes") = 0)
+           py::arg("weight") = 1.0, py::arg("memory_bytes") = 0, py::arg("deadline_ns") = py::none())
       .def_readonly("name", &Application::name)
       .def_readonly("operations", &Application::operations)
       .def_property_readonly("arrival_ns", [](const Application& self) { return count(self.arrival); })
       .def_readonly("priority", &Application::priority)
       .def_readonly("weight", &Application::weight)
-      .def_property_readonly("memory_bytes", [](const Application& self) { return self.memory.count; });
+      .def_property_readonly("memory_bytes", [](const Application& self) { return self.memory.count; })
+      .def_property_readonly("deadline_ns", [](const Application& self) { return optional_count(self.deadline); });
 
   py::class_<Workload>(module, "CoreWorkload")
       .def(py::init([](std::string name, std::vector<Application> applications) {

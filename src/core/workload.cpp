@@ -79,6 +79,21 @@ void validate_operation(const std::string& application, const Operation& operati
   }
 }
 
+/// The times alone that are known add up to a time that no policy can beat.
+void require_possible_deadline(const Application& application, const Complaints& complaints) {
+  if (!application.deadline) return;
+  complaints.require_positive("deadline", nanoseconds(*application.deadline));
+  Duration alone{};
+  for (const Operation& operation : application.operations) {
+    const auto* launch = std::get_if<Launch>(&operation);
+    if (launch != nullptr && launch->alone) alone += *launch->alone;
+  }
+  complaints.require_that(*application.deadline >= alone,
+                          "a deadline " + std::to_string(application.deadline->count()) +
+                              " ns after its arrival cannot be met: it takes " + std::to_string(alone.count()) +
+                              " ns with the GPU to itself");
+}
+
 }  // namespace
 
 std::size_t Workload::operation_count() const {
@@ -101,6 +116,7 @@ void validate(const Workload& workload, const Device& device) {
     complaints.require_that(device.memory.count == 0 || application.memory <= device.memory,
                             "it needs " + std::to_string(application.memory.count) + " bytes of memory, but " +
                                 device.name + " has " + std::to_string(device.memory.count));
+    require_possible_deadline(application, complaints);
     for (const Operation& operation : application.operations) {
       validate_operation(application.name, operation, device);
     }

@@ -32,8 +32,9 @@ using Operation = std::variant<Launch, Copy>;
 struct Application {
   std::string name;
   Duration arrival{};
-  int priority = 0;   ///< larger is more urgent
-  double weight = 1;  ///< share under weighted policies
+  int priority = 0;                    ///< larger is more urgent
+  double weight = 1;                   ///< share under weighted policies
+  std::optional<Duration> deadline{};  ///< after its arrival: when it should have ended
   std::vector<Operation> operations;
   Bytes memory{};  ///< of the device, from its start to its end (admission.hpp)
 };

@@ -94,6 +94,7 @@ Context::~Context() {
 
 void Context::know_as(const Device& model) {
   description_.off_sm = model.off_sm;
+  description_.per_sm.issue_order = model.per_sm.issue_order;
   description_.flops_per_s = model.flops_per_s;
 }
 

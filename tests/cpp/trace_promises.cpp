@@ -83,11 +83,12 @@ int quota_of(const Plan& plan, OperationId launch, SmId sm) {
   return 0;
 }
 
-/// The largest quota that may be in force: times are rounded, so two plans may hold at the same nanosecond.
+/// The largest quota that may be in force: times are rounded, so two plans may hold at the same nanosecond, and one
+/// that was decided half a nanosecond after a whole one may seem to come too late by one.
 int allowed(const std::vector<InForce>& plans, const Event& start) {
   int most = 0;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const bool begun = plans[i].from <= start.time;
+    const bool begun = plans[i].from <= start.time + Duration(1);
     const bool over = i + 1 < plans.size() && plans[i + 1].from < start.time;
     if (begun && !over) most = std::max(most, quota_of(*plans[i].plan, start.operation, start.sm));
   }

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where workloads run: a simulated device, or a GPU. Everything else is the same for both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gpushare import _core
+from gpushare.cuda_device import is_cuda
+from gpushare.device import device as find_device
+from gpushare.policy import Policy
+from gpushare.run import Run
+from gpushare.simulation import alone_times, simulate
+from gpushare.workload import Application, Launch, Workload
+
+Case = tuple[Workload, str | Policy]
+
+
+class Place:
+    """A simulated device."""
+
+    is_real = False
+
+    def __init__(self, name: str, threads: int) -> None:
+        self.description = find_device(name, None)
+        self._threads = threads
+
+    def load(self, launches: Iterable[Launch]) -> None:
+        """Before the first run of these launches."""
+
+    def kernel(self, launch: Launch) -> _core.KernelModel:
+        """As policies see it."""
+        return launch.model_on(self.description).on(self.description)
+
+    def alone_ns(self, launch: Launch) -> float:
+        """Of one launch, through the scheduler."""
+        return alone_times(Application("once", (launch,)), self.description, 0)[0]
+
+    def run(self, cases: Sequence[Case], repeats: int) -> list[list[Run]]:
+        """Of every case its repeats, with other seeds."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            jobs = [
+                [pool.submit(simulate, *case, self.description, seed, record=False) for seed in range(repeats)]
+                for case in cases
+            ]
+            return [[job.result() for job in each] for each in jobs]
+
+
+class RealPlace:
+    """A GPU."""
+
+    is_real = True
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loaded: list[Launch] = []
+
+    @cached_property
+    def _runner(self):
+        from benchmarks.gpu.suite_on_gpu import runner_with
+
+        return runner_with(self._name, self._loaded)
+
+    @property
+    def description(self) -> _core.Device:
+        """As policies see it."""
+        return self._runner.device.description
+
+    def load(self, launches: Iterable[Launch]) -> None:
+        """All launches of all runs: their data is made when the first one is run."""
+        self._loaded += launches
+
+    def kernel(self, launch: Launch) -> _core.KernelModel:
+        """As policies see it."""
+        return self._runner.device.model(launch)
+
+    def alone_ns(self, launch: Launch) -> float:
+        """Of one launch of the original kernel."""
+        return self._runner._alone(Workload("once", (Application("once", (launch,)),)), "once").turnaround_ns
+
+    def run(self, cases: Sequence[Case], repeats: int) -> list[list[Run]]:
+        """Of every case its repeats, cases in turn."""
+        found: list[list[Run]] = [[] for _ in cases]
+        prepared = {}
+        for repeat in range(repeats):
+            for runs, (workload, policy) in zip(found, cases, strict=True):
+                if workload not in prepared:
+                    prepared[workload] = self._runner.prepare(workload)
+                    self._runner.warm_up(prepared[workload])
+                runs.append(self._runner.run(prepared[workload], policy, repeat, record=False))
+        return found
+
+
+def place_of(name: str, threads: int) -> Place | RealPlace:
+    """``sim:h100`` or ``cuda:0``."""
+    return RealPlace(name) if is_cuda(name) else Place(name, threads)
+
+
+def looping(place: Place | RealPlace, names: Sequence[str], length_ms: float, size: str) -> Workload:
+    """All arrive together; each launches its kernel until it would have run for so long alone."""
+    applications = []
+    for name in names:
+        launch = Launch.of_suite(name, size)
+        count = max(1, math.ceil(length_ms * 1e6 / place.alone_ns(launch)))
+        applications.append(Application(name, count * (launch,)))
+    return Workload("+".join(names), tuple(applications))
+
+
+@dataclass(frozen=True)
+class Together:
+    """What a run came to.
+
+    Attributes:
+        speeds: of every application while all were there, relative to that alone.
+        stp: their sum.
+        turnaround_stp: sum of turnaround alone / turnaround, over whole applications.
+        antt: mean of turnaround / turnaround alone.
+    """
+
+    speeds: tuple[float, ...]
+    stp: float
+    turnaround_stp: float
+    antt: float
+
+    @staticmethod
+    def of(run: Run) -> Together:
+        """While all were there: until the first one ended. Launches under way then count in part."""
+        ends = [_launch_ends_ns(run, number) for number in range(len(run.workload.applications))]
+        first = min(each[-1] for each in ends)
+        start = max(run.record.arrivals)
+        speeds = []
+        for application, times in zip(run.workload.applications, ends, strict=True):
+            done = np.interp([start, first], times, range(len(times)))
+            alone = run.alone_ns[application.name] / (len(times) - 1)
+            speeds.append(float(done[1] - done[0]) * alone / (first - start))
+        slowdowns = run.ntt()
+        return Together(tuple(speeds), sum(speeds), sum(1 / each for each in slowdowns), float(np.mean(slowdowns)))
+
+
+def _launch_ends_ns(run: Run, number: int) -> list[int]:
+    """The arrival, then every launch's end."""
+    before = sum(len(each.operations) for each in run.workload.applications[:number])
+    count = len(run.workload.applications[number].operations)
+    times = np.cumsum([run.record.arrivals[number], *run.record.operation_durations[before : before + count]])
+    return [int(time) for time in times]

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/bindings.hpp"
+#include "core/errors.hpp"
+#include "core/mixing/search.hpp"
+#include "core/residency.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+using Groups = std::vector<std::pair<int, std::vector<int>>>;  // SMs, blocks of each kernel on each of them
+
+std::vector<Contender> contenders_of(const Device& device, const std::vector<const Kernel*>& kernels) {
+  require(kernels.size() > 1, "at least two kernels are needed to divide a GPU among them");
+  std::vector<Contender> contenders;
+  for (const Kernel* kernel : kernels) {
+    require(kernel->is_profiled, "kernel '" + kernel->name + "' has no profile, so nothing can be foretold of it");
+    contenders.push_back({kernel, max_residency(device, kernel->needs), 1});
+    require(contenders.back().max_residency > 0, "no block of kernel '" + kernel->name + "' fits an SM");
+  }
+  return contenders;
+}
+
+}  // namespace
+
+void bind_mixing(py::module_& module) {
+  module.def(
+      "can_share_an_sm",
+      [](const Device& device, const std::vector<const Kernel*>& kernels, const std::vector<int>& blocks) {
+        require(blocks.size() == kernels.size(), "a number of blocks is needed for every kernel");
+        std::vector<Contender> contenders;
+        for (const Kernel* kernel : kernels) contenders.push_back({kernel, max_residency(device, kernel->needs), 1});
+        return can_share_an_sm(device, contenders, blocks);
+      },
+      py::arg("device"), py::arg("kernels"), py::arg("blocks"), "Can so many blocks of each run on one SM?");
+  module.def(
+      "best_division",
+      [](const Device& device, const std::vector<const Kernel*>& kernels, double floor, bool same_everywhere) {
+        const std::vector<Contender> contenders = contenders_of(device, kernels);
+        const Forecast forecast(device, contenders);
+        const Choice best =
+            same_everywhere ? best_vector(forecast, {.floor = floor}) : best_division(forecast, {.floor = floor});
+        Groups groups;
+        for (const SmGroup& group : best.division) groups.emplace_back(group.sms, group.blocks);
+        return py::make_tuple(groups, best.outlook.speeds);
+      },
+      py::arg("device"), py::arg("kernels"), py::kw_only(), py::arg("floor") = 0.0, py::arg("same_everywhere") = false,
+      "What `mix` would choose: (SMs, blocks per SM of each kernel) of every group, and every kernel's speed relative "
+      "to that alone.");
+  module.def(
+      "speeds_together",
+      [](const Device& device, const std::vector<const Kernel*>& kernels, const Groups& groups) {
+        const std::vector<Contender> contenders = contenders_of(device, kernels);
+        Division division;
+        int sms = 0;
+        for (const auto& [count, blocks] : groups) {
+          require(count >= 0 && blocks.size() == kernels.size(), "a group is (SMs, blocks of each kernel)");
+          division.push_back({.sms = count, .blocks = blocks});
+          sms += count;
+        }
+        require(sms <= device.sms, "the groups have more SMs than the device");
+        return Forecast(device, contenders).of(division).speeds;
+      },
+      py::arg("device"), py::arg("kernels"), py::arg("groups"),
+      "Every kernel's speed relative to that alone, where the SMs hold these blocks; by the contention model.");
+}
+
+}  // namespace gpushare::bindings

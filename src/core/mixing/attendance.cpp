@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/attendance.hpp"
+
+#include <algorithm>
+
+namespace gpushare {
+
+void Attendance::observe(const Event& event, const State& state) {
+  const bool concerns = event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
+                        event.kind == EventKind::ApplicationEnded;
+  if (!concerns) return;
+  if (applications_.size() <= index(event.application)) applications_.resize(index(event.application) + 1);
+  Known& known = applications_[index(event.application)];
+  if (event.kind == EventKind::LaunchArrived) {
+    const RunningLaunch& launch = *state.find(event.operation);
+    if (known.is_away) known.is_reliable = event.time - known.left <= patience_;
+    known.is_away = false;
+    known.last = {.application = event.application,
+                  .launch = launch.launch,
+                  .max_residency = launch.max_residency,
+                  .weight = launch.weight,
+                  .priority = launch.priority};
+  } else {
+    known.is_away = event.kind == EventKind::LaunchEnded;
+    known.left = event.time;
+  }
+}
+
+std::vector<Attendance::Expected> Attendance::expected(Time now) const {
+  std::vector<Expected> found;
+  for (const Known& known : applications_) {
+    if (is_expected(known, now)) found.push_back(known.last);
+  }
+  return found;
+}
+
+std::optional<Time> Attendance::next_loss(Time now) const {
+  std::optional<Time> first;
+  for (const Known& known : applications_) {
+    if (!is_expected(known, now)) continue;
+    const Time loss = known.left + patience_;
+    first = first ? std::min(*first, loss) : loss;
+  }
+  return first;
+}
+
+}  // namespace gpushare

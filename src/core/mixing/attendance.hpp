@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who takes part in sharing: applications that run a launch, and those whose next launch is expected. Launches of one
+// application follow one another with gaps of 20 to 40 us on a GPU, and giving somebody else the room for such a gap
+// costs a change of quotas each way, 25 us and more. So whoever ends a launch is taken to be back soon, unless he has
+// ended for good or did not come back in time the last time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/state.hpp"
+
+namespace gpushare {
+
+class Attendance {
+ public:
+  /// How long somebody's place is kept.
+  explicit Attendance(Duration patience) : patience_(patience) {}
+
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  struct Expected {
+    ApplicationId application{};
+    const Launch* launch = nullptr;  ///< its last one, which the next will resemble
+    int max_residency = 0;
+    double weight = 1;
+    int priority = 0;
+  };
+  /// Who runs nothing now but is expected, by application.
+  std::vector<Expected> expected(Time now) const;
+
+  /// When the next of them is given up.
+  std::optional<Time> next_loss(Time now) const;
+
+ private:
+  struct Known {
+    Expected last;
+    bool is_away = false;
+    bool is_reliable = true;
+    Time left{};
+  };
+
+  bool is_expected(const Known& known, Time now) const {
+    return known.is_away && known.is_reliable && now < known.left + patience_;
+  }
+
+  Duration patience_;
+  std::vector<Known> applications_;  // by ApplicationId
+};
+
+}  // namespace gpushare

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/catalogue.hpp"
+
+#include "core/predictors/corun.hpp"
+
+namespace gpushare {
+
+CataloguedKernel& Catalogue::of(const Device& device, const Kernel& kernel) {
+  // What an unprofiled kernel costs is nobody's to know, so it cannot tell two of them apart either.
+  const std::int64_t latency = kernel.is_profiled ? kernel.cost.latency.count() : 0;
+  const std::int64_t bytes = kernel.is_profiled ? kernel.cost.off_sm.count : 0;
+  const Key key{
+      kernel.name, kernel.needs.threads, kernel.needs.registers_per_thread, kernel.needs.shared_memory.count, latency,
+      bytes,       kernel.is_profiled};
+  const auto known = kernels_.find(key);
+  if (known != kernels_.end()) return known->second;
+  CataloguedKernel entry{.number = static_cast<int>(kernels_.size()), .kernel = kernel};
+  if (kernel.is_profiled) entry.rate_alone = rate_alone(device, kernel);
+  return kernels_.emplace(key, std::move(entry)).first->second;
+}
+
+}  // namespace gpushare

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/division.hpp"
+
+#include <algorithm>
+
+#include "core/residency.hpp"
+
+namespace gpushare {
+namespace {
+
+int kernels_on(const SmGroup& group) {
+  return static_cast<int>(std::ranges::count_if(group.blocks, [](int blocks) { return blocks > 0; }));
+}
+
+Division equal_parts(const Device& device, std::span<const Contender> contenders) {
+  const auto parts = static_cast<int>(contenders.size());
+  Division division;
+  for (int part = 0; part < parts; ++part) {
+    std::vector<int> blocks(contenders.size(), 0);
+    blocks[static_cast<std::size_t>(part)] = contenders[static_cast<std::size_t>(part)].max_residency;
+    const int sms = device.sms * (part + 1) / parts - device.sms * part / parts;
+    division.push_back({.sms = sms, .blocks = std::move(blocks)});
+  }
+  return division;
+}
+
+}  // namespace
+
+bool can_share_an_sm(const Device& device, std::span<const Contender> contenders, std::span<const int> blocks) {
+  SmRoom room(device.per_sm);
+  int present = 0;
+  int at_maximum = 0;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (blocks[i] == 0) continue;
+    const BlockFootprint block = footprint(device, contenders[i].kernel->needs);
+    if (blocks[i] > contenders[i].max_residency || room.count(block) < blocks[i]) return false;
+    for (int taken = 0; taken < blocks[i]; ++taken) room.take(block);
+    ++present;
+    at_maximum += blocks[i] == contenders[i].max_residency;
+  }
+  return at_maximum <= 1 || present == 1;
+}
+
+void fill(const Device& device, std::span<const Contender> contenders, std::vector<int>& blocks) {
+  for (bool grown = true; grown;) {
+    grown = false;
+    std::vector<std::size_t> order(blocks.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(
+        order, {}, [&](std::size_t i) { return static_cast<double>(blocks[i]) / contenders[i].max_residency; });
+    for (const std::size_t i : order) {
+      ++blocks[i];
+      grown = can_share_an_sm(device, contenders, blocks);
+      if (grown) break;
+      --blocks[i];
+    }
+  }
+}
+
+Division proportional_division(const Device& device, std::span<const Contender> contenders) {
+  std::vector<int> blocks;
+  const auto parts = static_cast<int>(contenders.size());
+  for (const Contender& each : contenders) blocks.push_back(std::max(1, each.max_residency / parts));
+  if (can_share_an_sm(device, contenders, blocks)) {
+    fill(device, contenders, blocks);
+    return {{.sms = device.sms, .blocks = std::move(blocks)}};
+  }
+  return parts <= device.sms ? equal_parts(device, contenders) : Division{};
+}
+
+Quota quota_in(const Division& division, std::size_t kernel) {
+  if (division.size() == 1) return Quota::everywhere(division.front().blocks[kernel]);
+  std::vector<int> per_sm;
+  for (const SmGroup& group : division) {
+    per_sm.insert(per_sm.end(), static_cast<std::size_t>(group.sms), group.blocks[kernel]);
+  }
+  return Quota::per_sm(std::move(per_sm));
+}
+
+bool holds_shared_room(const Division& division, std::size_t kernel, int max_residency) {
+  return std::ranges::any_of(division, [&](const SmGroup& group) {
+    return group.sms > 0 && group.blocks[kernel] == max_residency && kernels_on(group) > 1;
+  });
+}
+
+}  // namespace gpushare

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the SMs are divided among kernels: groups of SMs that all hold the same blocks. One group on all SMs is a
+// residency mix, a group per kernel an SM partition, and anything between is possible.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/kernel.hpp"
+#include "core/plan.hpp"
+#include "core/predictors/corun.hpp"
+
+namespace gpushare {
+
+/// Somebody who wants a part of the GPU.
+struct Contender {
+  const Kernel* kernel = nullptr;
+  int max_residency = 0;
+  double weight = 1;
+};
+
+/// In the order of the SMs, all of which it covers.
+using Division = std::vector<SmGroup>;
+
+/// Can one SM hold so many blocks of each, and will it? A launch at its maximum residency keeps the room for itself
+/// (plan.hpp), so that only one kernel can be at it beside others: the one that is ranked last.
+bool can_share_an_sm(const Device& device, std::span<const Contender> contenders, std::span<const int> blocks);
+
+/// As many blocks as fit of each in turn, beginning with those that have least of what they could have.
+void fill(const Device& device, std::span<const Contender> contenders, std::vector<int>& blocks);
+
+/// All SMs hold the n-th part of what each could have there, and what fits besides; an SM each where that is too much.
+/// Empty where there are more contenders than SMs, too.
+Division proportional_division(const Device& device, std::span<const Contender> contenders);
+
+/// What a division means for one of the kernels.
+Quota quota_in(const Division& division, std::size_t kernel);
+
+/// Does this kernel fill SMs that it shares? Then it has to be ranked behind those it shares them with.
+bool holds_shared_room(const Division& division, std::size_t kernel, int max_residency);
+
+}  // namespace gpushare

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/fair_division.hpp"
+
+#include <algorithm>
+
+#include "core/mixing/sm_shares.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr int not_worth_moving = 1;  // SMs
+
+bool are_close(const std::vector<SmPart>& one, const std::vector<SmPart>& other) {
+  return std::ranges::equal(one, other, [](const SmPart& left, const SmPart& right) {
+    return left.application == right.application && std::abs(left.sms - right.sms) <= not_worth_moving;
+  });
+}
+
+}  // namespace
+
+void FairDivision::divide(const State& state, const Attendance& attendance) {
+  std::vector<Claim> all = claims(state, attendance);
+  std::vector<ApplicationId> present;
+  for (const Claim& each : all) present.push_back(each.application);
+  time_.forgive(present, nanoseconds(period_), state);
+  const double mean = time_.mean(present, state);
+  if (static_cast<int>(all.size()) > state.sms()) {  // the least served
+    std::ranges::stable_sort(all, {}, [&](const Claim& each) { return time_.virtual_time(each.application, state); });
+    all.resize(static_cast<std::size_t>(state.sms()));
+  }
+  const std::vector<int> sms = shares(all, mean, state);
+  std::vector<SmPart> parts;
+  for (std::size_t i = 0; i < all.size(); ++i) parts.push_back({.application = all[i].application, .sms = sms[i]});
+  if (!are_close(parts, parts_)) parts_ = std::move(parts);
+}
+
+std::vector<FairDivision::Claim> FairDivision::claims(const State& state, const Attendance& attendance) const {
+  std::vector<Claim> found;
+  for (const RunningLaunch& launch : state.running()) {
+    const std::int64_t useful = (launch.unfinished() + launch.max_residency - 1) / launch.max_residency;
+    found.push_back({.application = launch.application,
+                     .weight = launch.weight,
+                     .most = static_cast<int>(std::clamp<std::int64_t>(useful, 1, state.sms()))});
+  }
+  for (const auto& each : attendance.expected(state.now())) {
+    if (static_cast<int>(found.size()) == state.sms()) break;  // whoever is there goes before who is not
+    found.push_back({.application = each.application, .weight = each.weight, .most = state.sms()});
+  }
+  std::ranges::stable_sort(found, {}, [&](const Claim& claim) { return claim.application; });
+  return found;
+}
+
+std::vector<int> FairDivision::shares(const std::vector<Claim>& claims, double mean, const State& state) const {
+  double weights = 0;
+  for (const Claim& each : claims) weights += each.weight;
+  std::vector<double> wanted;
+  std::vector<int> most;
+  for (const Claim& each : claims) {
+    const double part = state.sms() * each.weight / weights;
+    const double behind = mean - time_.virtual_time(each.application, state);
+    wanted.push_back(std::clamp(part + behind * each.weight / nanoseconds(period_), part / 2, 2 * part));
+    most.push_back(each.most);
+  }
+  return sm_shares(wanted, most, state.sms());
+}
+
+}  // namespace gpushare

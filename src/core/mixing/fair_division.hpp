@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SMs in proportion to weights, more for whoever has had less SM time than his weight says.
+#pragma once
+
+#include <vector>
+
+#include "core/mixing/attendance.hpp"
+#include "core/mixing/sm_time.hpp"
+
+namespace gpushare {
+
+/// Neighbouring SMs of one application.
+struct SmPart {
+  ApplicationId application{};
+  int sms = 0;
+};
+
+class FairDivision {
+ public:
+  /// What somebody is owed is paid back within this time, as far as half to twice his part allow.
+  explicit FairDivision(Duration period) : period_(period) {}
+
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state) { time_.observe(event, state); }
+
+  /// Divides anew. A division that differs by one SM here and there stays as it was: moving costs.
+  void divide(const State& state, const Attendance& attendance);
+
+  /// In the order of the SMs; what is missing from all SMs nobody could use.
+  const std::vector<SmPart>& parts() const { return parts_; }
+
+ private:
+  struct Claim {
+    ApplicationId application{};
+    double weight = 1;
+    int most = 0;  // SMs that it has blocks for
+  };
+  std::vector<Claim> claims(const State& state, const Attendance& attendance) const;
+  std::vector<int> shares(const std::vector<Claim>& claims, double mean, const State& state) const;
+
+  Duration period_;
+  SmTime time_;
+  std::vector<SmPart> parts_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/mixer.hpp"
+
+#include <algorithm>
+
+#include "core/policy.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr double longest_us = 1e6;
+constexpr double equal_part = -1;
+
+/// Half of what an equal part of the time would be.
+double usual_floor(std::size_t kernels) { return 0.5 / static_cast<double>(kernels); }
+
+Duration microseconds(double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); }
+
+}  // namespace
+
+MixOptions MixOptions::from(const PolicyOptions& options) {
+  return {.floor = options.number("floor", equal_part, 0, 1),
+          .antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9),
+          .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
+          .small = microseconds(options.number("small_us", 30, 0, longest_us)),
+          .probes = {.share = options.number("probe_share", 0.1, 0, 0.5),
+                     .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
+}
+
+bool Mixer::is_occasion(const Event& event) {
+  return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
+         event.kind == EventKind::ApplicationEnded || event.kind == EventKind::DeadlineReached;
+}
+
+void Mixer::observe(const Event& event, const State& state) {
+  changed_ = false;
+  attendance_.observe(event, state);
+  if (is_occasion(event) && !state.running().empty()) choose(state);
+  if (event.kind == EventKind::BlockEnded) refine(event, state.device());
+}
+
+/// Where so many cannot run side by side, the last ones wait.
+void Mixer::choose(const State& state) {
+  const Known* before = known_one_;
+  seating_ = seated(state, attendance_, catalogue_, options_.small);
+  for (known_one_ = &known_for(state.device()); division().empty() && seating_.seats.size() > 1;
+       known_one_ = &known_for(state.device())) {
+    const Seat last = seating_.seats.back();
+    seating_.seats.pop_back();
+    if (last.running != nullptr) seating_.waiting.push_back(last.running);
+  }
+  if (known_one_ != before) known_one_->refinement.begin(state.now());
+}
+
+/// Whoever is to have blocks has them, and more to come: not between two launches, nor in the last wave of one.
+bool Mixer::is_steady() const {
+  for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
+    const bool takes_part = std::ranges::any_of(division(), [&](const SmGroup& group) { return group.blocks[i] > 0; });
+    const RunningLaunch* launch = seating_.seats[i].running;
+    if (takes_part && (launch == nullptr || launch->started == 0 || launch->unstarted() == 0)) return false;
+  }
+  return true;
+}
+
+void Mixer::refine(const Event& ended, const Device& device) {
+  if (known_one_ == nullptr || known_one_->refinement.is_done()) return;
+  const bool was_steady = is_steady_;
+  is_steady_ = is_steady();
+  if (is_steady_ && !was_steady) steady_since_ = ended.time;
+  if (!is_steady_ || ended.started < steady_since_) return;
+  const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
+  if (seat == seating_.seats.end()) return;
+  const auto kernel = static_cast<std::size_t>(seat - seating_.seats.begin());
+  changed_ = known_one_->refinement.add(ended, kernel, device);
+  for (std::size_t i = 0; changed_ && i < seating_.seats.size(); ++i) {
+    seating_.seats[i].kernel->rate_alone = known_one_->refinement.alone(i);
+  }
+}
+
+const Outlook& Mixer::outlook() const {
+  const auto& measured = known_one_->refinement.measured();
+  return measured ? *measured : known_one_->predicted.outlook;
+}
+
+Mixer::Known& Mixer::known_for(const Device& device) {
+  Company company;
+  for (const Seat& seat : seating_.seats) company.emplace_back(seat.kernel->number, seat.contender.weight);
+  const auto known = known_.find(company);
+  if (known != known_.end()) return known->second;
+  return known_.emplace(std::move(company), meet(device)).first->second;
+}
+
+Mixer::Known Mixer::meet(const Device& device) const {
+  std::vector<Contender> contenders;
+  std::vector<double> alone;
+  for (const Seat& seat : seating_.seats) {
+    contenders.push_back(seat.contender);
+    alone.push_back(seat.kernel->rate_alone);
+  }
+  const Bounds kept = bounds(contenders.size());
+  Choice choice = search(device, contenders, kept);
+  const bool can_run = !choice.division.empty();
+  Refinement refinement(choice.division, std::move(contenders), std::move(alone), kept,
+                        can_run ? options_.probes : ProbeOptions{});
+  return {.predicted = std::move(choice), .refinement = std::move(refinement)};
+}
+
+Bounds Mixer::bounds(std::size_t kernels) const {
+  return {.floor = options_.floor == equal_part ? usual_floor(kernels) : options_.floor, .antt = options_.antt};
+}
+
+Choice Mixer::search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const {
+  if (contenders.empty()) return {};
+  if (contenders.size() == 1) return {.division = {{.sms = device.sms, .blocks = {contenders[0].max_residency}}}};
+  const bool are_profiled =
+      std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
+  if (!are_profiled) return {.division = proportional_division(device, contenders)};
+  return best_division(Forecast(device, contenders), bounds);
+}
+
+Plan Mixer::plan(const State& state) const {
+  Plan plan;
+  for (const RunningLaunch* launch : seating_.first) plan.shares.push_back(full_share(*launch));
+  // Who fills shared SMs would keep the room for himself: he comes last.
+  for (const bool fills : {false, true}) {
+    for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
+      const Seat& seat = seating_.seats[i];
+      if (seat.running == nullptr) continue;
+      if (holds_shared_room(division(), i, seat.contender.max_residency) != fills) continue;
+      plan.shares.push_back({.launch = seat.running->id, .quota = quota_in(division(), i)});
+    }
+  }
+  for (const RunningLaunch* launch : seating_.waiting) plan.shares.push_back(full_share(*launch));
+  plan.wake_at = attendance_.next_loss(state.now());
+  return plan;
+}
+
+}  // namespace gpushare

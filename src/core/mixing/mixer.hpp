@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Remembers how the GPU is best divided among every company of kernels it has met, and makes plans of that. What `mix`
+// and `auto` have in common.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/mixing/attendance.hpp"
+#include "core/mixing/refinement.hpp"
+#include "core/mixing/search.hpp"
+#include "core/mixing/seating.hpp"
+#include "core/policies/options.hpp"
+
+namespace gpushare {
+
+struct MixOptions {
+  double floor = 0;     ///< -1: half of an equal part
+  double antt = 0;      ///< bound of the mean slowdown
+  Duration patience{};  ///< how long a place is kept for somebody who has ended a launch
+  Duration small{};     ///< launches that take no longer alone are served first
+
+  ProbeOptions probes;
+
+  /// floor, antt, patience_us, small_us, probe_share, probe_us.
+  static MixOptions from(const PolicyOptions& options);
+};
+
+class Mixer {
+ public:
+  explicit Mixer(const MixOptions& options) : options_(options), attendance_(options.patience) {}
+
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// Is there a reason for another plan?
+  bool wants(const Event& event) const { return is_occasion(event) || changed_; }
+
+  const Seating& seating() const { return seating_; }
+  /// Of those who have a seat, as measured or else as predicted. No speeds are known of a company with an unprofiled
+  /// kernel before it has been measured.
+  const Outlook& outlook() const;
+
+  /// Who is to be first, then the seats by the division, then whoever waits.
+  Plan plan(const State& state) const;
+
+ private:
+  using Company = std::vector<std::pair<int, double>>;  // number of the kernel, weight
+  struct Known {
+    Choice predicted;
+    Refinement refinement;
+  };
+
+  static bool is_occasion(const Event& event);
+  const Division& division() const { return known_one_->refinement.current(); }
+  bool is_steady() const;
+
+  void choose(const State& state);
+  void refine(const Event& ended, const Device& device);
+  Known& known_for(const Device& device);
+  Known meet(const Device& device) const;
+  Choice search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const;
+  Bounds bounds(std::size_t kernels) const;
+
+  MixOptions options_;
+  Attendance attendance_;
+  Catalogue catalogue_;
+  Seating seating_;
+  std::map<Company, Known> known_;
+  Known* known_one_ = nullptr;
+  bool changed_ = false;
+  bool is_steady_ = false;
+  Time steady_since_{};
+};
+
+}  // namespace gpushare

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/outlook.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gpushare {
+namespace {
+
+/// Below every division that keeps the bounds.
+constexpr double above_antt = -1e3;
+constexpr double below_floor = -1e6;
+/// Of two divisions of about the same worth, the one that is kinder to the slowest: 1 % of throughput for half a speed.
+constexpr double kindness = 0.02;
+/// Side by side means that nobody stands still, whatever he weighs.
+constexpr double least_speed = 0.01;
+
+}  // namespace
+
+bool Outlook::keeps(const Bounds& bounds) const {
+  return slowest >= std::max(bounds.floor, least_speed) && antt <= bounds.antt;
+}
+
+double Outlook::value(const Bounds& bounds) const {
+  if (slowest < std::max(bounds.floor, least_speed)) return below_floor + slowest;
+  if (antt > bounds.antt) return std::max(above_antt - antt, below_floor / 2);
+  return throughput + kindness * slowest;
+}
+
+Outlook outlook_of(std::vector<double> speeds, std::span<const double> weights) {
+  Outlook outlook{.speeds = std::move(speeds)};
+  const double count = static_cast<double>(weights.size());
+  const double mean_weight = std::accumulate(weights.begin(), weights.end(), 0.0) / count;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    outlook.throughput += weights[i] / mean_weight * outlook.speeds[i];
+    outlook.antt += 1 / outlook.speeds[i] / count;
+  }
+  outlook.slowest = *std::ranges::min_element(outlook.speeds);
+  return outlook;
+}
+
+Forecast::Forecast(const Device& device, std::span<const Contender> contenders)
+    : device_(device), contenders_(contenders) {
+  for (const Contender& each : contenders) {
+    kernels_.push_back(each.kernel);
+    alone_.push_back(rate_alone(device, *each.kernel));
+    weights_.push_back(each.weight);
+  }
+}
+
+Outlook Forecast::of(const Division& division) const {
+  std::vector<double> speeds = corun_rates(device_, kernels_, division);
+  for (std::size_t i = 0; i < speeds.size(); ++i) speeds[i] /= alone_[i];
+  return outlook_of(std::move(speeds), weights_);
+}
+
+}  // namespace gpushare

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a division promises: every kernel's speed, as a share of its speed alone, by the contention model.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "core/mixing/division.hpp"
+
+namespace gpushare {
+
+/// What nobody may be made to bear.
+struct Bounds {
+  double floor = 0;                                       ///< the least speed of anybody
+  double antt = std::numeric_limits<double>::infinity();  ///< the largest mean slowdown
+};
+
+struct Outlook {
+  std::vector<double> speeds{};  ///< rate / rate alone, by contender
+  double throughput = 0;         ///< sum of weight * speed, weights being 1 in the mean: STP where all are equal
+  double slowest = 0;            ///< the least speed
+  double antt = 0;               ///< mean of 1 / speed
+
+  bool keeps(const Bounds& bounds) const;
+
+  /// Compares divisions. What keeps the bounds is better than what does not; among the former the throughput counts,
+  /// among the latter the slowest where the floor is not reached, else the mean slowdown.
+  double value(const Bounds& bounds) const;
+};
+
+/// Of these speeds; weights count relative to their mean.
+Outlook outlook_of(std::vector<double> speeds, std::span<const double> weights);
+
+/// Asks the model about divisions of one device among the same contenders, all of them profiled.
+class Forecast {
+ public:
+  Forecast(const Device& device, std::span<const Contender> contenders);
+
+  Outlook of(const Division& division) const;
+
+  const Device& device() const { return device_; }
+  std::span<const Contender> contenders() const { return contenders_; }
+
+ private:
+  const Device& device_;
+  std::span<const Contender> contenders_;
+  std::vector<const Kernel*> kernels_;
+  std::vector<double> alone_;  // blocks per nanosecond
+  std::vector<double> weights_;
+};
+
+}  // namespace gpushare

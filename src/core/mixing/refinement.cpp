@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/refinement.hpp"
+
+#include <algorithm>
+
+#include "core/mixing/neighbours.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr double worth_moving = 0.02;
+/// From a new plan until quotas hold everywhere: 25 us and two blocks of 30 us.
+constexpr Duration settling{100'000};
+/// A window is over only when so many blocks of every kernel have begun and ended in it.
+constexpr std::int64_t enough_blocks = 64;
+/// Blocks that take too long cannot be measured.
+constexpr int most_windows = 40;
+constexpr int most_windows_alone = 4;
+
+bool same(const Division& one, const Division& other) {
+  return std::ranges::equal(one, other, [](const SmGroup& left, const SmGroup& right) {
+    return left.sms == right.sms && left.blocks == right.blocks;
+  });
+}
+
+}  // namespace
+
+Refinement::Refinement(Division start, std::vector<Contender> contenders, std::vector<double> alone,
+                       const Bounds& bounds, const ProbeOptions& options)
+    : contenders_(std::move(contenders)),
+      alone_(std::move(alone)),
+      bounds_(bounds),
+      options_(options),
+      phase_(options.share > 0 ? Phase::Base : Phase::Done),
+      best_(start),
+      current_(std::move(start)),
+      speeds_(contenders_.size()) {
+  if (phase_ == Phase::Done) return;
+  finish_alone();
+}
+
+void Refinement::begin(Time now) {
+  start_ = now + settling;
+  speeds_.begin(start_);
+}
+
+bool Refinement::add(const Event& ended, std::size_t kernel, const Device& device) {
+  if (phase_ == Phase::Done || ended.time < start_) return false;
+  const Division before = current_;
+  if (phase_ == Phase::Rest) {
+    if (ended.time >= rest_until_) next_probe(ended.time);
+  } else {
+    speeds_.add(ended, kernel);
+    if (has_enough(ended.time)) {
+      finish_window(ended.time, device);
+    } else if (ended.time > start_ + most_windows * options_.window) {
+      enter(Phase::Done, best_, ended.time);
+    }
+  }
+  return !same(before, current_);
+}
+
+bool Refinement::has_enough(Time now) const {
+  if (now < start_ + options_.window) return false;
+  if (phase_ == Phase::Alone) {  // the others wait: what there is has to do
+    const std::int64_t blocks = speeds_.blocks(solo_);
+    return blocks >= enough_blocks || (blocks > 0 && now > start_ + most_windows_alone * options_.window);
+  }
+  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
+    if (speeds_.blocks(kernel) < enough_blocks) return false;
+  }
+  return true;
+}
+
+void Refinement::finish_window(Time now, const Device& device) {
+  if (phase_ == Phase::Alone) {
+    alone_[solo_] = speeds_.rate(current_, solo_);
+    finish_alone();
+    begin(now);
+  } else {
+    judge(now, device);
+  }
+}
+
+/// Whoever has not been alone is next; then the base.
+void Refinement::finish_alone() {
+  const auto unknown = std::ranges::find(alone_, 0.0);
+  phase_ = unknown == alone_.end() ? Phase::Base : Phase::Alone;
+  current_ = best_;
+  if (phase_ == Phase::Base) {
+    if (contenders_.size() == 1) phase_ = Phase::Done;  // there is nothing to choose
+    return;
+  }
+  solo_ = static_cast<std::size_t>(unknown - alone_.begin());
+  int sms = 0;
+  for (const SmGroup& group : best_) sms += group.sms;
+  std::vector<int> blocks(contenders_.size(), 0);
+  blocks[solo_] = contenders_[solo_].max_residency;
+  current_ = {{.sms = sms, .blocks = std::move(blocks)}};
+}
+
+void Refinement::judge(Time now, const Device& device) {
+  const Outlook seen = outlook();
+  const bool is_base = phase_ == Phase::Base;
+  tried_.push_back(current_);
+  if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
+    best_ = current_;
+    measured_ = seen;
+    untried_ = neighbours_of(device, contenders_, best_);
+    std::erase_if(untried_, [&](const Division& each) {
+      return std::ranges::any_of(tried_, [&](const Division& known_one) { return same(each, known_one); });
+    });
+    std::ranges::reverse(untried_);
+  }
+  rest(now);
+}
+
+void Refinement::rest(Time now) {
+  if (untried_.empty()) return enter(Phase::Done, best_, now);
+  const Duration probe = now - start_ + settling;
+  rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
+  enter(Phase::Rest, best_, now);
+}
+
+void Refinement::next_probe(Time now) {
+  Division next = std::move(untried_.back());
+  untried_.pop_back();
+  enter(Phase::Probe, std::move(next), now);
+}
+
+void Refinement::enter(Phase phase, Division division, Time now) {
+  phase_ = phase;
+  current_ = std::move(division);
+  begin(now);
+}
+
+Outlook Refinement::outlook() const {
+  std::vector<double> speeds;
+  std::vector<double> weights;
+  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
+    speeds.push_back(speeds_.rate(current_, kernel) / alone_[kernel]);
+    weights.push_back(contenders_[kernel].weight);
+  }
+  return outlook_of(std::move(speeds), weights);
+}
+
+}  // namespace gpushare

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the rest of a launch takes with the GPU to itself: from its kernel's profile where there is one, else from
+// how fast it has been draining.
+#pragma once
+
+#include <optional>
+
+#include "core/mixing/catalogue.hpp"
+#include "core/predictors/drain_rate.hpp"
+
+namespace gpushare {
+
+class RemainingTime {
+ public:
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// nullopt: nothing is known yet.
+  std::optional<Duration> of(const RunningLaunch& launch, const State& state) const;
+
+ private:
+  Catalogue catalogue_;
+  std::vector<double> rate_alone_;  // by OperationId; 0: no profile
+  DrainRate drain_;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/reserve.hpp"
+
+#include <algorithm>
+
+#include "core/policies/options.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr int launches_at_once = 2;
+
+Quota without_last(const Quota& quota, int kept, int sms) {
+  std::vector<int> blocks;
+  for (int sm = 0; sm < sms; ++sm) blocks.push_back(sm < sms - kept ? quota.at(static_cast<SmId>(sm)) : 0);
+  return Quota::per_sm(std::move(blocks));
+}
+
+}  // namespace
+
+ReserveOptions ReserveOptions::from(const PolicyOptions& options) {
+  return {.share = options.number("reserve", 0.15, 0, 0.9),
+          .patience = Duration(static_cast<Duration::rep>(options.number("reserve_us", 5000, 0, 1e9) * 1e3))};
+}
+
+void Reserve::observe(const Event& event, const State& state) {
+  if (event.kind != EventKind::LaunchArrived) return;
+  const RunningLaunch& launch = *state.find(event.operation);
+  if (!is_urgent(launch)) return;
+  if (event.time >= until_) sms_ = 0;
+  const auto most = static_cast<std::int64_t>(options_.share * state.sms());
+  const std::int64_t least = (launch.blocks() + launch.max_residency - 1) / launch.max_residency;
+  if (least > most) return;
+  sms_ = std::max(sms_, static_cast<int>(std::min(most, launches_at_once * launch.blocks())));
+  until_ = event.time + options_.patience;
+}
+
+Plan Reserve::applied_to(Plan plan, const State& state) const {
+  if (sms_ == 0 || state.now() >= until_) return plan;
+  bool is_needed = false;
+  for (Share& share : plan.shares) {
+    if (is_urgent(*state.find(share.launch))) continue;
+    share.quota = without_last(share.quota, sms_, state.sms());
+    is_needed = true;
+  }
+  if (is_needed) plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, until_) : until_;
+  return plan;
+}
+
+}  // namespace gpushare

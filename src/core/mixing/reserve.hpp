@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SMs that are kept free for latency-critical launches (priority above 0). Blocks cannot be interrupted, so that an
+// urgent launch waits for somebody's block to end wherever it is put: on SMs that nobody else has it waits for nobody.
+//
+// Kept are SMs for two launches like the latest, with an SM for every block as far as the share allows; who would not
+// fit has none. They are given back once no such launch has come for some time.
+#pragma once
+
+#include "core/policy.hpp"
+
+namespace gpushare {
+
+struct ReserveOptions {
+  double share = 0;     ///< of the SMs, at most
+  Duration patience{};  ///< from the arrival of the last urgent launch
+
+  /// reserve, reserve_us.
+  static ReserveOptions from(const PolicyOptions& options);
+};
+
+inline bool is_urgent(const RunningLaunch& launch) { return launch.priority > 0; }
+
+class Reserve {
+ public:
+  explicit Reserve(const ReserveOptions& options) : options_(options) {}
+
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// The plan without the others on the SMs that are kept.
+  Plan applied_to(Plan plan, const State& state) const;
+
+ private:
+  ReserveOptions options_;
+  int sms_ = 0;
+  Time until_{};
+};
+
+}  // namespace gpushare

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mixing/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpushare {
+namespace {
+
+/// Vectors of two kernels that are tried one by one; where there are more, every other one (or fewer).
+constexpr int most_vectors = 120;
+/// What a division has to promise beyond one that is simpler.
+constexpr double worth_it = 1.01;
+constexpr double least_gain = 1e-6;
+
+class Search {
+ public:
+  Search(const Forecast& forecast, const Bounds& bounds) : forecast_(forecast), bounds_(bounds) {}
+
+  Choice best_vector() {
+    if (contenders().size() == 2) {
+      try_grid();
+    } else {
+      try_starts();
+    }
+    climb_vector();
+    return best_;
+  }
+
+  /// From the best vector, and from an equal number of SMs for each: what the vector needs is left to one of the parts.
+  Choice best_counts() {
+    const Choice vector = best_vector();
+    Choice best = vector;
+    const std::size_t parts = contenders().size();
+    if (static_cast<int>(parts) > forecast_.device().sms) return best;
+    best_ = {};
+    value_ = -std::numeric_limits<double>::infinity();
+    Division equal = proportional_counts();
+    if (!vector.division.empty()) equal.push_back({.sms = 0, .blocks = vector.division.front().blocks});
+    climb_counts(equal);
+    if (!vector.division.empty()) {
+      Division mixed = equal;
+      for (SmGroup& group : mixed) group.sms = 0;
+      mixed.back().sms = forecast_.device().sms;
+      climb_counts(mixed);
+    }
+    if (vector.division.empty() || clearly_better(best_.outlook, vector.outlook)) best = best_;
+    std::erase_if(best.division, [](const SmGroup& group) { return group.sms == 0; });
+    return best;
+  }
+
+ private:
+  std::span<const Contender> contenders() const { return forecast_.contenders(); }
+
+  bool clearly_better(const Outlook& one, const Outlook& simpler) const {
+    if (!one.keeps(bounds_) || !simpler.keeps(bounds_)) return one.value(bounds_) > simpler.value(bounds_);
+    return one.throughput > worth_it * simpler.throughput;
+  }
+
+  /// Keeps the best; says whether this is it.
+  bool try_division(const Division& division) {
+    if (questions_ >= most_questions) return false;
+    ++questions_;
+    Outlook outlook = forecast_.of(division);
+    const double value = outlook.value(bounds_);
+    if (value <= value_ + least_gain) return false;
+    value_ = value;
+    best_ = {.division = division, .outlook = std::move(outlook)};
+    return true;
+  }
+
+  bool try_vector(const std::vector<int>& blocks) {
+    if (std::ranges::min(blocks) < 1 || !can_share_an_sm(forecast_.device(), contenders(), blocks)) return false;
+    return try_division({{.sms = forecast_.device().sms, .blocks = blocks}});
+  }
+
+  void try_grid() {
+    const int first_most = contenders()[0].max_residency;
+    const int second_most = contenders()[1].max_residency;
+    const int step = std::max(1, static_cast<int>(std::ceil(std::sqrt(0.5 * first_most * second_most / most_vectors))));
+    for (int first = 1; first <= first_most; first += step) {
+      for (int second = 1; second <= second_most; second += step) try_vector({first, second});
+      std::vector<int> full{first, 1};
+      if (!can_share_an_sm(forecast_.device(), contenders(), full)) break;
+      while (can_share_an_sm(forecast_.device(), contenders(), std::vector<int>{first, full[1] + 1})) ++full[1];
+      try_vector(full);
+    }
+  }
+
+  /// The proportional one, and for each of them one in which he has all that the others can do without.
+  void try_starts() {
+    const Division proportional = proportional_division(forecast_.device(), contenders());
+    if (proportional.size() == 1) try_vector(proportional.front().blocks);
+    for (std::size_t favoured = 0; favoured < contenders().size(); ++favoured) {
+      std::vector<int> blocks(contenders().size(), 1);
+      while (can_share_an_sm(forecast_.device(), contenders(), blocks)) ++blocks[favoured];
+      --blocks[favoured];
+      fill(forecast_.device(), contenders(), blocks);
+      try_vector(blocks);
+    }
+  }
+
+  void climb_vector() {
+    for (bool better = !best_.division.empty(); better;) {
+      better = false;
+      const std::vector<int> from = best_.division.front().blocks;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        for (const int step : {-1, 1}) {
+          std::vector<int> blocks = from;
+          blocks[i] += step;
+          better |= try_vector(blocks);
+          for (std::size_t j = 0; step < 0 && j < from.size(); ++j) {
+            if (j != i) better |= try_vector(exchanged(from, i, j));
+          }
+        }
+      }
+    }
+  }
+
+  /// One block less of `from`, and as many more of `to` as fit then.
+  std::vector<int> exchanged(std::vector<int> blocks, std::size_t from, std::size_t to) const {
+    --blocks[from];
+    do ++blocks[to];
+    while (can_share_an_sm(forecast_.device(), contenders(), blocks));
+    --blocks[to];
+    return blocks;
+  }
+
+  Division proportional_counts() const {
+    const auto parts = static_cast<int>(contenders().size());
+    const int sms = forecast_.device().sms;
+    Division division;
+    for (int part = 0; part < parts; ++part) {
+      std::vector<int> blocks(contenders().size(), 0);
+      blocks[static_cast<std::size_t>(part)] = contenders()[static_cast<std::size_t>(part)].max_residency;
+      division.push_back({.sms = sms * (part + 1) / parts - sms * part / parts, .blocks = std::move(blocks)});
+    }
+    return division;
+  }
+
+  /// Moves SMs from one group to another, many at first.
+  void climb_counts(const Division& start) {
+    const Choice before = best_;
+    const double value_before = value_;
+    best_ = {};
+    value_ = -std::numeric_limits<double>::infinity();
+    try_division(start);
+    for (int step = std::max(1, forecast_.device().sms / 4); step >= 1 && !best_.division.empty(); step /= 2) {
+      while (move_sms(step)) {
+      }
+    }
+    if (value_ > value_before) return;
+    best_ = before;
+    value_ = value_before;
+  }
+
+  bool move_sms(int step) {
+    const Division from = best_.division;
+    bool better = false;
+    for (std::size_t giver = 0; giver < from.size(); ++giver) {
+      if (from[giver].sms < step) continue;
+      for (std::size_t taker = 0; taker < from.size(); ++taker) {
+        if (taker == giver) continue;
+        Division moved = from;
+        moved[giver].sms -= step;
+        moved[taker].sms += step;
+        better |= try_division(moved);
+      }
+    }
+    return better;
+  }
+
+  const Forecast& forecast_;
+  Bounds bounds_;
+  Choice best_;
+  double value_ = -std::numeric_limits<double>::infinity();
+  int questions_ = 0;
+};
+
+}  // namespace
+
+Choice best_division(const Forecast& forecast, const Bounds& bounds) { return Search(forecast, bounds).best_counts(); }
+
+Choice best_vector(const Forecast& forecast, const Bounds& bounds) { return Search(forecast, bounds).best_vector(); }
+
+}  // namespace gpushare

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One after the other: who is next, and what that promises.
+#pragma once
+
+#include <vector>
+
+#include "core/mixing/remaining_time.hpp"
+#include "core/mixing/seating.hpp"
+
+namespace gpushare {
+
+/// Between an application's launches the GPU has nothing of it to do: from its last block's end to the next one's
+/// first. In a mix its room is idle for that time; one after the other, somebody else has the GPU.
+class LaunchGaps {
+ public:
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// The shortest seen, in nanoseconds; before that what the device's commands take.
+  double of(ApplicationId application, const Device& device) const;
+
+ private:
+  struct Known {
+    Time last_end{};
+    bool is_open = false;
+    double shortest = -1;  // longer ones waited for room
+  };
+  std::vector<Known> applications_;  // by ApplicationId
+};
+
+/// The launches that have seats, shortest remaining time first; unknown counts as shortest. Who has begun gives way
+/// only to somebody who needs less than a tenth of its time, less 100 us: handing over costs, and a launch that is
+/// stopped half way leaves SMs half full twice, while one that runs to its end has others fill its last wave.
+std::vector<const RunningLaunch*> serial_order(const Seating& seating, const RemainingTime& remaining,
+                                               const State& state);
+
+/// What the company gets done, relative to alone, if its launches take turns (1: as much as one would alone).
+double serial_throughput(const Seating& seating, const LaunchGaps& gaps, const Device& device);
+/// What a mix with these speeds gets done when gaps count as well.
+double mixed_throughput(const Seating& seating, const std::vector<double>& speeds, const LaunchGaps& gaps,
+                        const Device& device);
+/// The mean slowdown if those that have seats run one after the other, shortest first.
+double serial_antt(const Seating& seating);
+
+}  // namespace gpushare

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Side by side or one after the other, whichever promises more: a residency mix or an SM partition (see mix.cpp) where
+// its predicted throughput is at least 1.02 times that of taking turns, else the launch with the shortest predicted
+// remaining time first. Turns have an advantage that mixes lack: while an application's next launch is on its way,
+// another has the whole GPU; these gaps are measured. An application with a priority above 0 is latency-critical: its
+// launches go first on every SM at once, the rest keep their quotas behind it, and some SMs stay free for the next one.
+//
+// Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
+// it less where nothing does. A floor excludes taking turns, where somebody always stands still. reserve=0.15, the most
+// of the SMs that is kept for urgent launches; reserve_us=5000, for how long after the last one.
+//
+// Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
+// proportion, and predictions are of throughput while all are there, not of who is done first.
+#include "core/mixing/mixer.hpp"
+#include "core/mixing/reserve.hpp"
+#include "core/mixing/serial_order.hpp"
+#include "core/policies/ranking.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr double worth_mixing = 1.02;
+
+class Auto : public Policy {
+ public:
+  Auto(const MixOptions& options, const ReserveOptions& reserve)
+      : mixer_(options), reserve_(reserve), antt_(options.antt), may_take_turns_(options.floor <= 0) {}
+
+  void observe(const Event& event, const State& state) override {
+    gaps_.observe(event, state);
+    reserve_.observe(event, state);
+    remaining_.observe(event, state);
+    mixer_.observe(event, state);
+    if (mixer_.wants(event) && !state.running().empty()) takes_turns_ = turns_are_better(state.device());
+  }
+
+  bool wants(const Event& event) const override { return mixer_.wants(event); }
+
+  Plan decide(const State& state) const override {
+    return reserve_.applied_to(takes_turns_ ? turns(state) : mixer_.plan(state), state);
+  }
+
+ private:
+  Plan turns(const State& state) const {
+    const Seating& seating = mixer_.seating();
+    Plan plan;
+    for (const RunningLaunch* launch : seating.first) plan.shares.push_back(full_share(*launch));
+    for (const RunningLaunch* launch : serial_order(seating, remaining_, state)) {
+      plan.shares.push_back(full_share(*launch));
+    }
+    for (const RunningLaunch* launch : seating.waiting) plan.shares.push_back(full_share(*launch));
+    return plan;
+  }
+
+  bool turns_are_better(const Device& device) const {
+    const Seating& seating = mixer_.seating();
+    const Outlook& mixed = mixer_.outlook();
+    if (!may_take_turns_ || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
+    const double antt = serial_antt(seating);
+    if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;
+    return mixed_throughput(seating, mixed.speeds, gaps_, device) <
+           worth_mixing * serial_throughput(seating, gaps_, device);
+  }
+
+  Mixer mixer_;
+  RemainingTime remaining_;
+  LaunchGaps gaps_;
+  Reserve reserve_;
+  double antt_;
+  bool may_take_turns_;
+  bool takes_turns_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
+  return std::make_unique<Auto>(MixOptions::from(options), ReserveOptions::from(options));
+}
+
+}  // namespace gpushare

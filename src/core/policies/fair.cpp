@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weighted fair sharing of SM time. SMs are split in proportion to weights, so that nobody waits for a turn and nothing
+// is handed over while everybody stays; what rounding, gaps and arrivals make unequal is paid back: each application's
+// virtual time (SM time it has had / weight) is kept, and who is behind the mean has more SMs until the next period.
+// Nobody has less than half or more than twice his part for that, or more SMs than he has blocks for. Where there are
+// more applications than SMs, the least served have them.
+//
+// Options: period_us=2000, how often parts are looked at; patience_us=60, how long a place is kept between launches.
+//
+// Suits: applications that were promised a part, whatever the others do on their SMs. Fails: SMs are fair, speeds are
+// not: a neighbour who fills the memory slows everybody; and a part of the SMs is seldom the most that can be done.
+#include "core/mixing/fair_division.hpp"
+#include "core/policies/options.hpp"
+#include "core/policy.hpp"
+
+namespace gpushare {
+namespace {
+
+class Fair : public Policy {
+ public:
+  Fair(Duration period, Duration patience) : period_(period), attendance_(patience), division_(period) {}
+
+  void observe(const Event& event, const State& state) override {
+    attendance_.observe(event, state);
+    division_.observe(event, state);
+    if (wants(event) && !state.running().empty()) division_.divide(state, attendance_);
+  }
+
+  bool wants(const Event& event) const override {
+    return Policy::wants(event) || event.kind == EventKind::ApplicationEnded;
+  }
+
+  Plan decide(const State& state) const override {
+    Plan plan;
+    const std::vector<SmPart>& parts = division_.parts();
+    std::size_t first = 0;
+    for (const SmPart& part : parts) {
+      for (const RunningLaunch& launch : state.running()) {
+        if (launch.application != part.application) continue;
+        plan.shares.push_back({.launch = launch.id, .quota = quota(launch, first, part, parts.size(), state)});
+      }
+      first += static_cast<std::size_t>(part.sms);
+    }
+    if (parts.size() == 1 && state.running().size() == 1) return plan;
+    plan.wake_at = state.now() + period_;
+    if (const auto loss = attendance_.next_loss(state.now())) plan.wake_at = std::min(*loss, *plan.wake_at);
+    return plan;
+  }
+
+ private:
+  static Quota quota(const RunningLaunch& launch, std::size_t first, const SmPart& part, std::size_t parts,
+                     const State& state) {
+    if (parts == 1) return full_quota(launch);
+    std::vector<int> blocks(static_cast<std::size_t>(state.sms()), 0);
+    const auto begin = blocks.begin() + static_cast<std::ptrdiff_t>(first);
+    std::fill(begin, begin + part.sms, launch.max_residency);
+    return Quota::per_sm(std::move(blocks));
+  }
+
+  Duration period_;
+  Attendance attendance_;
+  FairDivision division_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_fair(const PolicyOptions& options) {
+  const auto microseconds = [](double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); };
+  return std::make_unique<Fair>(microseconds(options.number("period_us", 2000, 10, 1e9)),
+                                microseconds(options.number("patience_us", 60, 0, 1e6)));
+}
+
+}  // namespace gpushare

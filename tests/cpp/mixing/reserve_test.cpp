@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/policies/options.hpp"
+#include "hand_written_events.hpp"
+#include "recorded_run.hpp"
+#include "sample_kernels.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::Each;
+using testing::ElementsAre;
+
+/// One that always runs, and two urgent ones of three blocks.
+PolicyRehearsal urgent_beside_one(std::string_view policy, int blocks = 3) {
+  Workload workload = workload_of({launch_of(100'000, 1000), launch_of(blocks, 1000), launch_of(blocks, 1000)});
+  workload.applications[1].priority = workload.applications[2].priority = 1;
+  PolicyRehearsal run(policy, small_device(10), std::move(workload));
+  run.arrive(0, 0);
+  return run;
+}
+
+TEST(Reserve, NothingIsKeptBeforeAnythingUrgentHasCome) { EXPECT_THAT(urgent_beside_one("auto").quotas(0), Each(4)); }
+
+TEST(Reserve, SmsForTwoLaunchesAreKeptAsFarAsTheShareAllows) {
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4");
+  run.arrive(1, 10'000);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
+  EXPECT_THAT(run.quotas(1), Each(4));
+  EXPECT_EQ(run.order().front(), 1);
+  run.end_launch(1, 20'000);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
+}
+
+TEST(Reserve, IsGivenBackWhenNothingUrgentComesAnyMore) {
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=200:patience_us=0");
+  run.arrive(1, 10'000);
+  run.end_launch(1, 20'000);
+  ASSERT_TRUE(run.plan().wake_at);
+  EXPECT_EQ(ns(*run.plan().wake_at), 210'000);
+}
+
+TEST(Reserve, NothingIsKeptForWhatWouldNotFit) {
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.2", 100);
+  run.arrive(1, 10'000);
+  EXPECT_THAT(run.quotas(0), Each(4));
+}
+
+TEST(Reserve, AnUrgentLaunchNeedNotWaitForBlocksOfOthers) {
+  Workload workload = workload_of({launch_of(400, 100'000)});
+  for (int i = 0; i < 5; ++i) {
+    Application urgent = application_of("urgent" + std::to_string(i), {launch_of(3, 1000)}, 50'000 + 230'000 * i);
+    urgent.priority = 1;
+    workload.applications.push_back(std::move(urgent));
+  }
+  const Trace trace = record(small_device(10), workload, "auto:reserve=0.4");
+  const std::int64_t first = end_of(trace, 1) - 50'000;
+  EXPECT_GT(first, 40'000);  // nobody knew of it
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(end_of(trace, 1 + i) - (50'000 + 230'000 * i), 1000) << i;
+}
+
+}  // namespace
+}  // namespace gpushare

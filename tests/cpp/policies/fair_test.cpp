@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "core/mixing/sm_shares.hpp"
+#include "hand_written_events.hpp"
+#include "recorded_run.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::Each;
+using testing::ElementsAre;
+
+int sms_of(const PolicyRehearsal& run, int launch) {
+  const auto quotas = run.quotas(launch);
+  return static_cast<int>(std::ranges::count_if(quotas, [](int blocks) { return blocks > 0; }));
+}
+
+Workload weighted(const std::vector<double>& weights, std::int64_t blocks) {
+  Workload workload = workload_of(std::vector<Launch>(weights.size(), launch_of(blocks, 1000)));
+  for (std::size_t i = 0; i < weights.size(); ++i) workload.applications[i].weight = weights[i];
+  return workload;
+}
+
+TEST(Fair, SmsArePartedByWeight) {
+  PolicyRehearsal run("fair", small_device(12), weighted({1, 2, 3}, 10'000));
+  for (int i = 0; i < 3; ++i) run.arrive(i, 0);
+  EXPECT_EQ(sms_of(run, 0), 2);
+  EXPECT_EQ(sms_of(run, 1), 4);
+  EXPECT_EQ(sms_of(run, 2), 6);
+}
+
+TEST(Fair, OneAloneHasEverything) {
+  PolicyRehearsal run("fair", small_device(3), weighted({1}, 100));
+  run.arrive(0, 0);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4));
+  EXPECT_FALSE(run.plan().wake_at);
+}
+
+TEST(Fair, WhoHasFewBlocksLeavesTheRestToOthers) {
+  Workload workload = weighted({1, 1}, 10'000);
+  std::get<Launch>(workload.applications[0].operations[0]).blocks = 7;  // fills two SMs
+  PolicyRehearsal run("fair", small_device(12), std::move(workload));
+  run.arrive(0, 0);
+  run.arrive(1, 0);
+  EXPECT_EQ(sms_of(run, 0), 2);
+  EXPECT_EQ(sms_of(run, 1), 10);
+}
+
+/// SM time of each application in a run, by its blocks: four at once on an SM.
+std::vector<double> had(const Trace& trace, std::size_t applications, std::int64_t until) {
+  std::vector<double> times(applications, 0);
+  for (const Event& event : trace.events) {
+    if (event.kind != EventKind::BlockEnded || ns(event.time) > until) continue;
+    times[index(event.application)] += nanoseconds(event.time - event.started) / 4;
+  }
+  return times;
+}
+
+TEST(Fair, PaysBackWhatRoundingTakes) {
+  // 7 SMs for two: 4 and 3, and the other way round once somebody is behind.
+  const Trace trace = record(small_device(7), weighted({1, 1}, 5'000), "fair:period_us=50");
+  const auto times = had(trace, 2, 1'000'000);
+  EXPECT_NEAR(times[0] / times[1], 1, 0.1);
+}
+
+TEST(Fair, WeightsHoldOverARunOfManyLaunches) {
+  Workload workload = weighted({3, 1}, 800);
+  for (Application& application : workload.applications) {
+    application.operations.resize(20, application.operations.front());
+  }
+  const Trace trace = record(small_device(8), workload, "fair:period_us=50");
+  const auto times = had(trace, 2, 400'000);
+  EXPECT_NEAR(times[0] / times[1], 3, 0.3);
+}
+
+TEST(Fair, ANewcomerIsOwedNothing) {
+  const Workload workload = weighted({1, 1}, 40'000);
+  Workload later = workload;
+  later.applications[1].arrival = Duration(300'000);
+  const Trace trace = record(small_device(8), later, "fair:period_us=50");
+  std::vector<double> before = had(trace, 2, 300'000);
+  std::vector<double> after = had(trace, 2, 500'000);
+  EXPECT_EQ(before[1], 0);
+  EXPECT_NEAR((after[0] - before[0]) / after[1], 1, 0.15);
+}
+
+TEST(Fair, WithMoreApplicationsThanSmsTheLeastServedAreNext) {
+  const Trace trace = record(small_device(1), weighted({1, 1, 1}, 400), "fair:period_us=10");
+  const auto times = had(trace, 3, 150'000);
+  for (const double time : times) EXPECT_NEAR(time, 50'000, 15'000);
+}
+
+TEST(SmShares, AddUpAndKeepEveryLimit) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Dice dice(seed);
+    const int parts = dice.between(1, 8);
+    const int sms = dice.between(parts, 40);
+    std::vector<double> wanted;
+    std::vector<int> most;
+    for (int i = 0; i < parts; ++i) {
+      wanted.push_back(0.01 + dice.ratio());
+      most.push_back(dice.between(1, sms));
+    }
+    const auto shares = sm_shares(wanted, most, sms);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      EXPECT_GE(shares[i], 1);
+      EXPECT_LE(shares[i], most[i]);
+    }
+    const int all = std::accumulate(shares.begin(), shares.end(), 0);
+    EXPECT_EQ(all, std::min(sms, std::accumulate(most.begin(), most.end(), 0)));
+  }
+}
+
+TEST(SmShares, AreProportionalWhereNobodyIsAtHisLimit) {
+  EXPECT_THAT(sm_shares(std::vector<double>{1, 1, 2}, std::vector<int>{9, 9, 9}, 8), ElementsAre(2, 2, 4));
+}
+
+}  // namespace
+}  // namespace gpushare

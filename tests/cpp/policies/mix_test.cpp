@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "hand_written_events.hpp"
+#include "mixing/sample_kernels.hpp"
+#include "recorded_run.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Launch launch_of_kernel(Kernel kernel, std::int64_t blocks) { return {.kernel = std::move(kernel), .blocks = blocks}; }
+
+/// Launches that take some 300 us each: the first two are of different applications, the third is small.
+Workload issuing_and_streaming() {
+  return workload_of({launch_of_kernel(issuing_kernel(), 400), launch_of_kernel(streaming_kernel(), 8000),
+                      launch_of_kernel(streaming_kernel("small"), 4)});
+}
+
+PolicyRehearsal rehearsal(std::string_view policy = "mix") {
+  return PolicyRehearsal(policy, mixing_device(), issuing_and_streaming());
+}
+
+bool shares_every_sm(const PolicyRehearsal& run, int one, int other) {
+  const auto first = run.quotas(one);
+  const auto second = run.quotas(other);
+  for (std::size_t sm = 0; sm < first.size(); ++sm) {
+    if (first[sm] == 0 || second[sm] == 0) return false;
+  }
+  return true;
+}
+
+TEST(Mix, OneAloneHasEverything) {
+  PolicyRehearsal run = rehearsal();
+  run.arrive(0, 0);
+  EXPECT_THAT(run.quotas(0), Each(8));
+}
+
+TEST(Mix, TwoThatWantDifferentThingsShareEverySm) {
+  PolicyRehearsal run = rehearsal();
+  run.arrive(0, 0);
+  run.arrive(1, 100);
+  EXPECT_TRUE(shares_every_sm(run, 0, 1));
+  EXPECT_LE(run.quotas(0)[0] + run.quotas(1)[0], 8);
+}
+
+TEST(Mix, APlaceIsKeptForSomebodyWhoseNextLaunchIsExpected) {
+  PolicyRehearsal run = rehearsal("mix:patience_us=60");
+  run.arrive(0, 0);
+  run.arrive(1, 100);
+  const auto shared = run.quotas(1);
+  run.end_launch(0, 200'000);
+  EXPECT_EQ(run.quotas(1), shared);
+  ASSERT_TRUE(run.plan().wake_at);
+  EXPECT_EQ(ns(*run.plan().wake_at), 260'000);
+}
+
+TEST(Mix, WithoutPatienceTheOthersTakeTheRoomAtOnce) {
+  PolicyRehearsal run = rehearsal("mix:patience_us=0");
+  run.arrive(0, 0);
+  run.arrive(1, 100);
+  run.end_launch(0, 200'000);
+  EXPECT_THAT(run.quotas(1), Each(8));
+  EXPECT_FALSE(run.plan().wake_at);
+}
+
+TEST(Mix, ASmallLaunchGoesFirstAndMovesNobody) {
+  PolicyRehearsal run = rehearsal();
+  run.arrive(0, 0);
+  run.arrive(1, 100);
+  const auto before = run.quotas(0);
+  run.arrive(2, 50'000);
+  EXPECT_EQ(run.order().front(), 2);
+  EXPECT_THAT(run.quotas(2), Each(8));
+  EXPECT_EQ(run.quotas(0), before);
+}
+
+TEST(Mix, ExpandsOnlyOncePatienceIsOver) {
+  Workload workload = issuing_and_streaming();
+  workload.applications.pop_back();
+  workload.applications[0].operations.push_back(copy_to_device(100'000'000));  // 1.8 ms without a launch
+  const Trace trace = record(mixing_device(), workload, "mix");
+  const std::int64_t ended = end_of(trace, 0);
+  ASSERT_GT(ended, 0);
+  std::optional<std::int64_t> expanded;
+  for (const Decision& decision : trace.decisions) {
+    const std::int64_t at = ns(trace.events[decision.after_event].time);
+    const auto& shares = decision.plan.shares;
+    if (at < ended || shares.size() != 1 || expanded) continue;
+    if (shares[0].quota.smallest() == 8) expanded = at;
+  }
+  ASSERT_TRUE(expanded);
+  EXPECT_EQ(*expanded - ended, 60'000);
+}
+
+TEST(Mix, BeatsOneAfterTheOther) {
+  Workload workload = issuing_and_streaming();
+  workload.applications.pop_back();
+  for (Application& application : workload.applications) {
+    application.operations.resize(6, application.operations.front());
+  }
+  const auto mixed = length_of(record(mixing_device(), workload, "mix"));
+  const auto serial = length_of(record(mixing_device(), workload, "fifo"));
+  EXPECT_LT(static_cast<double>(mixed), 0.85 * static_cast<double>(serial));
+}
+
+TEST(Mix, UnprofiledKernelsAreMixedInProportionAndTheirCostsNotRead) {
+  Workload workload = issuing_and_streaming();
+  for (Application& application : workload.applications) {
+    std::get<Launch>(application.operations[0]).kernel.is_profiled = false;
+  }
+  PolicyRehearsal run("mix:probe_share=0", mixing_device(), std::move(workload));
+  run.arrive(0, 0);
+  run.arrive(1, 100);
+  EXPECT_THAT(run.quotas(0), Each(4));
+  EXPECT_THAT(run.quotas(1), Each(4));
+}
+
+TEST(Mix, TheNinthWaitsForASeat) {
+  std::vector<Launch> launches(9, launch_of_kernel(issuing_kernel(), 4000));
+  PolicyRehearsal run("mix", mixing_device(), workload_of(launches));
+  for (int i = 0; i < 9; ++i) run.arrive(i, i);
+  EXPECT_EQ(run.order().back(), 8);
+  EXPECT_THAT(run.quotas(8), Each(8));
+  for (int i = 0; i < 8; ++i) EXPECT_THAT(run.quotas(i), testing::Contains(testing::Gt(0))) << i;
+}
+
+TEST(Mix, OptionsOutOfRangeAreNamed) {
+  const auto message = [](const char* policy) { return message_of<InvalidInput>([&] { make_policy(policy); }); };
+  EXPECT_THAT(message("mix:floor=1.5"), HasSubstr("floor must be a number in 0..1, got '1.5'"));
+  EXPECT_THAT(message("mix:patience_us=-1"), HasSubstr("patience_us"));
+  EXPECT_THAT(message("mix:flor=0.5"), HasSubstr("has no option 'flor'"));
+}
+
+}  // namespace
+}  // namespace gpushare

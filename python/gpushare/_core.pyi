@@ -25,6 +25,7 @@ __all__: list[str] = [
     "CudaDevice",
     "CudaError",
     "CudaProgram",
+    "Demand",
     "Device",
     "DeviceMemory",
     "DrainRate",
@@ -38,12 +39,15 @@ __all__: list[str] = [
     "KernelModel",
     "KernelParameter",
     "KernelSignature",
+    "KernelTime",
     "KernelVerdict",
     "Launch",
     "Linked",
     "NvJitLink",
     "Nvrtc",
     "OffSmBandwidth",
+    "OrderedTasks",
+    "OrderingEntry",
     "PolicyEntry",
     "PolicyError",
     "Refusal",
@@ -57,33 +61,54 @@ __all__: list[str] = [
     "Transformed",
     "WorkerTrial",
     "average_normalized_turnaround",
+    "best_division",
+    "can_share_an_sm",
     "check_predictions",
     "cuda_device_count",
     "cuda_driver_version",
+    "demand_alone",
     "demangled",
+    "dram_utilisation",
     "fit_kernel",
     "fit_transfer",
+    "is_memory_bound_by_model",
+    "is_memory_bound_by_scaling",
     "kernel_signatures",
+    "kernel_states",
     "linear_regression_runtime",
     "make_preemptible",
     "max_residency",
     "normalized_turnaround",
+    "off_sm_demand_by_counters",
+    "off_sm_demand_per_sm",
+    "off_sm_supply",
+    "order_tasks",
+    "orderings",
     "original_occupancy",
+    "partition_rates",
     "pci_bus_id",
     "percentile",
     "policies",
     "predictions_over_time",
+    "rate_on_sms",
     "replay",
+    "require_policy",
+    "require_priority",
     "residency_limits",
     "run_as_hardware_does",
     "run_on_cuda",
     "run_worker_trial",
+    "saturating_sms",
     "simulate",
+    "slate_coruns",
+    "solvers",
+    "speeds_together",
     "split_block_time",
     "staircase_runtime",
     "strict_fairness",
     "system_throughput",
     "time_of_launch",
+    "total_time_ns",
 ]
 
 class InvalidInput(ValueError):
@@ -113,9 +138,15 @@ class SmCapacity:
         blocks: typing.SupportsInt | typing.SupportsIndex,
         registers: typing.SupportsInt | typing.SupportsIndex,
         shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex,
+        issue_order: str = "fair",
     ) -> None: ...
     @property
     def blocks(self) -> int: ...
+    @property
+    def issue_order(self) -> str:
+        """
+        Whose warps the SM serves first: "fair", or "oldest-first" by how long their block has been there.
+        """
     @property
     def registers(self) -> int: ...
     @property
@@ -231,6 +262,8 @@ class Device:
         to_device: CopyEngine,
         to_host: CopyEngine,
         delays: CommandDelays,
+        flops_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
     def __reduce__(self) -> tuple[..., tuple[typing.Any]]: ...
     def __repr__(self) -> str: ...
@@ -240,7 +273,14 @@ class Device:
     @property
     def delays(self) -> CommandDelays: ...
     @property
+    def flops_per_s(self) -> float: ...
+    @property
     def granularity(self) -> AllocationGranularity: ...
+    @property
+    def memory_bytes(self) -> int:
+        """
+        0 where it is not known.
+        """
     @property
     def name(self) -> str: ...
     @property
@@ -272,9 +312,15 @@ class KernelModel:
         startup_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
         stagger_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
         trend_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        flops: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        is_profiled: bool = True,
     ) -> None: ...
     @property
     def dram_cost_ratio(self) -> float: ...
+    @property
+    def flops(self) -> float: ...
+    @property
+    def is_profiled(self) -> bool: ...
     @property
     def issue_ns(self) -> int: ...
     @property
@@ -366,9 +412,15 @@ class Application:
         arrival_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         priority: typing.SupportsInt | typing.SupportsIndex = 0,
         weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
+        memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
+        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
     ) -> None: ...
     @property
     def arrival_ns(self) -> int: ...
+    @property
+    def deadline_ns(self) -> int | None: ...
+    @property
+    def memory_bytes(self) -> int: ...
     @property
     def name(self) -> str: ...
     @property
@@ -479,6 +531,8 @@ class RunningLaunch:
     def arrival_ns(self) -> int: ...
     @property
     def blocks(self) -> int: ...
+    @property
+    def deadline_ns(self) -> int | None: ...
     @property
     def done(self) -> int: ...
     @property
@@ -823,6 +877,10 @@ class CudaDevice:
         """
         Copies from one address of the device to another, and waits for that.
         """
+    def know_as(self, model: Device) -> None:
+        """
+        What the driver does not tell of bandwidths, from the model of such a GPU.
+        """
     def load(self, symbol: str, original: bytes, worker: bytes | None) -> KernelCode:
         """
         Machine code of a kernel and of its worker, or None where it cannot be preempted.
@@ -916,6 +974,7 @@ class CoreSession:
         name: str,
         priority: typing.SupportsInt | typing.SupportsIndex,
         weight: typing.SupportsFloat | typing.SupportsIndex,
+        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None,
     ) -> int:
         """
         An application arrives; returns its number.
@@ -1081,9 +1140,98 @@ class TransferFit:
     @property
     def residuals(self) -> list[float]: ...
 
+class Demand:
+    """
+    What a launch draws alone, as fractions of what the device has.
+    """
+    def __repr__(self) -> str: ...
+    @property
+    def compute_intensity(self) -> str: ...
+    @property
+    def flops(self) -> float | None: ...
+    @property
+    def issue(self) -> float: ...
+    @property
+    def memory(self) -> float: ...
+    @property
+    def memory_intensity(self) -> str: ...
+
+class OrderingEntry:
+    """
+    One line of the table of orderings.
+    """
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+
+class OrderedTasks:
+    """
+    What a solver answers. Times in nanoseconds.
+    """
+    @property
+    def cost_ns(self) -> float:
+        """
+        The makespan of this order.
+        """
+    @property
+    def is_proven_best(self) -> bool: ...
+    @property
+    def lower_bound_ns(self) -> float:
+        """
+        No order has a smaller one.
+        """
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def order(self) -> list[int]:
+        """
+        Positions in the list of tasks.
+        """
+
+class KernelTime:
+    """
+    How long a launch takes alone, from launches of the same kernel.
+    """
+    def __init__(self) -> None: ...
+    def add(
+        self, blocks: typing.SupportsInt | typing.SupportsIndex, time_ns: typing.SupportsInt | typing.SupportsIndex
+    ) -> None: ...
+    def of(self, blocks: typing.SupportsInt | typing.SupportsIndex) -> int | None:
+        """
+        Nanoseconds, or None before the first run.
+        """
+    @property
+    def is_linear(self) -> bool:
+        """
+        Do the times grow with the blocks, as far as known?
+        """
+
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
+def best_division(
+    device: Device,
+    kernels: collections.abc.Sequence[KernelModel],
+    *,
+    floor: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+    same_everywhere: bool = False,
+) -> tuple[list[tuple[int, list[int]]], list[float]]:
+    """
+    What `mix` would choose: (SMs, blocks per SM of each kernel) of every group, and every kernel's speed relative to that alone.
+    """
+
+def can_share_an_sm(
+    device: Device,
+    kernels: collections.abc.Sequence[KernelModel],
+    blocks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+) -> bool:
+    """
+    Can so many blocks of each run on one SM?
+    """
+
 def check_predictions(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, sm, actual_ns and the predictions of each model in ns; one row per launch and SM.
@@ -1099,7 +1247,13 @@ def cuda_driver_version() -> int:
     What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.
     """
 
+def demand_alone(device: Device, launch: Launch) -> Demand:
+    """
+    Slate's intensities of a launch whose kernel has a profile.
+    """
+
 def demangled(name: str) -> str: ...
+def dram_utilisation(device: Device, kernel: KernelModel) -> float: ...
 def fit_kernel(
     *,
     sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -1123,7 +1277,16 @@ def fit_transfer(
     The transfer model from measured copies.
     """
 
+def is_memory_bound_by_model(
+    device: Device, kernel: KernelModel, dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5
+) -> bool: ...
+def is_memory_bound_by_scaling(device: Device, kernel: KernelModel) -> bool: ...
 def kernel_signatures(ptx: str) -> list[KernelSignature]: ...
+def kernel_states(trace: Trace, workload: CoreWorkload) -> dict:
+    """
+    Columns application, operation, state, begin_ns, end_ns; one row per state that a launch was in.
+    """
+
 def linear_regression_runtime(
     ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     blocks: typing.SupportsInt | typing.SupportsIndex,
@@ -1133,6 +1296,42 @@ def max_residency(device: Device, kernel: KernelModel) -> int: ...
 def normalized_turnaround(
     shared_ns: typing.SupportsInt | typing.SupportsIndex, alone_ns: typing.SupportsInt | typing.SupportsIndex
 ) -> float: ...
+def off_sm_demand_by_counters(
+    *,
+    most_ipc: typing.SupportsFloat | typing.SupportsIndex,
+    apki: typing.SupportsFloat | typing.SupportsIndex,
+    line_bytes: typing.SupportsFloat | typing.SupportsIndex,
+    clock_hz: typing.SupportsFloat | typing.SupportsIndex,
+) -> float: ...
+def off_sm_demand_per_sm(device: Device, kernel: KernelModel) -> float: ...
+def off_sm_supply(
+    device: Device,
+    llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex,
+    dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5,
+) -> float: ...
+def order_tasks(
+    tasks: collections.abc.Sequence[
+        tuple[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex,
+        ]
+    ],
+    solver: str,
+    *,
+    engines_ns: tuple[
+        typing.SupportsInt | typing.SupportsIndex,
+        typing.SupportsInt | typing.SupportsIndex,
+        typing.SupportsInt | typing.SupportsIndex,
+    ] = (0, 0, 0),
+    nodes: typing.SupportsInt | typing.SupportsIndex = 1000000,
+    limit_s: typing.SupportsFloat | typing.SupportsIndex | None = None,
+) -> OrderedTasks:
+    """
+    Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.
+    """
+
+def orderings() -> list[OrderingEntry]: ...
 def original_occupancy(
     code: KernelCode,
     device: CudaDevice,
@@ -1143,6 +1342,11 @@ def original_occupancy(
     Blocks of the original kernel per SM, as the driver sees it.
     """
 
+def partition_rates(
+    device: Device,
+    kernels: collections.abc.Sequence[KernelModel],
+    parts: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+) -> list[float]: ...
 def pci_bus_id(device: CudaDevice) -> str:
     """
     Domain, bus and device, as NVML takes them.
@@ -1158,9 +1362,24 @@ def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) 
     Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.
     """
 
+def rate_on_sms(device: Device, kernel: KernelModel, sms: typing.SupportsInt | typing.SupportsIndex) -> float:
+    """
+    Blocks per nanosecond alone on so many full SMs.
+    """
+
 def replay(trace: Trace, device: Device, workload: CoreWorkload, policy: typing.Any) -> Trace:
     """
     The trace with the decisions that this policy takes on its events, without a device.
+    """
+
+def require_policy(name: str) -> None:
+    """
+    Raise InvalidInput unless this names a built-in policy, with options that it has behind it, and perhaps an ordering and a + before it.
+    """
+
+def require_priority(policy: str, application: str, priority: typing.SupportsInt | typing.SupportsIndex) -> None:
+    """
+    Raise PolicyError unless this built-in policy can serve an application of this priority.
     """
 
 def residency_limits(device: Device, kernel: KernelModel) -> dict: ...
@@ -1205,6 +1424,9 @@ def run_worker_trial(
     Runs the launch as workers under these quotas, one per SM, alone and without a scheduler. Releases the GIL. `blocks`: only the first so many of the grid, 0 for all.
     """
 
+def saturating_sms(
+    device: Device, kernel: KernelModel, share: typing.SupportsFloat | typing.SupportsIndex = 0.95
+) -> int: ...
 def simulate(
     device: Device,
     workload: CoreWorkload,
@@ -1216,6 +1438,26 @@ def simulate(
 ) -> RunRecord:
     """
     Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so does ended() once it returns True.
+    """
+
+def slate_coruns(device: Device, running: Launch, candidate: Launch) -> bool:
+    """
+    What Slate's Table I says of two launches.
+    """
+
+def solvers() -> list[str]: ...
+def speeds_together(
+    device: Device,
+    kernels: collections.abc.Sequence[KernelModel],
+    groups: collections.abc.Sequence[
+        tuple[
+            typing.SupportsInt | typing.SupportsIndex,
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        ]
+    ],
+) -> list[float]:
+    """
+    Every kernel's speed relative to that alone, where the SMs hold these blocks; by the contention model.
     """
 
 def split_block_time(
@@ -1233,4 +1475,20 @@ def system_throughput(ntt: collections.abc.Sequence[typing.SupportsFloat | typin
 def time_of_launch(device: CudaDevice, program: CudaProgram) -> int:
     """
     Nanoseconds that the original kernel takes alone, by events around it. Releases the GIL.
+    """
+
+def total_time_ns(
+    tasks: collections.abc.Sequence[
+        tuple[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex,
+        ]
+    ],
+    order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    *,
+    as_printed: bool = False,
+) -> int:
+    """
+    CuMAS, Eqs. 1 to 3.
     """

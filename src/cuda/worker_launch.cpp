@@ -122,7 +122,7 @@ bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.empty()) return true;
   end_ = now;
   some_were_told_to_leave_ = false;  // who comes from now on has not heard it
-  if (will_stay_ && progress_.done() >= count(code_.grid) / 4) progress_.finish(now, events);
+  if (will_stay_ && progress_.done() > count(code_.grid) / 4) progress_.finish(now, events);
   return true;
 }
 

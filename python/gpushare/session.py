@@ -200,10 +200,10 @@ class Session:
             Application(
                 each.name,
                 tuple(each_launch.launch for each_launch in each._launches),
-                start,
-                each.priority,
-                each.weight,
-                each.deadline_ns,
+                arrival_ns=start,
+                priority=each.priority,
+                weight=each.weight,
+                deadline_ns=each.deadline_ns,
             )
             for each, start in zip(busy, record.arrivals, strict=True)
         ]

@@ -158,7 +158,7 @@ def test_the_suites_pairs_on_the_simulated_h100():
 
 def test_a_device_is_refused_where_there_is_nothing_to_run_on_it():
     with pytest.raises(
-        gs.InvalidInput, match="'srtf' is reproduced on its own simulated GPU; device is for: cd-search"
+        gs.InvalidInput, match="'srtf' is reproduced on the paper's device only; elsewhere: slate, cd-search"
     ):
         reproduce("srtf", device="cuda:0")
 

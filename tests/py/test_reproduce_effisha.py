@@ -123,7 +123,9 @@ def test_on_a_gpu_the_suite_stands_in_as_often_as_lengths_need(monkeypatch):
 
 
 def test_elsewhere_it_needs_a_paper_that_can():
-    with pytest.raises(gs.InvalidInput, match="'srtf' is reproduced on the paper's device only; elsewhere: slate, cd-search, effisha"):
+    with pytest.raises(
+        gs.InvalidInput, match="'srtf' is reproduced on the paper's device only; elsewhere: slate, cd-search, effisha"
+    ):
         reproduce("srtf", device="h100")
 
 

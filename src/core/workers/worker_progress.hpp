@@ -39,8 +39,9 @@ class WorkerProgress {
   /// later.
   void observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report = Report::Everything);
 
-  /// All workers are gone, and none was told to leave: so every task has been done. Where the last of them were done only
-  /// a look would tell; they are taken to have been spread as those before. Requires that a look has shown some done.
+  /// All workers are gone, and none was told to leave: so every task has been done. Where the last of them were done
+  /// only a look would tell; they are taken to have been spread as those before. Requires that a look has shown some
+  /// done.
   void finish(Time now, std::vector<Event>& events);
 
   /// For a launch that runs outside the workers' control: all blocks start, and later end, at once, spread evenly over

@@ -29,8 +29,9 @@ def reproduce(
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Recompute a paper's figures and set them beside the printed ones. PAPER: srtf, slate,
-    cd-search, effisha or cumas.
+    """Recompute a paper's figures and set them beside the printed ones.
+
+    PAPER: srtf, slate, cd-search, effisha or cumas.
 
     \b
     Examples:

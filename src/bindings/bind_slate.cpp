@@ -2,7 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
-#include "core/policies/slate_table.hpp"
+#include "core/partitioning/slate_table.hpp"
 
 namespace gpushare::bindings {
 namespace {

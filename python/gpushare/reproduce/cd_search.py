@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpushare.device import device as find_device
 from gpushare.reproduce.cd_search_classes import paper_section, suite_section
-from gpushare.reproduce.cd_search_h100 import suite_sections
+from gpushare.reproduce.cd_search_suite import suite_sections
 from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section
 from gpushare.reproduce.cd_search_runs import Where
 from gpushare.reproduce.cd_search_sensitivity import sensitivity_section

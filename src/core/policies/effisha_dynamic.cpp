@@ -14,7 +14,7 @@
 
 #include "core/errors.hpp"
 #include "core/policies/options.hpp"
-#include "core/policies/turns.hpp"
+#include "core/priorities/turns.hpp"
 
 namespace gpushare {
 namespace {

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "core/policies/options.hpp"
-#include "core/policies/requests.hpp"
+#include "core/priorities/requests.hpp"
 
 namespace gpushare {
 namespace {

@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/partitioning/slate_queue.hpp"
+#include "core/partitioning/sm_ranges.hpp"
 #include "core/policies/options.hpp"
-#include "core/policies/slate_queue.hpp"
-#include "core/policies/sm_ranges.hpp"
 #include "core/policy.hpp"
 
 namespace gpushare {

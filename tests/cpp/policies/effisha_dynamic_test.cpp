@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "core/policies/ageing.hpp"
+#include "core/priorities/ageing.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/policies/slate_table.hpp"
+#include "core/partitioning/slate_table.hpp"
 #include "hand_written_events.hpp"
 
 namespace gpushare {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/policies/slate_table.hpp"
+#include "core/partitioning/slate_table.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
 

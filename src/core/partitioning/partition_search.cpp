@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/partition_search.hpp"
+#include "core/partitioning/partition_search.hpp"
 
 #include <algorithm>
 
-#include "core/policies/sm_partition.hpp"
-#include "core/policies/stall_test.hpp"
+#include "core/partitioning/sm_partition.hpp"
+#include "core/partitioning/stall_test.hpp"
 
 namespace gpushare {
 

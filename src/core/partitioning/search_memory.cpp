@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/search_memory.hpp"
+#include "core/partitioning/search_memory.hpp"
 
 namespace gpushare {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/company.hpp"
+#include "core/partitioning/company.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

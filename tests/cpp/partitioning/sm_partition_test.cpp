@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/sm_partition.hpp"
+#include "core/partitioning/sm_partition.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

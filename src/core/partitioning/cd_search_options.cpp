@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/cd_search_options.hpp"
+#include "core/partitioning/cd_search_options.hpp"
 
 #include <algorithm>
 #include <chrono>

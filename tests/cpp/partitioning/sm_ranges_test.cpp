@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/sm_ranges.hpp"
+#include "core/partitioning/sm_ranges.hpp"
 
 #include <gtest/gtest.h>
 

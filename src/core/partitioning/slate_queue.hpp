@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/policies/slate_classes.hpp"
+#include "core/partitioning/slate_classes.hpp"
 #include "core/state.hpp"
 
 namespace gpushare {

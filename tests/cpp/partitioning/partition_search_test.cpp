@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/partition_search.hpp"
+#include "core/partitioning/partition_search.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

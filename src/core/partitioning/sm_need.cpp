@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/sm_need.hpp"
+#include "core/partitioning/sm_need.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/policies/sm_need.hpp"
-#include "core/policies/stall_test.hpp"
+#include "core/partitioning/sm_need.hpp"
+#include "core/partitioning/stall_test.hpp"
 #include "core/predictors/off_sm_bandwidth.hpp"
 
 namespace gpushare {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "core/policies/company.hpp"
-#include "core/policies/sm_partition.hpp"
+#include "core/partitioning/company.hpp"
+#include "core/partitioning/sm_partition.hpp"
 #include "core/predictors/progress_rate.hpp"
 
 namespace gpushare {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/policies/remembered.hpp"
+#include "core/partitioning/remembered.hpp"
 #include "core/workload.hpp"
 
 namespace gpushare {

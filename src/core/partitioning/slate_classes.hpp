@@ -2,8 +2,8 @@
 // Which launches go together by Table I, remembering their classes.
 #pragma once
 
-#include "core/policies/remembered.hpp"
-#include "core/policies/slate_table.hpp"
+#include "core/partitioning/remembered.hpp"
+#include "core/partitioning/slate_table.hpp"
 
 namespace gpushare {
 

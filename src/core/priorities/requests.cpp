@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/requests.hpp"
+#include "core/priorities/requests.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/slate_queue.hpp"
+#include "core/partitioning/slate_queue.hpp"
 
 #include <algorithm>
 

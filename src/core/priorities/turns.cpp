@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/turns.hpp"
+#include "core/priorities/turns.hpp"
 
 #include <algorithm>
 #include <tuple>

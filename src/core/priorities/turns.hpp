@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/policies/ageing.hpp"
-#include "core/policies/requests.hpp"
+#include "core/priorities/ageing.hpp"
+#include "core/priorities/requests.hpp"
 
 namespace gpushare {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/policies/sampling_window.hpp"
+#include "core/partitioning/sampling_window.hpp"
 
 #include <gtest/gtest.h>
 

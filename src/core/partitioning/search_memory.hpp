@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/policies/cd_search_options.hpp"
-#include "core/policies/company.hpp"
+#include "core/partitioning/cd_search_options.hpp"
+#include "core/partitioning/company.hpp"
 
 namespace gpushare {
 

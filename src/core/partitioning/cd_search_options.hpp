@@ -3,8 +3,8 @@
 // loss=percent of the rate on an even part that may be lost; window=us of a warm-up and of a profile.
 #pragma once
 
+#include "core/partitioning/partition_search.hpp"
 #include "core/policies/options.hpp"
-#include "core/policies/partition_search.hpp"
 #include "core/state.hpp"
 
 namespace gpushare {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time-slicing: one application at a time has the whole GPU, for a quantum; then it is the next one's turn, in order of
-// their ids. It is what a GPU does with processes of their own without MPS (Slate section V.A), except that a block
-// that has started runs to its end. Who has nothing to run keeps the turn for a moment, since an application's next
-// launch arrives right behind the last one.
+// Time-slicing: one application at a time has the whole GPU, for a quantum; then it is the turn of the one that has
+// waited longest since it came or had its last turn. It is what a GPU does with processes of their own without MPS
+// (Slate section V.A; EffiSha footnote 6), except that a block that has started runs to its end. Who has nothing to run
+// keeps the turn for a moment, since an application's next launch arrives right behind the last one.
 //
 // Suits: a baseline; nobody waits longer than a round. Fails: nothing overlaps, not even the last blocks of a launch.
 //
 // Options: quantum_ms (2, near what drivers take by default), patience_us (50, how long a turn is kept for nothing).
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include "core/policies/options.hpp"
 #include "core/policy.hpp"
@@ -26,11 +28,13 @@ class RoundRobin : public Policy {
 
   void observe(const Event& event, const State& state) override {
     if (!wants(event)) return;
+    if (event.kind == EventKind::LaunchArrived && event.application != owner_) queue(event.application, state.now());
     if (has_work(state)) idle_since_.reset();
     if (!has_work(state) && !idle_since_) idle_since_ = state.now();
     if (event.kind == EventKind::ApplicationEnded && event.application == owner_) turn_ends_ = state.now();
     if (state.running().empty() || state.now() < end_of_turn()) return;
-    owner_ = next(state);
+    if (owner_) queue(*owner_, state.now());
+    owner_ = longest_waiting(state);
     idle_since_.reset();
     turn_ends_ = state.now() + quantum_;
   }
@@ -52,17 +56,25 @@ class RoundRobin : public Policy {
 
   Time end_of_turn() const { return idle_since_ ? std::min(turn_ends_, *idle_since_ + patience_) : turn_ends_; }
 
-  /// The first application behind the owner that has something to run; the owner itself is the last.
-  ApplicationId next(const State& state) const {
-    const auto distance = [&](const RunningLaunch& launch) {
-      return static_cast<unsigned>(index(launch.application)) - static_cast<unsigned>(index(owner_)) - 1U;
-    };
-    return std::ranges::min_element(state.running(), {}, distance)->application;
+  void queue(ApplicationId application, Time now) {
+    if (waits_since_.size() <= index(application)) waits_since_.resize(index(application) + 1);
+    waits_since_[index(application)] = now;
+  }
+
+  ApplicationId longest_waiting(const State& state) const {
+    return std::ranges::min_element(state.running(), {},
+                                    [&](const RunningLaunch& launch) {
+                                      // Of two that came together, the owner has just had its turn.
+                                      return std::tuple(waits_since_[index(launch.application)],
+                                                        launch.application == owner_, launch.application);
+                                    })
+        ->application;
   }
 
   Duration quantum_;
   Duration patience_;
-  ApplicationId owner_{-1};
+  std::optional<ApplicationId> owner_;
+  std::vector<Time> waits_since_;  // by ApplicationId
   Time turn_ends_{};
   std::optional<Time> idle_since_;  // the owner has nothing to run
 };

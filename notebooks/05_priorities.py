@@ -31,7 +31,6 @@ import gpushare as gs
 from gpushare.reproduce.effisha_preemption import LONG_PROBE_MS, eviction_ms, interrupted
 from gpushare.reproduce.effisha_slicing import slices_of
 from gpushare.reproduce.effisha_workload import Platform, table_2
-from gpushare.reproduce.round_robin import RoundRobin
 
 plt.rcParams |= {"figure.dpi": 80}
 K40M = gs.device("k40m")
@@ -118,7 +117,7 @@ pd.DataFrame({policy: result.run(policy).ntt() for policy in result.policies}, n
 
 # %%
 workloads = [Platform().requests(setting, table_2(setting)) for setting in ("sjf", "group", "random")]
-policies = ["fifo", RoundRobin(5), RoundRobin(8), "pkm", "effisha-static", "effisha-dynamic"]
+policies = ["fifo", "round-robin:quantum_ms=5", "round-robin:quantum_ms=8", "pkm", "effisha-static", "effisha-dynamic"]
 requests = gs.compare(workloads, policies, device=K40M)
 requests.per_workload()[["antt", "stp"]].unstack("workload").round(2)
 

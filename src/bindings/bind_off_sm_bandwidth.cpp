@@ -10,7 +10,7 @@
 namespace gpushare::bindings {
 namespace {
 
-bool is_memory(Intensity intensity) { return intensity == Intensity::Memory; }
+bool is_memory(BoundBy intensity) { return intensity == BoundBy::Memory; }
 
 /// Blocks per nanosecond of each kernel, all at once, on so many full SMs of its own.
 std::vector<double> partition_rates(const Device& device, const std::vector<Kernel>& kernels,

@@ -17,10 +17,10 @@ from gpushare.reproduce.cd_search_classes import (
     paper_section,
     suite_section,
 )
-from gpushare.reproduce.cd_search_suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
 from gpushare.reproduce.cd_search_modes import FOUR_MEMORY, FOUR_MIXED, PAPER, SimulatedMixes, heterogeneous
 from gpushare.reproduce.cd_search_runs import MixRun, first_runs, run_mixes
 from gpushare.reproduce.cd_search_sensitivity import _with_bandwidth
+from gpushare.reproduce.cd_search_suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from gpushare.reproduce import effisha, effisha_closed_loop, effisha_preemption,
 from gpushare.reproduce.effisha_slicing import Slice, tuned
 from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
 from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
-from gpushare.reproduce.round_robin import RoundRobin
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
@@ -19,7 +18,11 @@ DOCS = pathlib.Path(__file__).parents[2] / "docs"
 def shortest_first():
     """The eleven requests under everything that Fig. 12 compares."""
     workload = Platform().requests("sjf", table_2("sjf"))
-    return gs.compare([workload], ["fifo", RoundRobin(5), RoundRobin(8), "pkm", STATIC, DYNAMIC], device="k40m")
+    return gs.compare(
+        [workload],
+        ["fifo", "round-robin:quantum_ms=5", "round-robin:quantum_ms=8", "pkm", STATIC, DYNAMIC],
+        device="k40m",
+    )
 
 
 def test_the_times_alone_are_those_of_table_2(shortest_first):
@@ -48,11 +51,11 @@ def test_fifo_is_what_table_2_implies(shortest_first):
 
 
 def test_shortest_job_first_gains_what_the_paper_says(shortest_first):
-    table = setting_section(shortest_first, "sjf", "round robin 8 ms", is_paper=True).table
+    table = setting_section(shortest_first, "sjf", "round-robin:quantum_ms=8", is_paper=True).table
     assert table.loc[DYNAMIC, "antt / default"] == pytest.approx(0.35, abs=0.05)
     assert table.loc[DYNAMIC, "antt"] < 2.6
     assert table.loc[DYNAMIC, "stp / default"] > 1.8
-    assert table.loc["round robin 8 ms", "antt"] == pytest.approx(6, abs=1)
+    assert table.loc["round-robin:quantum_ms=8", "antt"] == pytest.approx(6, abs=1)
     assert table.loc[STATIC, "antt"] < table.loc[DYNAMIC, "antt"]
 
 
@@ -69,7 +72,7 @@ def test_round_robin_changes_after_its_quantum():
     kernel = gs.KernelModel("k", threads=1024, latency_ns=500_000)
     launch = gs.Launch(kernel, 2 * h100.sms * 12)
     pair = gs.Workload("pair", [gs.Application(name, [launch]) for name in "ab"])
-    decisions = gs.run(pair, RoundRobin(2), device=h100).decisions()
+    decisions = gs.run(pair, "round-robin:quantum_ms=2", device=h100).decisions()
     first = decisions[decisions["application"] != decisions["application"].shift()]
     assert list(first["application"])[:4] == ["a", "b", "a", "b"]
     assert list(first["time_ns"])[:4] == [0, 2_000_000, 4_000_000, 6_000_000]
@@ -81,7 +84,7 @@ def test_round_robin_goes_on_with_an_application_from_launch_to_launch():
     kernel = gs.KernelModel("k", threads=1024, latency_ns=500_000)
     launches = 4 * [gs.Launch(kernel, 2 * h100.sms * 2)]
     pair = gs.Workload("pair", [gs.Application(name, launches) for name in "ab"])
-    run = gs.run(pair, RoundRobin(2.5), device=h100)
+    run = gs.run(pair, "round-robin:quantum_ms=2.5", device=h100)
     starts = run.blocks().groupby("launch")["start_ns"].min() / 1e6
     assert starts[2] < starts[4]
     assert 2.5 <= starts[4] < 3.2

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from gpushare.device import device as find_device
 from gpushare.reproduce.cd_search_classes import paper_section, suite_section
-from gpushare.reproduce.cd_search_suite import suite_sections
 from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section
 from gpushare.reproduce.cd_search_runs import Where
 from gpushare.reproduce.cd_search_sensitivity import sensitivity_section
+from gpushare.reproduce.cd_search_suite import suite_sections
 from gpushare.reproduce.reproduction import Reproduction
 
 INTRODUCTION = Path(__file__).with_name("cd_search_introduction.md").read_text(encoding="utf-8")

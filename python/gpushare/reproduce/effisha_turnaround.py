@@ -9,7 +9,6 @@ from gpushare.compare import compare
 from gpushare.policy import Policy, policy_name
 from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, SETTINGS, Platform, table_2
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.round_robin import RoundRobin
 from gpushare.result import Result
 
 STATIC, DYNAMIC = "effisha-static", "effisha-dynamic"
@@ -22,7 +21,7 @@ HIGHEST_RANDOM = 30
 
 def baselines(platform: Platform) -> list[str | Policy]:
     """What there is without EffiSha; the last one stands for the paper's "default"."""
-    simulated: list[str | Policy] = ["fifo", *(RoundRobin(quantum) for quantum in QUANTA_MS)]
+    simulated: list[str | Policy] = ["fifo", *(f"round-robin:quantum_ms={quantum}" for quantum in QUANTA_MS)]
     return [*simulated, "hardware-priority", "hardware-streams"] if platform.is_real else simulated
 
 

@@ -6,14 +6,9 @@
 
 #include "core/mixing/attendance.hpp"
 #include "core/mixing/sm_time.hpp"
+#include "core/sm_part.hpp"
 
 namespace gpushare {
-
-/// Neighbouring SMs of one application.
-struct SmPart {
-  ApplicationId application{};
-  int sms = 0;
-};
 
 class FairDivision {
  public:

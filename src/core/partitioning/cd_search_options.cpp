@@ -37,7 +37,7 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
           .window = Duration(static_cast<Duration::rep>(window_us * 1000))};
 }
 
-std::optional<Intensity> profiled_intensity(const State& state, ApplicationId application) {
+std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application) {
   for (const RunningLaunch& launch : state.running()) {
     if (launch.application != application || !launch.launch->kernel.is_profiled) continue;
     return intensity_by_scaling(state.device(), launch.launch->kernel);

@@ -24,6 +24,6 @@ struct CdSearchOptions {
 CdSearchOptions cd_search_options(const PolicyOptions& options);
 
 /// What this application's running launch is by its profile; nullopt where there is neither.
-std::optional<Intensity> profiled_intensity(const State& state, ApplicationId application);
+std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application);
 
 }  // namespace gpushare

@@ -8,21 +8,20 @@
 
 namespace gpushare {
 
-PartitionSearch::PartitionSearch(std::vector<std::optional<Intensity>> intensities, int sms,
-                                 const SearchOptions& options)
+PartitionSearch::PartitionSearch(std::vector<std::optional<BoundBy>> intensities, int sms, const SearchOptions& options)
     : intensities_(std::move(intensities)),
       sms_(sms),
       options_(options),
       even_(even_parts(intensities_.size(), sms)),
       parts_(even_) {
   const bool no_choice = even_.size() < 2 || std::ranges::min(even_) < 2;
-  if (no_choice || (all_classified() && !has(Intensity::Memory))) stage_ = Stage::Finished;
+  if (no_choice || (all_classified() && !has(BoundBy::Memory))) stage_ = Stage::Finished;
 }
 
 bool PartitionSearch::needs_rate(std::size_t application) const {
   switch (stage_) {
     case Stage::Even:
-      return intensities_[application] != Intensity::Compute;
+      return intensities_[application] != BoundBy::Compute;
     case Stage::Classification:
       return even_rates_[application].has_value();
     case Stage::Need:
@@ -51,7 +50,7 @@ bool PartitionSearch::all_classified() const {
   return std::ranges::all_of(intensities_, [](const auto& each) { return each.has_value(); });
 }
 
-bool PartitionSearch::has(Intensity intensity) const {
+bool PartitionSearch::has(BoundBy intensity) const {
   return std::ranges::find(intensities_, std::optional(intensity)) != intensities_.end();
 }
 
@@ -60,7 +59,7 @@ void PartitionSearch::begin_classification(const Rates& rates) {
   even_rates_ = rates;
   test_rates_.resize(rates.size());
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    if (!rates[i]) intensities_[i] = Intensity::Compute;
+    if (!rates[i]) intensities_[i] = BoundBy::Compute;
   }
   test_next();
 }
@@ -68,22 +67,21 @@ void PartitionSearch::begin_classification(const Rates& rates) {
 /// One at a time: where two give up SMs at once, each may win from the other what it loses by itself.
 void PartitionSearch::test_next() {
   parts_ = even_;
-  tested_ =
-      static_cast<std::size_t>(std::ranges::find(intensities_, std::optional<Intensity>()) - intensities_.begin());
+  tested_ = static_cast<std::size_t>(std::ranges::find(intensities_, std::optional<BoundBy>()) - intensities_.begin());
   if (tested_ == intensities_.size()) return begin_needs();
   parts_[tested_] = sms_in_stall_test(even_[tested_]);
 }
 
 bool PartitionSearch::leaves_idle() const {
-  return options_.mode == SearchMode::Power || (options_.mode == SearchMode::Auto && !has(Intensity::Compute));
+  return options_.mode == SearchMode::Power || (options_.mode == SearchMode::Auto && !has(BoundBy::Compute));
 }
 
 void PartitionSearch::begin_needs() {
   stage_ = Stage::Need;
   needs_.resize(parts_.size());
-  const bool somebody_gains = leaves_idle() || has(Intensity::Compute);
+  const bool somebody_gains = leaves_idle() || has(BoundBy::Compute);
   for (std::size_t i = 0; i < needs_.size() && somebody_gains; ++i) {
-    if (intensities_[i] != Intensity::Memory) continue;
+    if (intensities_[i] != BoundBy::Memory) continue;
     if (leaves_idle()) {
       needs_[i] = std::make_shared<SteppedUp>(even_[i], *even_rates_[i], options_.need);
     } else {

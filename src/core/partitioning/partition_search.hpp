@@ -28,7 +28,7 @@ struct SearchOptions {
 class PartitionSearch {
  public:
   /// `intensities`: of each application, where it is known. With one application or too few SMs there is no search.
-  PartitionSearch(std::vector<std::optional<Intensity>> intensities, int sms, const SearchOptions& options);
+  PartitionSearch(std::vector<std::optional<BoundBy>> intensities, int sms, const SearchOptions& options);
 
   /// SMs of each application, to measure on next; once finished, to stay with.
   const std::vector<int>& parts() const { return parts_; }
@@ -40,7 +40,7 @@ class PartitionSearch {
   void measured(const Rates& rates);
 
   /// As given, or as found out by the first measurements.
-  const std::vector<std::optional<Intensity>>& intensities() const { return intensities_; }
+  const std::vector<std::optional<BoundBy>>& intensities() const { return intensities_; }
 
  private:
   enum class Stage { Even, Classification, Need, Finished };
@@ -51,10 +51,10 @@ class PartitionSearch {
   void begin_needs();
   void ask_for_needs();
   void finish();
-  bool has(Intensity intensity) const;
+  bool has(BoundBy intensity) const;
   bool leaves_idle() const;
 
-  std::vector<std::optional<Intensity>> intensities_;
+  std::vector<std::optional<BoundBy>> intensities_;
   int sms_;
   SearchOptions options_;
   std::vector<int> even_;

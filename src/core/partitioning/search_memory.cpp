@@ -5,7 +5,7 @@ namespace gpushare {
 
 PartitionSearch& SearchMemory::search_of(std::span<const Member> company, const State& state) {
   std::vector<KernelOfApplication> mix;
-  std::vector<std::optional<Intensity>> intensities;
+  std::vector<std::optional<BoundBy>> intensities;
   for (const Member& member : company) {
     mix.emplace_back(member.application, member.kernel);
     intensities.push_back(intensity(member, state));
@@ -20,7 +20,7 @@ void SearchMemory::learn(std::span<const Member> company, const PartitionSearch&
   }
 }
 
-std::optional<Intensity> SearchMemory::intensity(const Member& member, const State& state) {
+std::optional<BoundBy> SearchMemory::intensity(const Member& member, const State& state) {
   auto& learnt = learnt_[{member.application, member.kernel}];
   if (!learnt && options_.reads_profiles) learnt = profiled_intensity(state, member.application);
   return learnt;

@@ -27,11 +27,11 @@ class SearchMemory {
  private:
   using KernelOfApplication = std::pair<ApplicationId, std::string>;
 
-  std::optional<Intensity> intensity(const Member& member, const State& state);
+  std::optional<BoundBy> intensity(const Member& member, const State& state);
 
   CdSearchOptions options_;
   std::map<std::vector<KernelOfApplication>, PartitionSearch> searches_;
-  std::map<KernelOfApplication, std::optional<Intensity>> learnt_;
+  std::map<KernelOfApplication, std::optional<BoundBy>> learnt_;
 };
 
 }  // namespace gpushare

@@ -7,14 +7,9 @@
 #include <vector>
 
 #include "core/plan.hpp"
+#include "core/sm_part.hpp"
 
 namespace gpushare {
-
-/// So many SMs for an application.
-struct SmPart {
-  ApplicationId application{};
-  int sms = 0;
-};
 
 /// As equal as whole SMs can be; with more applications than SMs the last ones have none.
 std::vector<int> even_parts(std::size_t applications, int sms);

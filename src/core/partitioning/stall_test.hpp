@@ -32,9 +32,9 @@ inline int sms_in_stall_test(int sms) { return sms - std::max(sms / 4, 1); }
 
 /// `lost`: what all lose together. A compute-bound application loses the share of its SMs
 /// that is stalled, a memory-bound one nothing; the border is half-way.
-inline Intensity intensity_by_stall_test(int sms, double lost) {
+inline BoundBy intensity_by_stall_test(int sms, double lost) {
   const double stalled = 1 - static_cast<double>(sms_in_stall_test(sms)) / sms;
-  return lost > stalled / 2 ? Intensity::Compute : Intensity::Memory;
+  return lost > stalled / 2 ? BoundBy::Compute : BoundBy::Memory;
 }
 
 }  // namespace gpushare

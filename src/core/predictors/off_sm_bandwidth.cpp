@@ -39,14 +39,14 @@ Bandwidth off_sm_supply(const OffSmBandwidth& off_sm, double llc_hit_ratio, doub
   return {std::min(limit(off_sm.noc), from_cache + from_memory)};
 }
 
-Intensity intensity_by_off_sm_model(const Device& device, Bandwidth demand_per_sm, double llc_hit_ratio,
-                                    double dram_efficiency) {
+BoundBy intensity_by_off_sm_model(const Device& device, Bandwidth demand_per_sm, double llc_hit_ratio,
+                                  double dram_efficiency) {
   const double demand = demand_per_sm.bytes_per_second * device.sms;
   const bool is_met = demand <= off_sm_supply(device.off_sm, llc_hit_ratio, dram_efficiency).bytes_per_second;
-  return is_met ? Intensity::Compute : Intensity::Memory;
+  return is_met ? BoundBy::Compute : BoundBy::Memory;
 }
 
-Intensity intensity_by_off_sm_model(const Device& device, const Kernel& kernel, double dram_efficiency) {
+BoundBy intensity_by_off_sm_model(const Device& device, const Kernel& kernel, double dram_efficiency) {
   return intensity_by_off_sm_model(device, demand_per_sm(device, kernel), kernel.cost.llc_hit_ratio, dram_efficiency);
 }
 
@@ -65,12 +65,11 @@ int saturating_sms(const Device& device, const Kernel& kernel, double share) {
   return static_cast<int>(first - rates.begin()) + 1;
 }
 
-Intensity intensity_by_scaling(const Device& device, const Kernel& kernel) {
+BoundBy intensity_by_scaling(const Device& device, const Kernel& kernel) {
   const int residency = max_residency(device, kernel.needs);
   const int early = std::max(static_cast<int>(std::ceil(early_sms * device.sms)) - 1, 1);
   const double on_all = rate_alone(device, kernel, device.sms, residency);
-  return rate_alone(device, kernel, early, residency) >= saturated_speed * on_all ? Intensity::Memory
-                                                                                  : Intensity::Compute;
+  return rate_alone(device, kernel, early, residency) >= saturated_speed * on_all ? BoundBy::Memory : BoundBy::Compute;
 }
 
 }  // namespace gpushare

@@ -14,7 +14,7 @@
 
 namespace gpushare {
 
-enum class Intensity { Compute, Memory };
+enum class BoundBy { Compute, Memory };
 
 /// What hardware and its counters say of a kernel.
 struct CacheAccesses {
@@ -38,10 +38,10 @@ Bandwidth off_sm_supply(const OffSmBandwidth& off_sm, double llc_hit_ratio,
                         double dram_efficiency = usual_dram_efficiency);
 
 /// Memory where all SMs together ask for more than can be delivered.
-Intensity intensity_by_off_sm_model(const Device& device, Bandwidth demand_per_sm, double llc_hit_ratio,
-                                    double dram_efficiency = usual_dram_efficiency);
-Intensity intensity_by_off_sm_model(const Device& device, const Kernel& kernel,
-                                    double dram_efficiency = usual_dram_efficiency);
+BoundBy intensity_by_off_sm_model(const Device& device, Bandwidth demand_per_sm, double llc_hit_ratio,
+                                  double dram_efficiency = usual_dram_efficiency);
+BoundBy intensity_by_off_sm_model(const Device& device, const Kernel& kernel,
+                                  double dram_efficiency = usual_dram_efficiency);
 
 /// The share of the memory's bandwidth that a kernel uses on all SMs; 0 where that is no limit.
 double dram_utilisation(const Device& device, const Kernel& kernel);
@@ -54,6 +54,6 @@ constexpr double early_sms = 0.75;
 /// The fewest SMs on which a kernel has `share` of the best speed that it has on any number of them.
 int saturating_sms(const Device& device, const Kernel& kernel, double share = saturated_speed);
 
-Intensity intensity_by_scaling(const Device& device, const Kernel& kernel);
+BoundBy intensity_by_scaling(const Device& device, const Kernel& kernel);
 
 }  // namespace gpushare

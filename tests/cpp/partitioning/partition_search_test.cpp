@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using Parts = std::vector<int>;
 using Speeds = std::function<std::vector<double>(const Parts&)>;
 
-constexpr std::optional<Intensity> memory = Intensity::Memory, compute = Intensity::Compute, unknown = std::nullopt;
+constexpr std::optional<BoundBy> memory = BoundBy::Memory, compute = BoundBy::Compute, unknown = std::nullopt;
 
 /// Every part that is measured, until the search has ended.
 std::vector<Parts> course(PartitionSearch& search, const Speeds& speeds) {

@@ -58,14 +58,14 @@ TEST(OffSmBandwidth, WhereNothingIsLimitedEverythingIsSupplied) {
 TEST(OffSmBandwidth, EqualityIsComputeBound) {
   const Device device = device_of_24();
   const double share = 100e9 / device.sms;  // of half the memory's bandwidth
-  EXPECT_EQ(intensity_by_off_sm_model(device, {share}, 0), Intensity::Compute);
-  EXPECT_EQ(intensity_by_off_sm_model(device, {share * 1.001}, 0), Intensity::Memory);
+  EXPECT_EQ(intensity_by_off_sm_model(device, {share}, 0), BoundBy::Compute);
+  EXPECT_EQ(intensity_by_off_sm_model(device, {share * 1.001}, 0), BoundBy::Memory);
 }
 
 TEST(OffSmBandwidth, AKernelThatFillsTheCacheIsMemoryBoundAlthoughItsMemoryIsIdle) {
   // As LAVAMD: 24 SMs ask for 960 GB/s, the cache gives 800, and nothing misses.
   const Kernel kernel = kernel_moving(10'000, 1);
-  EXPECT_EQ(intensity_by_off_sm_model(device_of_24(), kernel), Intensity::Memory);
+  EXPECT_EQ(intensity_by_off_sm_model(device_of_24(), kernel), BoundBy::Memory);
   EXPECT_EQ(dram_utilisation(device_of_24(), kernel), 0);
 }
 
@@ -79,21 +79,21 @@ TEST(OffSmBandwidth, SaturationIsWhereTheMemoryIsFull) {
   // 5000 bytes: 20 GB/s for each SM, so ten of them fill the memory, and 95 % of that are reached with 9.5.
   EXPECT_EQ(saturating_sms(device_of_24(), kernel_moving(5000, 0)), 10);
   EXPECT_EQ(saturating_sms(device_of_24(), kernel_moving(5000, 0), 0.45), 5);
-  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(5000, 0)), Intensity::Memory);
+  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(5000, 0)), BoundBy::Memory);
 }
 
 TEST(OffSmBandwidth, AKernelThatGainsFromNearlyAllSmsIsComputeBound) {
   EXPECT_EQ(saturating_sms(device_of_24(), kernel_moving(0, 0)), 23);  // 95 % of 24 SMs
-  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(0, 0)), Intensity::Compute);
+  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(0, 0)), BoundBy::Compute);
   // It fills the memory with 22 SMs, which is later than 75 % of them.
-  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(2270, 0)), Intensity::Compute);
+  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(2270, 0)), BoundBy::Compute);
 }
 
 TEST(OffSmBandwidth, ScalingAgreesWithWhereItSaturates) {
   for (const int bytes : {0, 500, 1500, 2000, 2500, 2600, 2700, 2800, 2900, 3000, 4000, 9000}) {
     const Kernel kernel = kernel_moving(bytes, 0);
     const bool is_early = saturating_sms(device_of_24(), kernel) < early_sms * 24;
-    EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel) == Intensity::Memory, is_early) << bytes;
+    EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel) == BoundBy::Memory, is_early) << bytes;
   }
 }
 

@@ -48,17 +48,18 @@ def test_becomes_a_worker_that_does_not_spill(name):
     assert kernel.worker_usage.barriers <= 1
 
 
-# Workers that need more registers than their kernels with some releases of ptxas, and would spill if they were held
-# to those.
-MAY_LOSE_RESIDENCY = {"tpacf": "39 registers instead of 32", "ray_trace": "42 registers instead of 34"}
+# Registers that workers may need with some releases of ptxas, beyond those of their kernels (32 and 34); held to these,
+# they would spill.
+MOST_REGISTERS = {"tpacf": 39, "ray_trace": 42}
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_keeps_its_residency(request, name):
-    if name in MAY_LOSE_RESIDENCY:
-        request.applymarker(pytest.mark.xfail(reason=MAY_LOSE_RESIDENCY[name], strict=False))
+def test_keeps_its_residency(name):
     kernel, case = compiled(name), KERNELS[name].case("small")
-    assert residency(kernel.worker_usage, case) >= residency(kernel.original_usage, case)
+    if name in MOST_REGISTERS:
+        assert kernel.worker_usage.registers <= MOST_REGISTERS[name]
+    else:
+        assert residency(kernel.worker_usage, case) >= residency(kernel.original_usage, case)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/policies/options.hpp"
 
+#include <array>
 #include <charconv>
-#include <sstream>
 
 #include "core/errors.hpp"
 #include "core/quoted_list.hpp"
@@ -11,9 +11,17 @@ namespace gpushare {
 namespace {
 
 std::string shown(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
+  std::array<char, 32> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
+}
+
+/// Takes what stands before the first colon off the front, and the colon with it.
+std::string_view take_part(std::string_view& rest) {
+  const std::size_t colon = rest.find(':');
+  const std::string_view part = rest.substr(0, colon);
+  rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  return part;
 }
 
 }  // namespace
@@ -22,9 +30,9 @@ PolicyOptions::PolicyOptions(std::string_view text) {
   const std::string whole(text);
   require(!whole.ends_with(':'),
           "policy '" + whole + "': options are written NAME:KEY=VALUE, and none follows the colon");
-  std::istringstream parts(whole);
-  std::getline(parts, policy_, ':');
-  for (std::string part; std::getline(parts, part, ':');) {
+  policy_ = take_part(text);
+  while (!text.empty()) {
+    const std::string part(take_part(text));
     const auto equals = part.find('=');
     require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(),
             "policy '" + whole + "': options are written NAME:KEY=VALUE, got '" + part + "'");

@@ -38,12 +38,16 @@ std::optional<Time> ApplicationStreams::next_arrival() const {
 ApplicationId ApplicationStreams::arrive() { return by_arrival_[arrived_++]; }
 
 std::optional<Submission> ApplicationStreams::next(ApplicationId application) {
+  const std::optional<Submission> next = peek(application);
+  ++next_operation_[index(application)];
+  if (!next) --unfinished_;
+  return next;
+}
+
+std::optional<Submission> ApplicationStreams::peek(ApplicationId application) const {
   const Application& stream = workload_->applications[index(application)];
-  const std::size_t next = next_operation_[index(application)]++;
-  if (next == stream.operations.size()) {
-    --unfinished_;
-    return std::nullopt;
-  }
+  const std::size_t next = next_operation_[index(application)];
+  if (next == stream.operations.size()) return std::nullopt;
   return Submission{.id = static_cast<OperationId>(first_operation_[index(application)] + next),
                     .application = application,
                     .operation = &stream.operations[next],

@@ -63,8 +63,9 @@ class Engine {
 
   /// At once, or when the ordering lets it.
   void submit(const Submission& submission) {
-    if (ordering_ == nullptr) return dispatcher_.submit(submission);
-    ordering_->offer(submission, now());
+    if (ordering_ != nullptr) return ordering_->offer(submission, now());
+    dispatcher_.submit(submission);
+    if (const auto next = streams_.peek(submission.application)) gpu_.announce(*next);
   }
 
   /// Those whose memory fits.

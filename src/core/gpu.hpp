@@ -30,6 +30,11 @@ class Gpu {
   /// order they come, one at a time per direction. Must not block. Emits no arrival events: the engine does.
   virtual void submit(const Submission& submission) = 0;
 
+  /// An operation that will be submitted as soon as the one before it in its application has ended, unless the run ends
+  /// before. A device may start a launch behind that one, in its place: nothing is reported of it before it has been
+  /// submitted, and from then on plans hold for it as for any other.
+  virtual void announce(const Submission& /*next*/) {}
+
   /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
   /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
   virtual void apply(const Plan& plan) = 0;

@@ -79,7 +79,11 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   ++unfinished_;
   streams_[index(application)].waiting.push_back(id);
   dispatcher_.advance_to(now);
-  if (!streams_[index(application)].busy) start_next(application);
+  if (!streams_[index(application)].busy) {
+    start_next(application);
+  } else if (streams_[index(application)].waiting.size() == 1) {
+    gpu_.announce(submission_of(id));
+  }
   return id;
 }
 
@@ -89,7 +93,12 @@ void OpenRun::start_next(ApplicationId application) {
   if (!stream.busy) return;
   const OperationId id = stream.waiting.front();
   stream.waiting.pop_front();
-  dispatcher_.submit({.id = id, .application = application, .operation = &work_->operations[index(id)]});
+  dispatcher_.submit(submission_of(id));
+  if (!stream.waiting.empty()) gpu_.announce(submission_of(stream.waiting.front()));
+}
+
+Submission OpenRun::submission_of(OperationId id) const {
+  return {.id = id, .application = owners_[index(id)], .operation = &work_->operations[index(id)]};
 }
 
 void OpenRun::advance() {

@@ -52,6 +52,7 @@ class OpenRun {
   };
 
   void start_next(ApplicationId application);
+  Submission submission_of(OperationId id) const;
 
   Gpu& gpu_;
   Dispatcher dispatcher_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
+#include "core/workers/look_room.hpp"
 #include "core/workers/stream_level.hpp"
 
 namespace gpushare::cuda {
@@ -39,14 +40,20 @@ CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
 Time CudaGpu::now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
 
 bool CudaGpu::is_idle() const {
-  return events_.empty() && to_device_.empty() && to_host_.empty() &&
+  return !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
          std::ranges::none_of(
              launches_, [this](const auto& launch) { return launch->is_settling() || launch->wants_hardware(now()); });
 }
 
 bool CudaGpu::stop(Duration patience) {
-  apply(Plan{});
+  std::vector<std::unique_ptr<LaunchOnGpu>> followers = followers_.take_all_started();
+  for (const auto& launch : launches_) {
+    if (auto follower = launch->take_follower()) followers.push_back(std::move(follower));
+  }
+  std::ranges::move(followers, std::back_inserter(launches_));
+  plan_.clear();
+  put_into_effect();
   const Time end = now() + patience;
   while (is_busy() && now() < end) {
     collect(now());
@@ -77,23 +84,33 @@ std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
 void CudaGpu::submit(const Submission& submission) {
   const DeviceOperation& operation = program_[index(submission.id)];
   if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) {
-    launches_.push_back(make_launch(resources_, submission, *launch));
-    applied_.reset();
+    followers_.take_announced(submission.application);
+    std::unique_ptr<LaunchOnGpu> started = followers_.take_started(submission.id);
+    launches_.push_back(started ? std::move(started) : make_launch(resources_, submission, *launch));
+    launches_.back()->submitted(now());
+    plan_is_due_ = true;
+    look_soon();
     return;
   }
   const auto& copy = std::get<DeviceCopy>(operation);
   (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, now(), events_);
 }
 
-// A policy may answer every block of a look with the same plan.
+// A policy may answer every block of a look with the same plan. And where a launch ends and the next one of its
+// application comes at once, it decides twice: nobody should get for a microsecond what the first of these plans says.
 void CudaGpu::apply(const Plan& plan) {
-  if (applied_ == plan.shares) return;
-  applied_ = plan.shares;
+  if (plan_ == plan.shares) return;
+  plan_ = plan.shares;
+  plan_is_due_ = true;
+}
+
+void CudaGpu::put_into_effect() {
+  plan_is_due_ = false;
   const Time time = now();
   for (const auto& launch : launches_) {
-    const auto share = std::ranges::find(plan.shares, launch->submission().id, &Share::launch);
-    const auto rank = static_cast<int>(share - plan.shares.begin());
-    launch->set_quota(share == plan.shares.end() ? Quota::nowhere() : share->quota, rank);
+    const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
+    const auto rank = static_cast<int>(share - plan_.begin());
+    launch->set_quota(share == plan_.end() ? Quota::nowhere() : share->quota, rank);
   }
   make_room(time);
   hand_to_hardware(time);
@@ -104,6 +121,7 @@ void CudaGpu::apply(const Plan& plan) {
 // always some events, if there are any, and a look at the GPU: a policy slower than its own wake-ups must not stop the
 // rest.
 std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
+  if (plan_is_due_) put_into_effect();
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
@@ -146,6 +164,7 @@ void CudaGpu::attend(Time time) {
     make_room(time);
   }
   hand_to_hardware(time);
+  line_up_followers(time);
   start_look(time);
   check_health(time);
 }
@@ -207,6 +226,7 @@ void CudaGpu::report_ends(Time time) {
                        .application = submission.application,
                        .operation = submission.id,
                        .kind = EventKind::LaunchEnded});
+    followers_.keep(launch->take_follower());
     return true;
   });
 }
@@ -226,29 +246,13 @@ void CudaGpu::make_room(Time time) {
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
-  const std::optional<RoomClaim> look = claim_of_look(claims);
+  const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
+  const std::optional<RoomClaim> look = needs ? claim_of_look(device(), *needs, claims) : std::nullopt;
   room_is_kept_ = look.has_value();
   if (room_is_kept_) claims.insert(claims.begin(), *look);
   const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
   const std::size_t first = room_is_kept_ ? 1 : 0;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
-}
-
-/// A look's block is there for microseconds, and its place is kept for the next. One SM is enough, and it must not be
-/// the last place of anybody; policies try newcomers on the first SM.
-std::optional<RoomClaim> CudaGpu::claim_of_look(std::span<const RoomClaim> claims) const {
-  const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
-  if (!needs) return std::nullopt;
-  for (auto sm = static_cast<std::size_t>(device().sms); sm-- > 0;) {
-    if (std::ranges::any_of(claims, [sm](const RoomClaim& claim) { return claim.wanted[sm] == 1; })) continue;
-    std::vector<int> wanted(static_cast<std::size_t>(device().sms), 0);
-    wanted[sm] = 1;
-    return RoomClaim{.block = footprint(device(), *needs),
-                     .wanted = wanted,
-                     .present = std::vector<int>(wanted.size(), 0),
-                     .unclaimed = 1};
-  }
-  return std::nullopt;
 }
 
 /// In rank order: among equals, the hardware serves first who comes first.
@@ -264,6 +268,18 @@ void CudaGpu::hand_to_hardware(Time time) {
     if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
     launch->hand_to_hardware(level_for(*launch), time);
     look_soon();
+  }
+}
+
+/// Only where everybody has a share: a launch that waits may be the one to come next.
+void CudaGpu::line_up_followers(Time time) {
+  if (std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_stopped(); })) return;
+  for (const auto& launch : launches_) {
+    if (!launch->may_be_followed()) continue;
+    const std::optional<Submission> next = followers_.take_announced(launch->submission().application);
+    if (!next) continue;
+    const auto* code = std::get_if<DeviceLaunch>(&program_[index(next->id)]);
+    if (code != nullptr) launch->put_behind(*next, *code, time);
   }
 }
 

@@ -17,7 +17,7 @@
 
 #include "core/gpu.hpp"
 #include "cuda/copy_engines.hpp"
-#include "cuda/launch_on_gpu.hpp"
+#include "cuda/followers.hpp"
 
 namespace gpushare::cuda {
 
@@ -29,6 +29,7 @@ class CudaGpu final : public Gpu {
 
   const Device& device() const override { return resources_.device; }
   void submit(const Submission& submission) override;
+  void announce(const Submission& next) override { followers_.announce(next); }
   void apply(const Plan& plan) override;
   /// As the seam says, and nullopt too after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
@@ -52,6 +53,7 @@ class CudaGpu final : public Gpu {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void put_into_effect();
   gpushare::Event take_event();
   bool is_busy() const;
   void attend(Time time);
@@ -61,8 +63,8 @@ class CudaGpu final : public Gpu {
   void finish_look(Time time);
   void report_ends(Time time);
   void make_room(Time time);
-  std::optional<RoomClaim> claim_of_look(std::span<const RoomClaim> claims) const;
   void hand_to_hardware(Time time);
+  void line_up_followers(Time time);
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
   void look_soon() { look_wait_ = shortest_wait; }
@@ -77,7 +79,9 @@ class CudaGpu final : public Gpu {
   CopyQueue to_device_;
   CopyQueue to_host_;
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
-  std::optional<std::vector<Share>> applied_;  // to the launches there are
+  Followers followers_;
+  std::vector<Share> plan_;
+  bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
   int events_since_clock_ = 0;

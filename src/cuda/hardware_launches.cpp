@@ -19,12 +19,22 @@ void launch_grid(CUfunction function, const Extent& grid, const DeviceLaunch& co
 }
 
 void HardwareLaunches::launch(CUfunction function, const Extent& grid, const DeviceLaunch& code,
-                              std::span<const std::byte> last_argument, int level, CUevent ready) {
-  Stream stream = streams_.take(level);
-  if (ready != nullptr) GPUSHARE_CU(cuStreamWaitEvent(stream.get(), ready, CU_EVENT_WAIT_DEFAULT));
-  launch_grid(function, grid, code, last_argument, stream.get());
-  const Completion end = completions_.mark(stream.get());
-  under_way_.push_back({std::move(stream), level, end});
+                              std::span<const std::byte> last_argument, int level, std::span<const CUevent> behind) {
+  MarkedStream taken = streams_.take(level);
+  CUstream stream = taken.stream.get();
+  for (CUevent event : behind) GPUSHARE_CU(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
+  launch_grid(function, grid, code, last_argument, stream);
+  const Completion end = completions_.mark(stream);
+  under_way_.push_back({std::move(taken), level, end});
+}
+
+std::vector<CUevent> HardwareLaunches::mark_ends() {
+  std::vector<CUevent> ends;
+  for (const UnderWay& each : under_way_) {
+    GPUSHARE_CU(cuEventRecord(each.stream.mark.get(), each.stream.stream.get()));
+    ends.push_back(each.stream.mark.get());
+  }
+  return ends;
 }
 
 bool HardwareLaunches::collect() {

@@ -19,9 +19,12 @@ class HardwareLaunches {
  public:
   HardwareLaunches(StreamPool& streams, Completions& completions) : streams_(streams), completions_(completions) {}
 
-  /// Launches a grid on a stream of this level, behind `ready` where that is given.
+  /// Launches a grid on a stream of this level, behind all of these.
   void launch(CUfunction function, const Extent& grid, const DeviceLaunch& code,
-              std::span<const std::byte> last_argument, int level, CUevent ready);
+              std::span<const std::byte> last_argument, int level, std::span<const CUevent> behind);
+
+  /// Where everything that is under way will have ended. Valid until then.
+  std::vector<CUevent> mark_ends();
 
   /// Gives back the streams of those that have ended; true if there were any.
   bool collect();
@@ -32,7 +35,7 @@ class HardwareLaunches {
 
  private:
   struct UnderWay {
-    Stream stream;
+    MarkedStream stream;
     int level;
     Completion end;
   };

@@ -16,12 +16,18 @@ void LaunchOnGpu::set_quota(const Quota& quota, int rank) {
   }
 }
 
+bool LaunchOnGpu::is_stopped() const {
+  return std::ranges::none_of(wanted_, [](int wanted) { return wanted > 0; });
+}
+
+bool can_be_workers(const DeviceLaunch& code) {
+  // Workers number their tasks with 31 bits.
+  return code.kernel->worker() != nullptr && count(code.grid) <= std::numeric_limits<std::int32_t>::max();
+}
+
 std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,
                                          const DeviceLaunch& code) {
-  // Workers number their tasks with 31 bits.
-  const bool has_too_many_blocks = count(code.grid) > std::numeric_limits<std::int32_t>::max();
-  if (code.kernel->worker() == nullptr || has_too_many_blocks)
-    return std::make_unique<WholeLaunch>(resources, submission, code);
+  if (!can_be_workers(code)) return std::make_unique<WholeLaunch>(resources, submission, code);
   return std::make_unique<WorkerLaunch>(resources, submission, code);
 }
 

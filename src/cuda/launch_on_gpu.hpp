@@ -55,6 +55,8 @@ class LaunchOnGpu {
 
   const Submission& submission() const { return submission_; }
   int rank() const { return rank_; }
+  /// Does the policy give it nothing?
+  bool is_stopped() const;
   const HardwareLaunches& hardware() const { return hardware_; }
 
   /// From now on this is what the policy wants.
@@ -77,6 +79,14 @@ class LaunchOnGpu {
   /// When the last block ended. Requires ended().
   Time end() const { return end_; }
 
+  /// May its application's next launch go to the hardware now, to start when this one has ended, in its place?
+  virtual bool may_be_followed() const { return false; }
+  virtual void put_behind(const Submission& /*next*/, const DeviceLaunch& /*code*/, Time /*now*/) {}
+  /// The launch that was put behind this one, if any. It starts only if this one has ended.
+  virtual std::unique_ptr<LaunchOnGpu> take_follower() { return nullptr; }
+  /// From now on the launch is one like the others.
+  virtual void submitted(Time /*now*/) {}
+
  protected:
   LaunchResources& resources_;
   const DeviceLaunch& code_;
@@ -89,6 +99,9 @@ class LaunchOnGpu {
   int rank_ = 0;
   Time end_{};
 };
+
+/// Is there a way to run it that obeys quotas?
+bool can_be_workers(const DeviceLaunch& code);
 
 /// As workers where that is possible.
 std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,

@@ -10,6 +10,12 @@
 
 namespace gpushare::cuda {
 
+/// With an event that whoever has the stream may record in it.
+struct MarkedStream {
+  Stream stream;
+  Event mark;
+};
+
 class StreamPool {
  public:
   /// Makes some streams beforehand: making one takes tens of microseconds.
@@ -24,26 +30,28 @@ class StreamPool {
   /// How urgent streams can be: levels 0 (most urgent) to levels() - 1.
   int levels() const { return static_cast<int>(free_.size()); }
 
-  Stream take(int level) {
+  MarkedStream take(int level) {
     auto& streams = free_[static_cast<std::size_t>(level)];
     if (streams.empty()) return make_stream(level);
-    Stream stream = std::move(streams.back());
+    MarkedStream stream = std::move(streams.back());
     streams.pop_back();
     return stream;
   }
 
   /// Everything in it must have ended.
-  void give_back(Stream stream, int level) { free_[static_cast<std::size_t>(level)].push_back(std::move(stream)); }
+  void give_back(MarkedStream stream, int level) {
+    free_[static_cast<std::size_t>(level)].push_back(std::move(stream));
+  }
 
  private:
-  Stream make_stream(int level) const {
+  MarkedStream make_stream(int level) const {
     const std::vector<int>& priorities = context_->stream_priorities();
-    return cuda::make_stream(context_,
-                             priorities[std::min(static_cast<std::size_t>(level) + 1, priorities.size() - 1)]);
+    const int priority = priorities[std::min(static_cast<std::size_t>(level) + 1, priorities.size() - 1)];
+    return {cuda::make_stream(context_, priority), make_event(context_)};
   }
 
   SharedContext context_;
-  std::vector<std::vector<Stream>> free_;  // by level
+  std::vector<std::vector<MarkedStream>> free_;  // by level
 };
 
 }  // namespace gpushare::cuda

@@ -20,12 +20,10 @@ class WholeLaunch final : public LaunchOnGpu {
             .present = std::vector<int>(wanted_.size()),
             .unclaimed = progress_.finished() ? 0 : blocks};
   }
-  void allow(const Allowance& /*allowance*/, Time /*now*/) override {
-    has_quota_ = std::ranges::any_of(wanted_, [](int wanted) { return wanted > 0; });
-  }
+  void allow(const Allowance& /*allowance*/, Time /*now*/) override { has_quota_ = !is_stopped(); }
   bool wants_hardware(Time /*now*/) const override { return has_quota_ && !launched_; }
   void hand_to_hardware(int level, Time now) override {
-    hardware_.launch(code_.kernel->original(), code_.grid, code_, {}, level, nullptr);
+    hardware_.launch(code_.kernel->original(), code_.grid, code_, {}, level, {});
     launched_ = true;
     start_ = now;
   }

@@ -42,9 +42,15 @@ RoomClaim WorkerLaunch::claim() const {
 }
 
 void WorkerLaunch::allow(const Allowance& allowance, Time now) {
-  const std::vector<int>& workers = allowance.workers;
   open_sms_ = allowance.open_sms;
-  if (std::ranges::equal(workers, orders_, {}, {}, &WorkerOrder::quota)) return;
+  if (std::ranges::equal(allowance.workers, orders_, {}, {}, &WorkerOrder::quota)) return;
+  stop_follower();
+  take_orders(allowance.workers);
+  asked_ = retry_ = now;
+  patience_ = first_patience;
+}
+
+void WorkerLaunch::take_orders(std::span<const int> workers) {
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
     some_were_told_to_leave_ |= launched_ > 0 && workers[sm] < orders_[sm].quota;
     orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
@@ -52,8 +58,6 @@ void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   will_stay_ = false;
   has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
   if (slot_) resources_.tables.write_orders(*slot_, orders_);
-  asked_ = retry_ = now;
-  patience_ = first_patience;
 }
 
 WorkerDemand WorkerLaunch::demand() const {
@@ -102,16 +106,26 @@ void WorkerLaunch::place(Time now) {
 void WorkerLaunch::hand_to_hardware(int level, Time now) {
   if (!slot_) place(now);
   if (!slot_) return;  // until another launch's end frees one
-  const int workers = workers_to_launch();
-  const WorkerParameters last = parameters(std::min(workers, demand().wanted));
-  hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
-                   std::as_bytes(std::span(&last, 1)), level, resources_.tables.written(*slot_));
-  launched_ += workers;
+  std::vector<CUevent> behind{resources_.tables.written(*slot_)};
+  if (follower_) {
+    stop_follower();
+    behind.push_back(resources_.tables.written(*follower_->slot_));
+  }
+  const std::int64_t launched_before = launched_;
+  launch_workers(level, behind);
   will_stay_ = false;
-  progress_.launched(workers, now);
+  progress_.launched(launched_ - launched_before, now);
   changed_ = now;
   retry_ = now + patience_;
   patience_ = std::min(2 * patience_, longest_patience);
+}
+
+void WorkerLaunch::launch_workers(int level, std::span<const CUevent> behind) {
+  const int workers = workers_to_launch();
+  const WorkerParameters last = parameters(std::min(workers, demand().wanted));
+  hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
+                   std::as_bytes(std::span(&last, 1)), level, behind);
+  launched_ += workers;
 }
 
 // Workers that had no reason to leave stayed until no task was left: a look, 10 us, could only say what is clear
@@ -159,6 +173,49 @@ bool WorkerLaunch::some_are_to_leave() const {
     if (progress_.workers_on(static_cast<SmId>(sm)) > orders_[sm].quota) return true;
   }
   return false;
+}
+
+bool WorkerLaunch::may_be_followed() const {
+  return will_stay_ && !follower_ && !hardware_.empty() && progress_.done() > 0 && !progress_.finished();
+}
+
+void WorkerLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time now) {
+  if (!can_be_workers(code)) return;
+  auto follower = std::make_unique<WorkerLaunch>(resources_, next, code);
+  follower->start_behind(*this, now);
+  if (follower->slot_) follower_ = std::move(follower);
+}
+
+void WorkerLaunch::start_behind(WorkerLaunch& leader, Time now) {
+  rank_ = leader.rank_;
+  open_sms_ = leader.open_sms_;
+  std::vector<int> workers;
+  for (const WorkerOrder& order : leader.orders_) workers.push_back(std::min<int>(order.quota, max_residency_));
+  take_orders(workers);
+  place(now);
+  if (!slot_) return;
+  std::vector<CUevent> behind = leader.hardware_.mark_ends();
+  behind.push_back(resources_.tables.written(*slot_));
+  launch_workers(leader.hardware_.level(), behind);
+}
+
+// Before anything is written that lets workers of this launch leave, and before more of them are launched: the writes
+// are in one stream, so who could start too early finds the zeros.
+void WorkerLaunch::stop_follower() {
+  if (follower_) follower_->take_orders(std::vector<int>(orders_.size(), 0));
+}
+
+std::unique_ptr<LaunchOnGpu> WorkerLaunch::take_follower() {
+  if (!ended()) stop_follower();
+  return std::move(follower_);
+}
+
+void WorkerLaunch::submitted(Time now) {
+  if (!slot_) return;
+  progress_.launched(launched_, now);
+  changed_ = asked_ = now;
+  patience_ = first_patience;
+  retry_ = now + patience_;
 }
 
 bool WorkerLaunch::is_settling() const {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch as persistent workers. The host says how many may stay on each SM, launches some, looks where they came to
 // stay, and launches more where some are missing. Evicted, it has no workers; its progress is in the task counter.
+//
+// The application's next launch can be handed over before this one ends. Its workers wait in hardware until those of
+// this one have gone, and find the same quotas: between the two, the GPU waits for nobody. They may begin only if there
+// is no task left by then, so as soon as that is not certain any more they find quotas of zero instead, and leave.
 #pragma once
 
 #include "cuda/launch_on_gpu.hpp"
@@ -20,8 +24,16 @@ class WorkerLaunch final : public LaunchOnGpu {
   void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
   bool is_settling() const override;
   bool ended() const override { return progress_.finished() && hardware_.empty(); }
+  bool may_be_followed() const override;
+  void put_behind(const Submission& next, const DeviceLaunch& code, Time now) override;
+  std::unique_ptr<LaunchOnGpu> take_follower() override;
+  void submitted(Time now) override;
 
  private:
+  void start_behind(WorkerLaunch& leader, Time now);
+  void stop_follower();
+  void take_orders(std::span<const int> workers);
+  void launch_workers(int level, std::span<const CUevent> behind);
   void place(Time now);
   bool some_wait() const { return launched_ - progress_.workers_gone() > progress_.workers(); }
   bool some_are_to_leave() const;
@@ -48,6 +60,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   Time reported_{};            // the last full report
   Time retry_{};               // no more workers before
   Duration patience_{};
+  std::unique_ptr<WorkerLaunch> follower_;
 };
 
 }  // namespace gpushare::cuda

@@ -2,6 +2,7 @@
 #include "cuda/worker_trial.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 
@@ -114,7 +115,7 @@ class RunningTrial {
     const int workers = workers_to_launch(missing, sms, sms, most_on_an_sm_);
     const WorkerParameters last = parameters(std::min(workers, missing.wanted));
     hardware_.launch(launch_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, launch_,
-                     std::as_bytes(std::span(&last, 1)), 0, resources_.tables.written(slot_));
+                     std::as_bytes(std::span(&last, 1)), 0, std::array{resources_.tables.written(slot_)});
     launched_ += workers;
     retry_at_ = now() + retry_;
     retry_ = std::min(2 * retry_, longest_retry);

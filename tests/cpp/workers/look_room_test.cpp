@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/look_room.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sample_workloads.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+
+const BlockNeeds needs{.threads = 128, .registers_per_thread = 16};
+
+Device device_of(int sms) {
+  Device device = small_device();
+  device.sms = sms;
+  return device;
+}
+
+RoomClaim claim_of(std::vector<int> wanted) {
+  const std::vector<int> present(wanted.size(), 0);
+  return {.wanted = std::move(wanted), .present = present, .unclaimed = 100};
+}
+
+TEST(LookRoom, IsOneBlockOnTheLastSm) {
+  const auto claim = claim_of_look(device_of(3), needs, {});
+  ASSERT_TRUE(claim);
+  EXPECT_THAT(claim->wanted, ElementsAre(0, 0, 1));
+  EXPECT_EQ(claim->unclaimed, 1);
+}
+
+TEST(LookRoom, IsNobodysLastPlace) {
+  const std::vector<RoomClaim> claims{claim_of({4, 0, 1}), claim_of({0, 2, 2})};
+  const auto claim = claim_of_look(device_of(3), needs, claims);
+  ASSERT_TRUE(claim);
+  EXPECT_THAT(claim->wanted, ElementsAre(0, 1, 0));
+}
+
+TEST(LookRoom, IsNowhereWhereEverySmIsSomebodysLast) {
+  EXPECT_FALSE(claim_of_look(device_of(2), needs, std::vector{claim_of({1, 0}), claim_of({3, 1})}));
+}
+
+}  // namespace
+}  // namespace gpushare

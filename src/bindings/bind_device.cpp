@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "core/errors.hpp"
@@ -20,11 +22,15 @@ IssueOrder issue_order(const std::string& words) {
 void bind_sm(py::module_& module) {
   py::class_<SmCapacity>(module, "SmCapacity", "What all resident blocks of one SM share.")
       .def(py::init([](int threads, int warps, int blocks, int registers, std::int64_t shared_memory_bytes,
-                       const std::string& order) {
-             return SmCapacity{threads, warps, blocks, registers, Bytes{shared_memory_bytes}, issue_order(order)};
+                       const std::string& order, const std::vector<std::int64_t>& splits) {
+             SmCapacity sm{threads, warps, blocks, registers, Bytes{shared_memory_bytes}, issue_order(order)};
+             for (const std::int64_t split : splits) sm.shared_memory_splits.push_back(Bytes{split});
+             require(std::ranges::is_sorted(splits), "shared_memory_splits_bytes must be ascending");
+             return sm;
            }),
            py::kw_only(), py::arg("threads"), py::arg("warps"), py::arg("blocks"), py::arg("registers"),
-           py::arg("shared_memory_bytes"), py::arg("issue_order") = fair)
+           py::arg("shared_memory_bytes"), py::arg("issue_order") = fair,
+           py::arg("shared_memory_splits_bytes") = std::vector<std::int64_t>{})
       .def_readonly("threads", &SmCapacity::threads)
       .def_readonly("warps", &SmCapacity::warps)
       .def_readonly("blocks", &SmCapacity::blocks)
@@ -32,7 +38,16 @@ void bind_sm(py::module_& module) {
       .def_property_readonly("shared_memory_bytes", [](const SmCapacity& sm) { return sm.shared_memory.count; })
       .def_property_readonly(
           "issue_order", [](const SmCapacity& sm) { return sm.issue_order == IssueOrder::Fair ? fair : oldest_first; },
-          "Whose warps the SM serves first: \"fair\", or \"oldest-first\" by how long their block has been there.");
+          "Whose warps the SM serves first: \"fair\", or \"oldest-first\" by how long their block has been there.")
+      .def_property_readonly(
+          "shared_memory_splits_bytes",
+          [](const SmCapacity& sm) {
+            std::vector<std::int64_t> splits;
+            for (const Bytes split : sm.shared_memory_splits) splits.push_back(split.count);
+            return splits;
+          },
+          "What of the L1 cache can be shared memory; kernels that need different splits keep one another out of an "
+          "SM. Empty: any part.");
 
   py::class_<AllocationGranularity>(module, "AllocationGranularity", "The units in which an SM hands out resources.")
       .def(py::init([](int threads_per_warp, int registers_per_warp, int warps, std::int64_t shared_memory_bytes,

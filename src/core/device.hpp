@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/units.hpp"
 
@@ -23,6 +24,9 @@ struct SmCapacity {
   int registers = 0;
   Bytes shared_memory;
   IssueOrder issue_order = IssueOrder::Fair;
+  /// What of the L1 cache can be shared memory, ascending; it is split anew only while the SM is empty. Empty: any
+  /// part, at any time.
+  std::vector<Bytes> shared_memory_splits{};
 };
 
 /// The units in which an SM hands out its resources; they decide how many blocks really fit.

@@ -65,6 +65,14 @@ ResidencyLimits residency_limits(const Device& device, const BlockNeeds& needs) 
 
 int max_residency(const Device& device, const BlockNeeds& needs) { return residency_limits(device, needs).smallest(); }
 
+Bytes shared_memory_split(const Device& device, const BlockNeeds& needs) {
+  const std::int64_t needed = max_residency(device, needs) * footprint(device, needs).shared_memory_bytes;
+  for (const Bytes split : device.per_sm.shared_memory_splits) {
+    if (split.count >= needed) return split;
+  }
+  return {};
+}
+
 int residency_beside(const Device& device, const BlockNeeds& needs, const BlockNeeds& others, int other_blocks) {
   SmRoom room(device.per_sm);
   for (int block = 0; block < other_blocks; ++block) room.take(footprint(device, others));

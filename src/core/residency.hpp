@@ -35,6 +35,10 @@ ResidencyLimits residency_limits(const Device& device, const BlockNeeds& needs);
 /// The maximum residency R of a kernel on a device (SRTF, section 3.1); 0 if no block fits.
 int max_residency(const Device& device, const BlockNeeds& needs);
 
+/// How the driver splits an SM's L1 cache for this kernel: as little shared memory as its maximum residency needs. Zero
+/// where the device has no splits.
+Bytes shared_memory_split(const Device& device, const BlockNeeds& needs);
+
 /// How many blocks of one kernel fit an SM beside so many of another.
 int residency_beside(const Device& device, const BlockNeeds& needs, const BlockNeeds& others, int other_blocks);
 

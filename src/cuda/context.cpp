@@ -95,6 +95,7 @@ Context::~Context() {
 void Context::know_as(const Device& model) {
   description_.off_sm = model.off_sm;
   description_.per_sm.issue_order = model.per_sm.issue_order;
+  description_.per_sm.shared_memory_splits = model.per_sm.shared_memory_splits;
   description_.flops_per_s = model.flops_per_s;
 }
 

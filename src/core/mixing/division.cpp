@@ -30,11 +30,15 @@ bool can_share_an_sm(const Device& device, std::span<const Contender> contenders
   SmRoom room(device.per_sm);
   int present = 0;
   int at_maximum = 0;
+  Bytes split;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     if (blocks[i] == 0) continue;
     const BlockFootprint block = footprint(device, contenders[i].kernel->needs);
     if (blocks[i] > contenders[i].max_residency || room.count(block) < blocks[i]) return false;
     for (int taken = 0; taken < blocks[i]; ++taken) room.take(block);
+    const Bytes wanted_split = shared_memory_split(device, contenders[i].kernel->needs);
+    if (present > 0 && wanted_split != split) return false;
+    split = wanted_split;
     ++present;
     at_maximum += blocks[i] == contenders[i].max_residency;
   }

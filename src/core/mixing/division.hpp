@@ -24,7 +24,8 @@ struct Contender {
 using Division = std::vector<SmGroup>;
 
 /// Can one SM hold so many blocks of each, and will it? A launch at its maximum residency keeps the room for itself
-/// (plan.hpp), so that only one kernel can be at it beside others: the one that is ranked last.
+/// (plan.hpp), so that only one kernel can be at it beside others: the one that is ranked last. And kernels for which
+/// the SM's memory is split differently keep one another out.
 bool can_share_an_sm(const Device& device, std::span<const Contender> contenders, std::span<const int> blocks);
 
 /// As many blocks as fit of each in turn, beginning with those that have least of what they could have.

@@ -23,6 +23,7 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
           .antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9),
           .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
           .small = microseconds(options.number("small_us", 30, 0, longest_us)),
+          .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
           .probes = {.share = options.number("probe_share", 0.1, 0, 0.5),
                      .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
 }
@@ -115,7 +116,9 @@ Choice Mixer::search(const Device& device, std::span<const Contender> contenders
   const bool are_profiled =
       std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
   if (!are_profiled) return {.division = proportional_division(device, contenders)};
-  return best_division(Forecast(device, contenders), bounds);
+  const bool is_cautious = options_.is_cautious && device.per_sm.issue_order == IssueOrder::OldestFirst;
+  const Forecast forecast(device, contenders);
+  return is_cautious ? cautious_division(forecast, bounds) : best_division(forecast, bounds);
 }
 
 Plan Mixer::plan(const State& state) const {

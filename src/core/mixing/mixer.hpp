@@ -16,14 +16,15 @@
 namespace gpushare {
 
 struct MixOptions {
-  double floor = 0;     ///< -1: half of an equal part
-  double antt = 0;      ///< bound of the mean slowdown
-  Duration patience{};  ///< how long a place is kept for somebody who has ended a launch
-  Duration small{};     ///< launches that take no longer alone are served first
+  double floor = 0;         ///< -1: half of an equal part
+  double antt = 0;          ///< bound of the mean slowdown
+  Duration patience{};      ///< how long a place is kept for somebody who has ended a launch
+  Duration small{};         ///< launches that take no longer alone are served first
+  bool is_cautious = true;  ///< where SMs serve the oldest first
 
   ProbeOptions probes;
 
-  /// floor, antt, patience_us, small_us, probe_share, probe_us.
+  /// floor, antt, patience_us, small_us, caution, probe_share, probe_us.
   static MixOptions from(const PolicyOptions& options);
 };
 

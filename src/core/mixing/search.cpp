@@ -11,7 +11,15 @@ namespace {
 constexpr int most_vectors = 120;
 /// What a division has to promise beyond one that is simpler.
 constexpr double worth_it = 1.01;
+/// For the cautious.
+constexpr double worth_unequal_parts = 1.05;
+constexpr double worth_sharing = 1.25;
 constexpr double least_gain = 1e-6;
+
+bool promises_more(const Outlook& one, const Outlook& simpler, double factor, const Bounds& bounds) {
+  if (!one.keeps(bounds) || !simpler.keeps(bounds)) return one.value(bounds) > simpler.value(bounds);
+  return one.throughput > factor * simpler.throughput;
+}
 
 class Search {
  public:
@@ -44,18 +52,24 @@ class Search {
       mixed.back().sms = forecast_.device().sms;
       climb_counts(mixed);
     }
-    if (vector.division.empty() || clearly_better(best_.outlook, vector.outlook)) best = best_;
+    if (vector.division.empty() || promises_more(best_.outlook, vector.outlook, worth_it, bounds_)) best = best_;
     std::erase_if(best.division, [](const SmGroup& group) { return group.sms == 0; });
     return best;
   }
 
+  Choice equal_parts() {
+    try_division(proportional_counts());
+    return best_;
+  }
+
+  Choice best_parts() {
+    climb_counts(proportional_counts());
+    std::erase_if(best_.division, [](const SmGroup& group) { return group.sms == 0; });
+    return best_;
+  }
+
  private:
   std::span<const Contender> contenders() const { return forecast_.contenders(); }
-
-  bool clearly_better(const Outlook& one, const Outlook& simpler) const {
-    if (!one.keeps(bounds_) || !simpler.keeps(bounds_)) return one.value(bounds_) > simpler.value(bounds_);
-    return one.throughput > worth_it * simpler.throughput;
-  }
 
   /// Keeps the best; says whether this is it.
   bool try_division(const Division& division) {
@@ -180,6 +194,18 @@ class Search {
 }  // namespace
 
 Choice best_division(const Forecast& forecast, const Bounds& bounds) { return Search(forecast, bounds).best_counts(); }
+
+Choice cautious_division(const Forecast& forecast, const Bounds& bounds) {
+  if (static_cast<int>(forecast.contenders().size()) > forecast.device().sms) return best_division(forecast, bounds);
+  Choice best = Search(forecast, bounds).equal_parts();
+  const auto take_if_worth = [&](Choice other, double factor) {
+    const bool is_worth_it = promises_more(other.outlook, best.outlook, factor, bounds);
+    if (!other.division.empty() && is_worth_it) best = std::move(other);
+  };
+  take_if_worth(Search(forecast, bounds).best_parts(), worth_unequal_parts);
+  take_if_worth(best_division(forecast, bounds), worth_sharing);
+  return best;
+}
 
 Choice best_vector(const Forecast& forecast, const Bounds& bounds) { return Search(forecast, bounds).best_vector(); }
 

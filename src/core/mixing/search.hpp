@@ -25,6 +25,12 @@ constexpr int most_questions = 400;
 /// slowdown as small.
 Choice best_division(const Forecast& forecast, const Bounds& bounds);
 
+/// The same where the model is not to be trusted that far: an equal number of SMs for each, unless other numbers, or
+/// SMs that are shared, promise clearly more. On an H100 a pair's throughput is 4 % off in the median where each has
+/// SMs of its own (docs/validation.md), and which launch an SM serves first, where they share, changes with every
+/// launch.
+Choice cautious_division(const Forecast& forecast, const Bounds& bounds);
+
 /// Of divisions in which all SMs hold the same blocks.
 Choice best_vector(const Forecast& forecast, const Bounds& bounds);
 

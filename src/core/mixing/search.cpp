@@ -12,8 +12,8 @@ constexpr int most_vectors = 120;
 /// What a division has to promise beyond one that is simpler.
 constexpr double worth_it = 1.01;
 /// For the cautious.
-constexpr double worth_unequal_parts = 1.05;
-constexpr double worth_sharing = 1.25;
+constexpr double worth_unequal_parts = 1.2;
+constexpr double worth_sharing = 1.3;
 constexpr double least_gain = 1e-6;
 
 bool promises_more(const Outlook& one, const Outlook& simpler, double factor, const Bounds& bounds) {

@@ -4,14 +4,10 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
-#include "core/workers/look_room.hpp"
-#include "core/workers/stream_level.hpp"
+#include "cuda/shared_library.hpp"
 
 namespace gpushare::cuda {
 namespace {
-
-/// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
-constexpr std::size_t most_launches_on_hardware = 20;
 
 constexpr int events_per_clock = 16;
 constexpr Duration health_check_interval(1'000'000);
@@ -47,7 +43,7 @@ bool CudaGpu::is_idle() const {
 }
 
 bool CudaGpu::stop(Duration patience) {
-  std::vector<std::unique_ptr<LaunchOnGpu>> followers = followers_.take_all_started();
+  std::vector<std::unique_ptr<LaunchOnGpu>> followers = followers_.take_all();
   for (const auto& launch : launches_) {
     if (auto follower = launch->take_follower()) followers.push_back(std::move(follower));
   }
@@ -81,8 +77,15 @@ std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
   return applications;
 }
 
+const DeviceOperation& CudaGpu::operation_of(const Submission& submission) const {
+  if (submission.code == nullptr) return program_[index(submission.id)];
+  const auto* code = dynamic_cast<const SubmittedCode*>(submission.code);
+  GPUSHARE_EXPECT(code != nullptr, "a GPU gets code for GPUs");
+  return code->operation();
+}
+
 void CudaGpu::submit(const Submission& submission) {
-  const DeviceOperation& operation = program_[index(submission.id)];
+  const DeviceOperation& operation = operation_of(submission);
   if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) {
     followers_.take_announced(submission.application);
     std::unique_ptr<LaunchOnGpu> started = followers_.take_started(submission.id);
@@ -94,6 +97,19 @@ void CudaGpu::submit(const Submission& submission) {
   }
   const auto& copy = std::get<DeviceCopy>(operation);
   (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, now(), events_);
+}
+
+// What has begun leaves like a launch that is evicted; the look after that shows what it has done.
+void CudaGpu::withdraw(OperationId operation) {
+  const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
+  const Time time = now();
+  if (launch == launches_.end()) return followers_.send_away_behind(operation, time);
+  followers_.take_announced((*launch)->submission().application);
+  followers_.send_away((*launch)->take_follower(), time);
+  (*launch)->withdraw(time);
+  make_room(time);
+  report_ends(time);
+  look_soon();
 }
 
 // A policy may answer every block of a look with the same plan. And where a launch ends and the next one of its
@@ -196,6 +212,7 @@ void CudaGpu::wake() {
 void CudaGpu::collect(Time time) {
   to_device_.collect(time, events_);
   to_host_.collect(time, events_);
+  followers_.collect(time);
   bool any = false;
   for (const auto& launch : launches_) any |= launch->collect(time, events_);
   if (!any) return;
@@ -222,65 +239,14 @@ void CudaGpu::report_ends(Time time) {
   std::erase_if(launches_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
     if (!launch->ended()) return false;
     const Submission& submission = launch->submission();
+    launch->close(events_);
     events_.push_back({.time = std::min(time, launch->end()),
                        .application = submission.application,
                        .operation = submission.id,
                        .kind = EventKind::LaunchEnded});
-    followers_.keep(launch->take_follower());
+    followers_.keep(launch->take_follower(), submission.id);
     return true;
   });
-}
-
-int CudaGpu::level_for(const LaunchOnGpu& launch) const {
-  std::vector<LevelInUse> in_use;
-  for (const auto& other : launches_) {
-    if (!other->hardware().empty()) in_use.push_back({other->rank(), other->hardware().level()});
-  }
-  return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
-}
-
-/// Who ranks behind gives way to who lacks room, as long as it does.
-void CudaGpu::make_room(Time time) {
-  std::vector<LaunchOnGpu*> ranked;
-  for (const auto& launch : launches_) ranked.push_back(launch.get());
-  std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
-  std::vector<RoomClaim> claims;
-  for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
-  const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
-  const std::optional<RoomClaim> look = needs ? claim_of_look(device(), *needs, claims) : std::nullopt;
-  room_is_kept_ = look.has_value();
-  if (room_is_kept_) claims.insert(claims.begin(), *look);
-  const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
-  const std::size_t first = room_is_kept_ ? 1 : 0;
-  for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
-}
-
-/// In rank order: among equals, the hardware serves first who comes first.
-void CudaGpu::hand_to_hardware(Time time) {
-  std::vector<LaunchOnGpu*> wanting;
-  std::size_t under_way = 0;
-  for (const auto& launch : launches_) {
-    if (!launch->hardware().empty()) ++under_way;
-    if (launch->wants_hardware(time)) wanting.push_back(launch.get());
-  }
-  std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
-  for (LaunchOnGpu* launch : wanting) {
-    if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
-    launch->hand_to_hardware(level_for(*launch), time);
-    look_soon();
-  }
-}
-
-/// Only where everybody has a share: a launch that waits may be the one to come next.
-void CudaGpu::line_up_followers(Time time) {
-  if (std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_stopped(); })) return;
-  for (const auto& launch : launches_) {
-    if (!launch->may_be_followed()) continue;
-    const std::optional<Submission> next = followers_.take_announced(launch->submission().application);
-    if (!next) continue;
-    const auto* code = std::get_if<DeviceLaunch>(&program_[index(next->id)]);
-    if (code != nullptr) launch->put_behind(*next, *code, time);
-  }
 }
 
 void CudaGpu::start_look(Time time) {
@@ -294,6 +260,16 @@ void CudaGpu::start_look(Time time) {
   if (time - look_ended_ < wait) return;
   resources_.tables.start_look();
   look_started_ = time;
+}
+
+void CudaGpu::fail(const std::string& message) const { throw CudaError(message); }
+
+LiveDevice live_device(std::shared_ptr<LaunchResources> resources) {
+  const Device& device = resources->device;
+  return {.description = std::shared_ptr<const Device>(resources->context, &device), .open = [resources] {
+            static const Program none;
+            return std::make_unique<CudaGpu>(*resources, none);
+          }};
 }
 
 }  // namespace gpushare::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that come next in their applications: announced, and, once those that they follow have ended on the GPU,
-// started though not yet submitted.
+// Launches that come next in their applications: announced, or, once those that they follow have ended, started though
+// not yet submitted. And those that will never be, because their application was withdrawn.
 #pragma once
 
 #include <memory>
@@ -15,35 +15,33 @@ namespace gpushare::cuda {
 class Followers {
  public:
   void announce(const Submission& next) { announced_[next.application] = next; }
-
   /// What comes next in the application, if nobody has taken it yet.
-  std::optional<Submission> take_announced(ApplicationId application) {
-    const auto found = announced_.find(application);
-    if (found == announced_.end()) return std::nullopt;
-    const Submission next = found->second;
-    announced_.erase(found);
-    return next;
-  }
+  std::optional<Submission> take_announced(ApplicationId application);
 
   /// A follower whose leader has ended. Nothing is done with none.
-  void keep(std::unique_ptr<LaunchOnGpu> follower) {
-    if (follower) started_.push_back(std::move(follower));
-  }
-
+  void keep(std::unique_ptr<LaunchOnGpu> follower, OperationId leader);
   /// The launch of this operation, if it has been started already.
-  std::unique_ptr<LaunchOnGpu> take_started(OperationId operation) {
-    const auto found =
-        std::ranges::find(started_, operation, [](const auto& launch) { return launch->submission().id; });
-    if (found == started_.end()) return nullptr;
-    std::unique_ptr<LaunchOnGpu> launch = std::move(*found);
-    started_.erase(found);
-    return launch;
-  }
-  std::vector<std::unique_ptr<LaunchOnGpu>> take_all_started() { return std::exchange(started_, {}); }
+  std::unique_ptr<LaunchOnGpu> take_started(OperationId operation);
+
+  /// Not to be submitted any more: it leaves the GPU, and is forgotten when it has. Nothing is done with none.
+  void send_away(std::unique_ptr<LaunchOnGpu> follower, Time now);
+  /// Likewise, whatever follows this one, which has ended.
+  void send_away_behind(OperationId leader, Time now);
+  /// Forgets those that have left.
+  void collect(Time now);
+
+  /// All that are on the GPU.
+  std::vector<std::unique_ptr<LaunchOnGpu>> take_all();
 
  private:
+  struct Started {
+    std::unique_ptr<LaunchOnGpu> launch;
+    OperationId leader{};
+  };
+
   std::unordered_map<ApplicationId, Submission> announced_;
-  std::vector<std::unique_ptr<LaunchOnGpu>> started_;
+  std::vector<Started> started_;
+  std::vector<std::unique_ptr<LaunchOnGpu>> leaving_;
 };
 
 }  // namespace gpushare::cuda

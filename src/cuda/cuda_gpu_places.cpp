@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of CudaGpu that says which launch gets room now, and what goes to the hardware in which order.
+#include <algorithm>
+
+#include "core/workers/look_room.hpp"
+#include "core/workers/stream_level.hpp"
+#include "cuda/cuda_gpu.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
+constexpr std::size_t most_launches_on_hardware = 20;
+
+}  // namespace
+
+int CudaGpu::level_for(const LaunchOnGpu& launch) const {
+  std::vector<LevelInUse> in_use;
+  for (const auto& other : launches_) {
+    if (!other->hardware().empty()) in_use.push_back({other->rank(), other->hardware().level()});
+  }
+  return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
+}
+
+/// Who ranks behind gives way to who lacks room, as long as it does.
+void CudaGpu::make_room(Time time) {
+  std::vector<LaunchOnGpu*> ranked;
+  for (const auto& launch : launches_) ranked.push_back(launch.get());
+  std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
+  std::vector<RoomClaim> claims;
+  for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
+  const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
+  const std::optional<RoomClaim> look = needs ? claim_of_look(device(), *needs, claims) : std::nullopt;
+  room_is_kept_ = look.has_value();
+  if (room_is_kept_) claims.insert(claims.begin(), *look);
+  const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
+  const std::size_t first = room_is_kept_ ? 1 : 0;
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
+}
+
+/// In rank order: among equals, the hardware serves first who comes first.
+void CudaGpu::hand_to_hardware(Time time) {
+  std::vector<LaunchOnGpu*> wanting;
+  std::size_t under_way = 0;
+  for (const auto& launch : launches_) {
+    if (!launch->hardware().empty()) ++under_way;
+    if (launch->wants_hardware(time)) wanting.push_back(launch.get());
+  }
+  std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
+  for (LaunchOnGpu* launch : wanting) {
+    if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
+    launch->hand_to_hardware(level_for(*launch), time);
+    look_soon();
+  }
+}
+
+/// Only where everybody has a share: a launch that waits may be the one to come next.
+void CudaGpu::line_up_followers(Time time) {
+  if (std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_stopped(); })) return;
+  for (const auto& launch : launches_) {
+    if (!launch->may_be_followed()) continue;
+    const std::optional<Submission> next = followers_.take_announced(launch->submission().application);
+    if (!next) continue;
+    const auto* code = std::get_if<DeviceLaunch>(&operation_of(*next));
+    if (code != nullptr) launch->put_behind(*next, *code, time);
+  }
+}
+
+}  // namespace gpushare::cuda

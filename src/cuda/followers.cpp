@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/followers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpushare::cuda {
+
+std::optional<Submission> Followers::take_announced(ApplicationId application) {
+  const auto found = announced_.find(application);
+  if (found == announced_.end()) return std::nullopt;
+  const Submission next = found->second;
+  announced_.erase(found);
+  return next;
+}
+
+void Followers::keep(std::unique_ptr<LaunchOnGpu> follower, OperationId leader) {
+  if (follower) started_.push_back({std::move(follower), leader});
+}
+
+std::unique_ptr<LaunchOnGpu> Followers::take_started(OperationId operation) {
+  const auto found =
+      std::ranges::find(started_, operation, [](const Started& each) { return each.launch->submission().id; });
+  if (found == started_.end()) return nullptr;
+  std::unique_ptr<LaunchOnGpu> launch = std::move(found->launch);
+  started_.erase(found);
+  return launch;
+}
+
+void Followers::send_away(std::unique_ptr<LaunchOnGpu> follower, Time now) {
+  if (!follower) return;
+  follower->withdraw(now);
+  follower->allow({.workers = std::vector<int>(follower->sms(), 0)}, now);
+  leaving_.push_back(std::move(follower));
+}
+
+void Followers::send_away_behind(OperationId leader, Time now) {
+  const auto found = std::ranges::find(started_, leader, &Started::leader);
+  if (found == started_.end()) return;
+  std::unique_ptr<LaunchOnGpu> launch = std::move(found->launch);
+  started_.erase(found);
+  send_away(std::move(launch), now);
+}
+
+void Followers::collect(Time now) {
+  std::vector<gpushare::Event> unheard;
+  std::erase_if(leaving_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
+    launch->collect(now, unheard);
+    return launch->hardware().empty();
+  });
+}
+
+std::vector<std::unique_ptr<LaunchOnGpu>> Followers::take_all() {
+  std::vector<std::unique_ptr<LaunchOnGpu>> all = std::exchange(leaving_, {});
+  for (Started& each : std::exchange(started_, {})) all.push_back(std::move(each.launch));
+  return all;
+}
+
+}  // namespace gpushare::cuda

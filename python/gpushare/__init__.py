@@ -23,6 +23,7 @@ from gpushare.compare import compare, policies
 from gpushare.compile_error import CompileError
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.device import device, device_names
+from gpushare.host_pace import HostPace
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_arguments import Zeros
@@ -46,6 +47,7 @@ __all__ = [
     "Device",
     "Event",
     "EventKind",
+    "HostPace",
     "InvalidInput",
     "Kernel",
     "KernelModel",

@@ -33,6 +33,7 @@ from gpushare.result import Result
 from gpushare.run import Run
 from gpushare.session import Session
 from gpushare.simulation import run
+from gpushare.together import together
 from gpushare.transform import make_preemptible
 from gpushare.workload import Application, Copy, Launch, Workload, bundled_workload
 
@@ -71,4 +72,5 @@ __all__ = [
     "policies",
     "profile_of",
     "run",
+    "together",
 ]

@@ -23,7 +23,7 @@ TRACE_SUFFIX = ".trace"
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The workload; what was recorded lies beside it, in a folder of its name that ends in .trace.")  # fmt: skip
+              help="The workload. What was recorded lies beside it, in a folder: FILE, ending in .trace.")  # fmt: skip
 @click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
               help="What becomes an application of the workload.")  # fmt: skip
 @click.option("--from", "recorded", type=click.Path(path_type=Path), metavar="FOLDER",
@@ -90,9 +90,8 @@ def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
     recording = read_recording(folder)
     made = converted(recording, output.stem, by_stream=choices["by"] == "stream")
     device = recording.device_record()
-    comments = [
-        f"Recorded by gpushare record {gpushare.__version__} on {device.name}{': ' if command else ''}{command}"
-    ]
+    by = f"Recorded by gpushare record {gpushare.__version__} on {device.name}"
+    comments = [f"{by}: {command}" if command else by]
     output.write_text(workload_text(made.workload, comments, made.full_names), encoding="utf-8")
     for each in made.remarks:
         remark(each)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpushare._core import CudaError, InvalidInput
+from gpushare.recorded.recording import PART_SUFFIX
 
 LIBRARY = Path(__file__).parent.parent / "libgpushare_record.so"
 INSTALL = 'pip install "gpushare-scheduler[cu13]"'
@@ -25,19 +26,27 @@ def capture(command: Sequence[str], folder: Path) -> int:
         its exit code; negative where a signal ended it.
 
     Raises:
-        InvalidInput: there is no such program, or the folder has a recording already.
+        InvalidInput: there is no such program, or the folder is not one for recordings.
         CudaError: CUPTI is missing, or gpushare was built without it.
     """
     program = _program(command)
     environment = _environment(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise InvalidInput(f"{folder}: is not empty: name another file, or remove that folder")
+    _make_empty(folder)
     try:
         running = subprocess.Popen([program, *command[1:]], env=environment)
     except OSError as error:
         raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
     return _wait_for(running)
+
+
+def _make_empty(folder: Path) -> None:
+    """An earlier recording there goes, as a file does that is written again; nothing else does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    strange = [file for file in folder.iterdir() if file.suffix != PART_SUFFIX]
+    if strange:
+        raise InvalidInput(f"{folder}: has other files than recordings, such as {strange[0].name}: name another file")
+    for file in folder.iterdir():
+        file.unlink()
 
 
 def _wait_for(running: subprocess.Popen[bytes]) -> int:

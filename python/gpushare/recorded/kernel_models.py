@@ -92,9 +92,9 @@ def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> Ker
     residency = needs.max_residency(device)
     unit_ns = 10**9
     latency, issue = _core.split_block_time(unit_ns, residency, DEFAULT_ISSUE_UTILISATION)
-    steps, rest = divmod(-(-shape.blocks // device.sms), residency)
-    climb = steps * block_time(latency, issue, residency) + (block_time(latency, issue, rest) if rest else 0)
-    scale = max(duration_ns, 1) / climb
+    scale = max(duration_ns, 1) / sum(
+        count * block_time(latency, issue, residents) for count, residents in steps_of(shape.blocks, residency, device)
+    )
     return KernelModel(
         name,
         threads=needs.threads,
@@ -103,6 +103,16 @@ def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> Ker
         latency_ns=max(1, round(latency * scale)),
         issue_ns=round(issue * scale),
     )
+
+
+def steps_of(blocks: int, residency: int, device: Device) -> list[tuple[int, int]]:
+    """How many steps a grid climbs with how many blocks on an SM: the first one is spread over the SMs, in later ones
+    the SMs whose blocks end first are filled first.
+    """
+    steps, rest = divmod(blocks, residency * device.sms)
+    if steps == 0:
+        return [(1, -(-blocks // device.sms))]
+    return [(steps, residency), (1, min(rest, residency))] if rest else [(steps, residency)]
 
 
 def fitting(needs: KernelModel, device: Device) -> KernelModel:

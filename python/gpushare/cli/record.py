@@ -70,11 +70,12 @@ def _record(choices: dict[str, Any]) -> None:
     said = f"{command[0]} ended with exit code {code}" if code >= 0 else f"{command[0]} was ended by signal {-code}"
     try:
         _convert(folder, choices, command=shlex.join(command))
-    except InvalidInput:
+    except InvalidInput as error:
+        why = str(error)
         if not any(folder.iterdir()):
             folder.rmdir()
-            error = InvalidInput(f"{command[0]} used no CUDA: there is nothing to record")
-        raise InvalidInput(f"{error}\ngpushare: {said}" if code else str(error)) from None
+            why = f"{command[0]} used no CUDA: there is nothing to record"
+        raise InvalidInput(f"{why}\ngpushare: {said}" if code else why) from None
     if code:
         leave(f"{said}; what it did before that is recorded", BAD_INPUT)
 

@@ -106,8 +106,9 @@ def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> Ker
 
 
 def steps_of(blocks: int, residency: int, device: Device) -> list[tuple[int, int]]:
-    """How many steps a grid climbs with how many blocks on an SM: the first one is spread over the SMs, in later ones
-    the SMs whose blocks end first are filled first.
+    """How many steps a grid climbs, with how many blocks on an SM.
+
+    The first step is spread over the SMs; in later ones the SMs whose blocks end first are filled first.
     """
     steps, rest = divmod(blocks, residency * device.sms)
     if steps == 0:

@@ -105,6 +105,7 @@ std::string readable(const char* name) {
 }
 
 std::uint32_t KernelNames::number_of(const char* name, RecordBatch& batch) {
+  const std::lock_guard lock(mutex_);
   const auto next = static_cast<std::uint32_t>(numbers_.size());
   const auto [known, is_new] = numbers_.try_emplace(name == nullptr ? "" : name, next);
   if (is_new) batch.add(KernelNameRecord{.name = next}, readable(name));

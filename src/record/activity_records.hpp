@@ -4,6 +4,7 @@
 
 #include <cupti_activity.h>
 
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,13 +13,14 @@
 
 namespace gpushare::record {
 
-/// The kernels' names that the file has already. Not safe for several threads at once.
+/// The kernels' names that the file has, or will have with a batch that somebody else is about to write.
 class KernelNames {
  public:
-  /// The number of this name (mangled); adds its record where it is new.
+  /// The number of this name (mangled); adds its record where it is new. May be called by several threads.
   std::uint32_t number_of(const char* name, RecordBatch& batch);
 
  private:
+  std::mutex mutex_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 

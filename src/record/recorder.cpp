@@ -101,7 +101,6 @@ void Recorder::enable() {
 void Recorder::took(const std::uint8_t* buffer, std::size_t bytes) noexcept {
   try {
     RecordBatch batch;
-    const std::lock_guard lock(names_mutex_);
     CUpti_Activity* activity = nullptr;
     // Not const in CUPTI's interface, which reads it only.
     auto* records = const_cast<std::uint8_t*>(buffer);

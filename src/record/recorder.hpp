@@ -42,7 +42,6 @@ class Recorder {
   const pid_t process_;
   TraceFile file_;
   const CuptiActivity* cupti_ = nullptr;
-  std::mutex names_mutex_;
   KernelNames names_;
   std::atomic<bool> is_finished_ = false;
   std::mutex stop_mutex_;

@@ -66,7 +66,7 @@ struct DeviceRecord {
   std::uint64_t kilobytes_per_second = 0;  ///< of its memory
 };
 
-/// Comes before the kernels that refer to it. Text: the name as in the source.
+/// May come after kernels that refer to it. Text: the name as in the source.
 struct KernelNameRecord {
   static constexpr RecordKind kind = RecordKind::KernelName;
   RecordHeader header{};

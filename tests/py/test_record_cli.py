@@ -77,6 +77,18 @@ def test_a_recording_is_converted_again(call, recorded, tmp_path):
     assert [each.name for each in gs.Workload.from_toml(again).applications] == ["program/1", "program/2"]
 
 
+def test_a_part_of_a_recording(call, recorded, tmp_path):
+    file, _ = recorded("one", *WORK)
+    again, trace = tmp_path / "part.toml", str(file.with_suffix(".trace"))
+    for between, operations in (("0.05:0.1", ["Launch"]), (":0.1", ["Copy", "Launch"]), ("0.1:", ["Copy"])):
+        call("record", "--from", trace, "-o", str(again), "--between", between)
+        (application,) = gs.Workload.from_toml(again).applications
+        assert [type(operation).__name__ for operation in application.operations] == operations
+        assert application.arrival_ns == 0
+    for between, message in (("5", "write BEGIN:END"), ("a:b", "write BEGIN:END"), ("7:8", "between 7 and 8 ms")):
+        assert message in call("record", "--from", trace, "-o", "x", "--between", between, code=2).output
+
+
 def test_two_programs_together(call, recorded, tmp_path):
     one, _ = recorded("one", *WORK)
     two, _ = recorded("two", "cuda", "device 132", "kernel other 100000 120000 9 12 132 64 16 0")

@@ -112,6 +112,10 @@ def test_random_bytes_after_the_header_never_do_worse_than_being_refused(part):
             assert len(part(WHOLE + junk).kernels) >= 1
 
 
+def test_a_kernels_name_may_come_later(part):
+    assert part(HEADER + PROCESS + kernel(1, 2) + name(0, b"late")).kernels[0].name == "late"
+
+
 def test_unknown_kernel_names_and_bytes_that_are_no_text(part):
     assert part(HEADER + PROCESS + kernel(1, 2, called=4)).kernels[0].name == "kernel 4"
     assert part(HEADER + PROCESS + name(4, b"\xff") + kernel(1, 2, called=4)).kernels[0].name == "\ufffd"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_report import print_converted, print_summary, summary_document
 from gpushare.kernel_model import require
 
+if TYPE_CHECKING:
+    from gpushare.recorded.recording import Recording
+
 TRACE_SUFFIX = ".trace"
 
 
@@ -26,6 +29,7 @@ TRACE_SUFFIX = ".trace"
               help="The workload. What was recorded lies beside it, in a folder: FILE, ending in .trace.")  # fmt: skip
 @click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
               help="What becomes an application of the workload.")  # fmt: skip
+@click.option("--between", metavar="BEGIN:END", help="Only what began in this time, in ms from the first operation.")
 @click.option("--from", "recorded", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Make the workload from this recording; runs nothing.")  # fmt: skip
 @click.option("--merge", is_flag=True, help="Put the workloads given instead of a program into one; runs nothing.")
@@ -88,7 +92,7 @@ def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
     from gpushare.workload_text import workload_text
 
     output = choices["output"]
-    recording = read_recording(folder)
+    recording = _chosen_time(read_recording(folder), choices["between"])
     made = converted(recording, output.stem, by_stream=choices["by"] == "stream")
     device = recording.device_record()
     by = f"Recorded by gpushare record {gpushare.__version__} on {device.name}"
@@ -98,6 +102,18 @@ def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
         remark(each)
     replayed = replayed_alone(made.workload, recorded_device(device)) if choices["replay"] else None
     print_converted(made, output, folder, replayed, as_json=choices["as_json"])
+
+
+def _chosen_time(recording: Recording, between: str | None) -> Recording:
+    if between is None:
+        return recording
+    begin, colon, end = between.partition(":")
+    try:
+        begin_ms, end_ms = float(begin or 0), float(end or "inf")
+    except ValueError:
+        colon = ""
+    require(bool(colon), f"--between: write BEGIN:END in milliseconds, such as 100:250, got {between!r}")
+    return recording.between(begin_ms * 1e6, end_ms * 1e6)
 
 
 def _merge(files: tuple[str, ...], output: Path) -> None:

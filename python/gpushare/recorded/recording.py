@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpushare._core import InvalidInput
@@ -55,6 +55,19 @@ class Recording:
                 return part.devices[number]
         raise InvalidInput(f"{self.path}: nothing is recorded of GPU {number} itself: the recording is cut too early")
 
+    def between(self, begin_ns: float, end_ns: float) -> Recording:
+        """What began in this time, counted from the start of the first operation.
+
+        Raises:
+            InvalidInput: nothing did.
+        """
+        zero = min(part.work[0].start for part in self.parts)
+        parts = [_cut(part, zero + begin_ns, zero + end_ns) for part in self.parts]
+        working = tuple(part for part in parts if part.work)
+        if not working:
+            raise InvalidInput(f"{self.path}: nothing began between {begin_ns / 1e6:g} and {end_ns / 1e6:g} ms")
+        return Recording(self.path, working)
+
     def work_of(self, part: Part) -> list[Work]:
         """What the process had done on that GPU and was not cut off, in order of its start."""
         number = self.device
@@ -98,6 +111,14 @@ def read_recording(path: Path) -> Recording:
             else f"{path}: the program used CUDA, but launched and copied nothing"
         )
     return Recording(path, tuple(sorted(working, key=lambda part: (part.work[0].start, part.path.name))))
+
+
+def _cut(part: Part, begin: float, end: float) -> Part:
+    kept = {
+        kind: [work for work in getattr(part, kind) if begin <= work.start < end]
+        for kind in ("kernels", "copies", "memsets")
+    }
+    return replace(part, **kept)
 
 
 def program_name(part: Part) -> str:

@@ -94,9 +94,11 @@ def read_part(path: Path) -> Part:
     """
     data = path.read_bytes()
     part = Part(path)
-    names: dict[int, str] = {}
-    for kind, values, text in _records(data, part):
-        READ[kind](part, values, text, names)
+    records = list(_records(data, part))
+    names = {values[0]: _text(text) for kind, values, text in records if kind is Kind.KERNEL_NAME}
+    for kind, values, text in records:
+        if kind in READ:
+            READ[kind](part, values, text, names)
     return part
 
 
@@ -147,10 +149,6 @@ def _device(part: Part, values: tuple[Any, ...], text: bytes, _names: dict[int, 
     part.devices[device.device] = device
 
 
-def _kernel_name(_part: Part, values: tuple[Any, ...], text: bytes, names: dict[int, str]) -> None:
-    names[values[0]] = _text(text)
-
-
 def _kernel(part: Part, values: tuple[Any, ...], _text: bytes, names: dict[int, str]) -> None:
     start, end, device, context, stream, correlation, name, *sizes, registers, static, dynamic, graph = values
     grid, block = tuple(sizes[:3]), tuple(sizes[3:])
@@ -197,7 +195,6 @@ def _end(part: Part, values: tuple[Any, ...], _text: bytes, _names: dict[int, st
 READ: dict[Kind, Callable[[Part, tuple[Any, ...], bytes, dict[int, str]], None]] = {
     Kind.PROCESS: _process,
     Kind.DEVICE: _device,
-    Kind.KERNEL_NAME: _kernel_name,
     Kind.KERNEL: _kernel,
     Kind.COPY: _copy,
     Kind.MEMSET: _memset,

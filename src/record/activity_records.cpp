@@ -68,6 +68,16 @@ WaitRecord wait(const CUpti_ActivitySynchronization2& seen) {
           .correlation = seen.correlationId};
 }
 
+MemoryRecord memory(const CUpti_ActivityMemory4& seen) {
+  return {.time = seen.timestamp,
+          .address = seen.address,
+          .bytes = seen.bytes,
+          .device = seen.deviceId,
+          .what = static_cast<std::uint32_t>(seen.memoryOperationType),
+          .memory = static_cast<std::uint32_t>(seen.memoryKind),
+          .context = seen.contextId};
+}
+
 CallRecord call(const CUpti_ActivityAPI& seen, bool is_runtime) {
   return {.start = seen.start,
           .end = seen.end,
@@ -125,6 +135,8 @@ void add_activity(const CUpti_Activity& activity, KernelNames& names, RecordBatc
       return batch.add(memset(as<CUpti_ActivityMemset4>(activity)));
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return batch.add(wait(as<CUpti_ActivitySynchronization2>(activity)));
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return batch.add(memory(as<CUpti_ActivityMemory4>(activity)));
     case CUPTI_ACTIVITY_KIND_DRIVER:
     case CUPTI_ACTIVITY_KIND_RUNTIME:
       return batch.add(call(as<CUpti_ActivityAPI>(activity), activity.kind == CUPTI_ACTIVITY_KIND_RUNTIME));

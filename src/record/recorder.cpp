@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "record/quiet_calls.hpp"
 
@@ -15,6 +16,17 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 constexpr std::size_t buffer_alignment = 8;
+
+/// A recording without some of these is still worth something; one without kernels is not.
+constexpr std::pair<CUpti_ActivityKind, const char*> besides_kernels[] = {
+    {CUPTI_ACTIVITY_KIND_DEVICE, "GPUs"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memsets"},
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "waits"},
+    {CUPTI_ACTIVITY_KIND_DRIVER, "calls of the driver"},
+    {CUPTI_ACTIVITY_KIND_RUNTIME, "calls of the runtime"},
+    {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations"},
+};
 
 /// A killed process loses what it did in the latest of these.
 constexpr std::chrono::milliseconds flush_period(100);
@@ -84,11 +96,15 @@ void Recorder::start(const std::string& cupti_path) noexcept {
 void Recorder::enable() {
   cupti_->check(cupti_->cuptiActivityRegisterCallbacks(&buffer_requested, &buffer_completed),
                 "cuptiActivityRegisterCallbacks");
-  for (const CUpti_ActivityKind kind :
-       {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-        CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_DRIVER,
-        CUPTI_ACTIVITY_KIND_RUNTIME}) {
-    cupti_->check(cupti_->cuptiActivityEnable(kind), "cuptiActivityEnable");
+  cupti_->check(cupti_->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "cuptiActivityEnable");
+  for (const auto& [kind, what] : besides_kernels) {
+    const CUptiResult result = cupti_->cuptiActivityEnable(kind);
+    if (result == CUPTI_SUCCESS) continue;
+    try {
+      cupti_->check(result, "cuptiActivityEnable");
+    } catch (const CuptiError& error) {
+      write_problem(std::string(what) + " are not recorded: " + error.what());
+    }
   }
   leave_out_quiet_calls(*cupti_);
   CUpti_SubscriberHandle subscriber = nullptr;

@@ -31,6 +31,7 @@ enum class RecordKind : std::uint16_t {
   Lost = 9,
   Problem = 10,
   End = 11,
+  Memory = 12,
 };
 
 struct RecordHeader {
@@ -146,6 +147,19 @@ struct CallRecord {
   std::uint32_t correlation = 0;
 };
 
+/// Memory that the process took or gave back.
+struct MemoryRecord {
+  static constexpr RecordKind kind = RecordKind::Memory;
+  RecordHeader header{};
+  std::uint64_t time = 0;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t device = 0;
+  std::uint32_t what = 0;    ///< CUpti_ActivityMemoryOperationType: 1 taken, 2 given back
+  std::uint32_t memory = 0;  ///< CUpti_ActivityMemoryKind
+  std::uint32_t context = 0;
+};
+
 /// CUPTI had no room for so many records.
 struct LostRecord {
   static constexpr RecordKind kind = RecordKind::Lost;
@@ -171,6 +185,6 @@ static_assert(sizeof(FileHeader) == 16 && sizeof(RecordHeader) == 8 && sizeof(Pr
 static_assert(sizeof(DeviceRecord) == 64 && sizeof(KernelNameRecord) == 16 && sizeof(KernelRecord) == 88);
 static_assert(sizeof(CopyRecord) == 56 && sizeof(MemsetRecord) == 48 && sizeof(WaitRecord) == 40);
 static_assert(sizeof(CallRecord) == 40 && sizeof(LostRecord) == 16 && sizeof(ProblemRecord) == 8);
-static_assert(sizeof(EndRecord) == 16);
+static_assert(sizeof(EndRecord) == 16 && sizeof(MemoryRecord) == 48);
 
 }  // namespace gpushare::record

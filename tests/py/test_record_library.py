@@ -7,9 +7,11 @@ import re
 import pytest
 
 import gpushare as gs
+from gpushare.doctor.toolchain import library_path
 from gpushare.recorded import capture as capturing
 from gpushare.recorded.capture import capture
-from gpushare.recorded.recording import read_recording
+from gpushare.recorded.conversion import converted
+from gpushare.recorded.recording import most_memory, read_recording
 from gpushare.recorded.trace_format import KernelRecord, MemsetRecord, Stream, What
 from gpushare.recorded.trace_reader import read_part
 
@@ -122,6 +124,34 @@ def test_what_cupti_refuses_is_told(traced, monkeypatch, mode, problem):
     assert re.search(problem, only_part(folder).problems[0])
     with pytest.raises(gs.InvalidInput, match="nothing was recorded: "):
         read_recording(folder)
+
+
+def test_a_recording_without_waits_is_still_one(traced, monkeypatch):
+    monkeypatch.setenv("FAKE_CUPTI", "waitless")
+    part = only_part(traced("cuda", KERNEL, "wait stream 250 5100 7 44"))
+    assert (len(part.kernels), part.waits) == (1, [])
+    assert part.problems == ["waits are not recorded: cuptiActivityEnable failed: CUPTI_ERROR_OF_THE_FAKE (result 27)"]
+
+
+def test_the_memory_that_a_process_had_at_most(traced):
+    folder = traced("cuda", "device 1", KERNEL, "take 10 64 1000", "take 20 128 500", "give 30 64", "take 40 64 700")
+    recording = read_recording(folder)
+    assert most_memory(recording.parts[0], 0) == 1500
+    assert most_memory(recording.parts[0], 1) == 0
+    (application,) = converted(recording, "r").workload.applications
+    assert application.memory_bytes == 1500
+
+
+def test_the_real_library_has_what_is_asked_of_it(fake_cupti, monkeypatch, tmp_path):
+    """Without a GPU it refuses to record, but it can be opened, and is of the right release."""
+    real = library_path("cupti")
+    if real is None:
+        pytest.skip("there is no libcupti here")
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", real)
+    assert capture([str(fake_cupti[1]), "cuda"], tmp_path / "t") == 0
+    part = only_part(tmp_path / "t")
+    assert part.started > 0
+    assert all("cuptiActivityEnable failed" in problem for problem in part.problems)
 
 
 def test_records_that_cupti_dropped_are_counted(traced, monkeypatch):

@@ -166,6 +166,6 @@ def test_the_sizes_are_those_of_the_writer():
     sizes = {kind.name: RECORD_HEADER.size + body.size for kind, body in BODY.items()}
     assert sizes == {
         "PROCESS": 24, "DEVICE": 64, "KERNEL_NAME": 16, "KERNEL": 88, "COPY": 56, "MEMSET": 48, "WAIT": 40,
-        "CALL": 40, "LOST": 16, "PROBLEM": 8, "END": 16,
+        "CALL": 40, "LOST": 16, "PROBLEM": 8, "END": 16, "MEMORY": 48,
     }  # fmt: skip
     assert struct.calcsize("<8sII") == FILE_HEADER.size == 16

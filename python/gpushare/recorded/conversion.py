@@ -13,7 +13,7 @@ from gpushare.operation import Copy, Launch, Operation
 from gpushare.recorded.kernel_models import KernelModels
 from gpushare.recorded.pacing import HostSide, Paced, paced
 from gpushare.recorded.recorded_device import recorded_device, simulated_twin
-from gpushare.recorded.recording import Recording, engine_of, program_name
+from gpushare.recorded.recording import Recording, engine_of, most_memory, program_name
 from gpushare.recorded.trace_format import KernelRecord
 from gpushare.recorded.trace_reader import Part, Work
 from gpushare.together import unique_names
@@ -54,19 +54,23 @@ def converted(recording: Recording, name: str, *, by_stream: bool = False) -> Co
     record = recording.device_record()
     device = recorded_device(record)
     models = KernelModels(_kernels(recording), device)
-    streams = [each for part in recording.parts for each in _streams(recording, part, by_stream=by_stream)]
-    if not streams:
+    strands = [each for part in recording.parts for each in _strands(recording, part, by_stream=by_stream)]
+    if not strands:
         raise InvalidInput(f"{recording.path}: it has memsets and copies within the GPU alone, which are not replayed")
-    begin = min(stream[0].work.start for _, stream in streams)
-    applications = []
-    recorded_ns = {}
-    for called, (_, stream) in zip(unique_names([called for called, _ in streams]), streams, strict=True):
-        operations = tuple(_operation(each, models) for each in stream)
-        first = stream[0].work.start
-        applications.append(Application(called, operations, arrival_ns=first - begin))
-        recorded_ns[called] = max(each.work.end for each in stream) - first
+    begin = min(strand.begin for strand in strands)
+    names = unique_names([strand.name for strand in strands])
+    applications = [
+        Application(
+            called,
+            tuple(_operation(each, models) for each in strand.operations),
+            arrival_ns=strand.begin - begin,
+            memory_bytes=strand.memory_bytes,
+        )
+        for called, strand in zip(names, strands, strict=True)
+    ]
+    recorded_ns = {called: strand.end - strand.begin for called, strand in zip(names, strands, strict=True)}
     workload = Workload(name, tuple(applications), device=simulated_twin(record))
-    remarks = (*recording.remarks(), *_overlaps(streams))
+    remarks = (*recording.remarks(), *_overlaps(strands))
     return Converted(workload, models.full_names, recorded_ns, remarks)
 
 
@@ -75,19 +79,39 @@ def _kernels(recording: Recording) -> Iterator[KernelRecord]:
         yield from (work for work in recording.work_of(part) if isinstance(work, KernelRecord))
 
 
-def _streams(recording: Recording, part: Part, *, by_stream: bool) -> Iterator[tuple[str, list[Paced]]]:
-    """Each with the name of its application."""
+@dataclass(frozen=True)
+class Strand:
+    """What becomes an application."""
+
+    name: str
+    operations: list[Paced]
+    memory_bytes: int
+
+    @property
+    def begin(self) -> int:
+        """Of its first operation."""
+        return self.operations[0].work.start
+
+    @property
+    def end(self) -> int:
+        """Of whichever ended last."""
+        return max(each.work.end for each in self.operations)
+
+
+def _strands(recording: Recording, part: Part, *, by_stream: bool) -> Iterator[Strand]:
+    """Of one process. Its memory is nobody's in particular where streams are applications."""
     host = HostSide(part, by_stream=by_stream)
     groups: dict[object, list[Work]] = defaultdict(list)
     for work in recording.work_of(part):
         groups[work.stream if by_stream else None].append(work)
     name = program_name(part).replace("/", "-")
+    memory_bytes = 0 if by_stream else most_memory(part, recording.device)
     number = 0
     for works in groups.values():
         operations = paced(works, host)
         if operations:
             number += 1
-            yield f"{name}/{number}" if by_stream else name, operations
+            yield Strand(f"{name}/{number}" if by_stream else name, operations, memory_bytes)
 
 
 def _operation(each: Paced, models: KernelModels) -> Operation:
@@ -99,15 +123,15 @@ def _operation(each: Paced, models: KernelModels) -> Operation:
     return Copy(direction, each.work.bytes, time_ns=max(1, each.work.end - each.work.start), pace=each.pace)
 
 
-def _overlaps(streams: Sequence[tuple[str, list[Paced]]]) -> Iterator[str]:
-    for name, stream in streams:
+def _overlaps(strands: Sequence[Strand]) -> Iterator[str]:
+    for strand in strands:
         overlap = busy_until = 0
-        for each in stream:
+        for each in strand.operations:
             overlap += max(0, min(busy_until, each.work.end) - each.work.start)
             busy_until = max(busy_until, each.work.end)
-        share = overlap / max(1, busy_until - stream[0].work.start)
+        share = overlap / max(1, busy_until - strand.begin)
         if share > MUCH_OVERLAP:
             yield (
-                f"{name}: operations overlapped for {share:.0%} of its time, and a replay has them one after the "
-                "other: --by stream makes every stream an application of its own"
+                f"{strand.name}: operations overlapped for {share:.0%} of its time, and a replay has them one after "
+                "the other: --by stream makes every stream an application of its own"
             )

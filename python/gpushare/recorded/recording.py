@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.recorded.trace_format import CopyRecord, DeviceRecord, Direction, KernelRecord
+from gpushare.recorded.trace_format import ON_DEVICE, TAKEN, CopyRecord, DeviceRecord, Direction, KernelRecord
 from gpushare.recorded.trace_reader import Part, Work, read_part
 
 PART_SUFFIX = ".part"
@@ -119,6 +119,22 @@ def _cut(part: Part, begin: float, end: float) -> Part:
         for kind in ("kernels", "copies", "memsets")
     }
     return replace(part, **kept)
+
+
+def most_memory(part: Part, device: int) -> int:
+    """How many bytes of this GPU it had at once, at most, by its own allocations."""
+    held: dict[tuple[int, int], int] = {}
+    most = now = 0
+    for each in sorted(part.memory, key=lambda each: each.time):
+        if each.device != device or each.memory not in ON_DEVICE:
+            continue
+        place = (each.context, each.address)
+        now -= held.pop(place, 0)
+        if each.what == TAKEN:
+            held[place] = each.bytes
+            now += each.bytes
+            most = max(most, now)
+    return most
 
 
 def program_name(part: Part) -> str:

@@ -29,6 +29,7 @@ class Kind(IntEnum):
     LOST = 9
     PROBLEM = 10
     END = 11
+    MEMORY = 12
 
 
 BODY = {
@@ -43,6 +44,7 @@ BODY = {
     Kind.LOST: struct.Struct("<Q"),
     Kind.PROBLEM: struct.Struct("<"),
     Kind.END: struct.Struct("<Q"),
+    Kind.MEMORY: struct.Struct("<QQQ4I"),
 }
 """What follows the header; text comes after it."""
 
@@ -154,6 +156,25 @@ class WaitRecord:
     context: int
     stream: int
     correlation: int
+
+
+TAKEN = 1
+"""CUPTI's number of an allocation; giving back is 2."""
+ON_DEVICE = (3, 4, 5, 6)
+"""CUPTI's kinds of memory that take room on the GPU: plain, arrays, managed, and that of a program's variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """Memory that the process took or gave back."""
+
+    time: int
+    address: int
+    bytes: int
+    device: int
+    what: int
+    memory: int
+    context: int
 
 
 @dataclass(frozen=True, slots=True)

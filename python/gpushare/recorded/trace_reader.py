@@ -21,6 +21,7 @@ from gpushare.recorded.trace_format import (
     DeviceRecord,
     KernelRecord,
     Kind,
+    MemoryRecord,
     MemsetRecord,
     Stream,
     WaitRecord,
@@ -62,6 +63,7 @@ class Part:
     memsets: list[MemsetRecord] = field(default_factory=list)
     waits: list[WaitRecord] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
+    memory: list[MemoryRecord] = field(default_factory=list)
 
     @cached_property
     def work(self) -> list[Work]:
@@ -180,6 +182,10 @@ def _call(part: Part, values: tuple[Any, ...], _text: bytes, _names: dict[int, s
     part.calls.append(CallRecord(*values))
 
 
+def _memory(part: Part, values: tuple[Any, ...], _text: bytes, _names: dict[int, str]) -> None:
+    part.memory.append(MemoryRecord(*values))
+
+
 def _lost(part: Part, values: tuple[Any, ...], _text: bytes, _names: dict[int, str]) -> None:
     part.lost += values[0]
 
@@ -203,4 +209,5 @@ READ: dict[Kind, Callable[[Part, tuple[Any, ...], bytes, dict[int, str]], None]]
     Kind.LOST: _lost,
     Kind.PROBLEM: _problem,
     Kind.END: _end,
+    Kind.MEMORY: _memory,
 }

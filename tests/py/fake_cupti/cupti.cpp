@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcupti.so of the tests: hands out the records that it has been given (fake_add), as CUPTI does, in buffers that
-// it asks for. FAKE_CUPTI=old: of another release; forbidden: no permission; lossy: it has dropped 7 records.
+// it asks for. FAKE_CUPTI=old: of another release; forbidden: no permission; lossy: it has dropped 7 records;
+// waitless: it cannot record waits.
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
@@ -49,6 +50,8 @@ std::size_t size_of(const CUpti_Activity& activity) {
       return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_DEVICE:
       return sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return sizeof(CUpti_ActivityMemory4);
     case CUPTI_ACTIVITY_KIND_NAME:
       return sizeof(CUpti_ActivityName);
     default:
@@ -101,6 +104,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   if (is("forbidden")) return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  if (is("waitless") && kind == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) return CUPTI_ERROR_NOT_SUPPORTED;
   fake().enabled.insert(kind);
   return CUPTI_SUCCESS;
 }

@@ -8,6 +8,7 @@
 //   memset START END BYTES STREAM ID
 //   wait stream|context|event|stream-event START END STREAM ID
 //   call START END ID                      of the runtime
+//   take TIME ADDRESS BYTES, give TIME ADDRESS
 //   unknown                                a record that nobody asked for
 //   end-context, sleep MS, exit N, _exit N, kill
 //   fork                                   the child does what follows, up to `join`
@@ -150,6 +151,17 @@ void add_call(Words& words) {
   add(call);
 }
 
+void add_memory(Words& words, CUpti_ActivityMemoryOperationType what) {
+  CUpti_ActivityMemory4 memory{};
+  memory.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  memory.memoryOperationType = what;
+  memory.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  memory.timestamp = words;
+  memory.address = words;
+  if (what == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) memory.bytes = words;
+  add(memory);
+}
+
 void add_unknown(Words&) {
   CUpti_ActivityName name{};
   name.kind = CUPTI_ACTIVITY_KIND_NAME;
@@ -168,6 +180,8 @@ const std::map<std::string, void (*)(Words&)> verbs{
     {"memset", add_memset},
     {"wait", add_wait},
     {"call", add_call},
+    {"take", [](Words& words) { add_memory(words, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION); }},
+    {"give", [](Words& words) { add_memory(words, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE); }},
     {"unknown", add_unknown},
     {"end-context", end_context},
     {"sleep", [](Words& words) { std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<int>(words))); }},

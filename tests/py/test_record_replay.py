@@ -12,7 +12,7 @@ from gpushare.recorded.conversion import converted
 from gpushare.recorded.kernel_models import Shape, model_of
 from gpushare.recorded.pacing import HostSide, paced
 from gpushare.recorded.recorded_device import recorded_device, simulated_twin
-from gpushare.recorded.recording import Recording
+from gpushare.recorded.recording import Recording, read_recording
 from gpushare.recorded.replay import replayed_alone
 from gpushare.recorded.trace_format import (
     CallRecord,
@@ -249,3 +249,16 @@ def test_the_simulated_device_is_found_by_name_and_size():
     assert simulated_twin(dataclasses.replace(GPU, sms=114)) is None
     assert simulated_twin(dataclasses.replace(GPU, name="NVIDIA TITAN Xp", sms=30)) == "titan-xp"
     assert simulated_twin(dataclasses.replace(GPU, name="NVIDIA A100-SXM4-40GB", sms=108)) is None
+
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "data" / "recordings").glob("*.trace"))
+
+
+@pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.stem)
+def test_replays_of_what_a_gpu_did_are_as_long_as_it_was(folder):
+    """Recorded by benchmarks/gpu/record.py --keep; 15 % is what replays are meant to stay within."""
+    recording = read_recording(folder)
+    made = converted(recording, folder.stem)
+    replayed = replayed_alone(made.workload, recorded_device(recording.device_record()))
+    for application, recorded_ns in made.recorded_ns.items():
+        assert replayed[application] == pytest.approx(recorded_ns, rel=0.15)

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
-from gpushare._core import Device
+from gpushare._core import Device, InvalidInput
 from gpushare.host_pace import AT_ONCE, HostPace
 from gpushare.kernel_model import LONGEST_BLOCK_NS, MOST_BYTES, KernelModel, number, require, whole
 from gpushare.launch_arguments import built, checked_arguments, key_of
@@ -183,7 +183,8 @@ Operation = Launch | Copy
 
 def require_pace(pace: HostPace) -> None:
     """Raise InvalidInput unless this is a pace."""
-    require(isinstance(pace, HostPace), f"pace must be a HostPace, got {pace!r}")
+    if not isinstance(pace, HostPace):
+        raise InvalidInput(f"pace must be a HostPace, got {pace!r}")
 
 
 @cache

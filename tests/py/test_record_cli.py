@@ -3,6 +3,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -56,6 +57,18 @@ def test_json(recorded):
     assert (row["name"], row["launches"], row["copies"]) == ("program", 1, 2)
     assert row["recorded_ns"] == 284_000
     assert row["replayed_ns"] == pytest.approx(284_000, abs=20)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_the_program_prints_does_not_get_into_the_document(fake_cupti, monkeypatch, tmp_path, as_json):
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
+    chatty = ["sh", "-c", 'echo "epoch 1"; exec "$@"', "sh", str(fake_cupti[1]), *WORK]
+    options = ["-o", str(tmp_path / "t.toml"), *(["--json"] if as_json else [])]
+    command = [sys.executable, "-m", "gpushare", "record", *options, "--", *chatty]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    if as_json:
+        assert json.loads(done.stdout)["applications"][0]["launches"] == 1
+    assert "epoch 1" in (done.stderr if as_json else done.stdout)
 
 
 def test_the_summary(call, recorded):

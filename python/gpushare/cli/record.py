@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpushare.recorded.recording import Recording
 
 TRACE_SUFFIX = ".trace"
+STDERR = 2
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -70,7 +71,8 @@ def _record(choices: dict[str, Any]) -> None:
 
     command, folder = choices["command"], trace_folder(choices["output"])
     require(choices["output"].parent.is_dir(), f"there is no folder {str(choices['output'].parent)!r} to write to")
-    code = capture(command, folder)
+    # With --json the document is all of the standard output.
+    code = capture(command, folder, STDERR if choices["as_json"] else None)
     said = f"{command[0]} ended with exit code {code}" if code >= 0 else f"{command[0]} was ended by signal {-code}"
     try:
         _convert(folder, choices, command=shlex.join(command))

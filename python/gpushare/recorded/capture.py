@@ -19,8 +19,13 @@ CUPTI_VARIABLE = "GPUSHARE_RECORD_CUPTI"
 TOOLKIT_CUPTI = ("extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib")
 
 
-def capture(command: Sequence[str], folder: Path) -> int:
+def capture(command: Sequence[str], folder: Path, output: int | None = None) -> int:
     """Runs the command until it ends; every process of it that uses CUDA leaves a part in the folder.
+
+    Args:
+        command: the program and its arguments.
+        folder: made, and emptied of an earlier recording.
+        output: the file descriptor to which its standard output goes; by default this process's own.
 
     Returns:
         its exit code; negative where a signal ended it.
@@ -33,7 +38,7 @@ def capture(command: Sequence[str], folder: Path) -> int:
     environment = _environment(folder)
     _make_empty(folder)
     try:
-        running = subprocess.Popen([program, *command[1:]], env=environment)
+        running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
     except OSError as error:
         raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
     return _wait_for(running)

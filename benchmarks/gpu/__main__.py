@@ -9,7 +9,7 @@ from importlib import import_module
 
 from .report import Report
 
-NAMES = ("overhead", "eviction", "short_behind_long", "partition", "mps", "srtf_silicon", "costs")
+NAMES = ("overhead", "eviction", "short_behind_long", "partition", "mps", "srtf_silicon", "costs", "record")
 
 
 def main(arguments: list[str]) -> None:

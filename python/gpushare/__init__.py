@@ -25,6 +25,7 @@ from gpushare.compare import compare, policies
 from gpushare.compile_error import CompileError
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.device import device, device_names
+from gpushare.host_pace import HostPace
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_arguments import Zeros
@@ -34,6 +35,7 @@ from gpushare.result import Result
 from gpushare.run import Run
 from gpushare.session import Session
 from gpushare.simulation import run
+from gpushare.together import together
 from gpushare.transform import make_preemptible
 from gpushare.workload import Application, Copy, Launch, Workload, bundled_workload
 
@@ -50,6 +52,7 @@ __all__ = [
     "DeviceError",
     "Event",
     "EventKind",
+    "HostPace",
     "InvalidInput",
     "Kernel",
     "KernelModel",
@@ -73,4 +76,5 @@ __all__ = [
     "policies",
     "profile_of",
     "run",
+    "together",
 ]

@@ -10,8 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
-from gpushare._core import Device
-from gpushare.kernel_model import MOST_BYTES, KernelModel, require, whole
+from gpushare._core import Device, InvalidInput
+from gpushare.host_pace import AT_ONCE, HostPace
+from gpushare.kernel_model import LONGEST_BLOCK_NS, MOST_BYTES, KernelModel, number, require, whole
 from gpushare.launch_arguments import built, checked_arguments, key_of
 from gpushare.launch_geometry import Extent, block_of, grid_of
 from gpushare.suite_arguments import SuiteArguments, suite_kernel
@@ -38,6 +39,7 @@ class Launch:
         args: arguments of a Kernel: NumPy arrays (uploaded before each run), ``gs.Zeros``, NumPy scalars, int, float,
             bool. How many and which types are due is checked against the compiled kernel before the run.
         shared_bytes: dynamic shared memory per block of a Kernel.
+        pace: how much later than the end of the operation before it starts; only simulated devices keep it.
 
     Raises:
         InvalidInput: a value is of another kind or out of range.
@@ -54,9 +56,11 @@ class Launch:
     block: Extent | None = None
     args: Sequence[Any] | SuiteArguments = field(default=(), compare=False)
     shared_bytes: int = 0
+    pace: HostPace = AT_ONCE
     _args_key: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        require_pace(self.pace)
         if isinstance(self.kernel, KernelModel):
             self._check_model()
         else:
@@ -134,15 +138,27 @@ class Launch:
 
     def on(self, device: Device, alone_ns: int | None = None) -> _core.Launch:
         """The launch as the core takes it to simulate it."""
-        return _core.Launch(self.model_on(device).on(device), self.blocks, alone_ns=alone_ns)
+        model = self.model_on(device).on(device)
+        return _core.Launch(model, self.blocks, alone_ns=alone_ns, pace=self.pace.core())
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of ``bytes`` bytes, ``direction`` being ``"to_device"`` or ``"to_host"``."""
+    """A copy of ``bytes`` bytes.
+
+    Args:
+        direction: ``"to_device"`` or ``"to_host"``.
+        bytes: how many.
+        time_ns: how long it takes a simulated device with the copy engine to itself, in nanoseconds, where that is
+            known; by default what the device's description says.
+        pace: how much later than the end of the operation before it starts; only simulated devices keep it.
+    """
 
     direction: str
     bytes: int
+    _: KW_ONLY
+    time_ns: float | None = None
+    pace: HostPace = AT_ONCE
 
     def __post_init__(self) -> None:
         require(
@@ -150,14 +166,25 @@ class Copy:
             f"copy: direction must be 'to_device' or 'to_host', got {self.direction!r}",
         )
         object.__setattr__(self, "bytes", whole("copy: bytes", self.bytes, 1, MOST_BYTES))
+        if self.time_ns is not None:
+            number("copy: time_ns", self.time_ns, 1, LONGEST_BLOCK_NS)
+        require_pace(self.pace)
 
     def on(self, device: Device | None = None, alone_ns: int | None = None) -> _core.Copy:
         """The copy as the core takes it: the same on every device."""
         directions = _core.Copy.Direction
-        return _core.Copy(directions.TO_DEVICE if self.direction == "to_device" else directions.TO_HOST, self.bytes)
+        direction = directions.TO_DEVICE if self.direction == "to_device" else directions.TO_HOST
+        time_ns = None if self.time_ns is None else round(self.time_ns)
+        return _core.Copy(direction, self.bytes, alone_ns=time_ns, pace=self.pace.core())
 
 
 Operation = Launch | Copy
+
+
+def require_pace(pace: HostPace) -> None:
+    """Raise InvalidInput unless this is a pace."""
+    if not isinstance(pace, HostPace):
+        raise InvalidInput(f"pace must be a HostPace, got {pace!r}")
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.host_pace import AT_ONCE
 from gpushare.kernel_model import MOST_BYTES, number, require, require_name, whole
 from gpushare.operation import Copy, Launch, Operation
 
@@ -95,7 +96,8 @@ def _all_of(kind: Any, values: Any, subject: str) -> tuple[Any, ...]:
     except TypeError as error:
         raise InvalidInput(f"{subject} must be a list, got {values!r}") from error
     for value in found:
-        require(isinstance(value, kind), f"{subject}: {value!r} has no place there")
+        if not isinstance(value, kind):  # recordings have very many: no text is made for those that may stay
+            raise InvalidInput(f"{subject}: {value!r} has no place there")
     return found
 
 
@@ -159,8 +161,14 @@ class Workload:
                     raise InvalidInput(f"{place}: {error}") from error
 
     def require_real(self) -> None:
-        """Raise InvalidInput, naming the launch, if one is of a model: a GPU runs only CUDA code."""
+        """Raise InvalidInput if a launch is of a model, or an operation has a pace: a GPU runs CUDA code, at once."""
         for application in self.applications:
+            paced = [operation for operation in application.operations if operation.pace != AT_ONCE]
+            require(
+                not paced,
+                f"application {application.name!r}: an operation has a pace (host_us, after_us or gap_us in a file), "
+                "which only simulated devices keep",
+            )
             for place, launch in application.launches():
                 require(
                     launch.is_real,

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from gpushare.argument_file import argument_to_data
+from gpushare.host_pace import AT_ONCE, HostPace
 from gpushare.kernel_model import KernelModel, require
 from gpushare.operation import Launch, Operation
 from gpushare.suite_arguments import SuiteArguments
@@ -96,8 +97,18 @@ def _repeated(data: dict[str, Any], times: int) -> list[dict[str, Any]]:
 
 
 def _operation_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
+    return _work_to_dict(operation, names) | _pace_to_dict(operation.pace)
+
+
+def _pace_to_dict(pace: HostPace) -> dict[str, float]:
+    data = {} if pace.after_ns is None else {"after_us": pace.after_ns / 1e3}
+    return data | {f"{name}_us": ns / 1e3 for name, ns in (("host", pace.host_ns), ("gap", pace.gap_ns)) if ns}
+
+
+def _work_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
     if not isinstance(operation, Launch):
-        return {"copy": operation.direction, "bytes": operation.bytes}
+        data = {"copy": operation.direction, "bytes": operation.bytes}
+        return data | ({} if operation.time_ns is None else {"time_us": operation.time_ns / 1e3})
     if isinstance(operation.args, SuiteArguments):
         return _suite_to_dict(operation, operation.args)
     if not operation.is_real:
@@ -108,7 +119,8 @@ def _operation_to_dict(operation: Operation, names: dict[KernelModel | Kernel, s
 
 
 def _suite_to_dict(launch: Launch, arguments: SuiteArguments) -> dict[str, Any]:
-    same = launch == Launch.of_suite(arguments.name, arguments.size, arguments.seed)
+    own = Launch.of_suite(arguments.name, arguments.size, arguments.seed)
+    same = replace(launch, pace=AT_ONCE) == own
     require(same, f"launch of {launch.kernel.name!r}: a changed launch of the suite cannot be written to a file")
     data: dict[str, Any] = {"suite": arguments.name, "size": arguments.size}
     return data | ({"seed": arguments.seed} if arguments.seed else {})

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare.argument_file import argument_from_data
+from gpushare.host_pace import HostPace
 from gpushare.kernel_model import KernelModel, require
 from gpushare.operation import Copy, Launch, Operation
 from gpushare.toml_file import at_key, checked, made_from
@@ -29,9 +31,11 @@ FORMS: dict[str, tuple[set[str], set[str]]] = {
         {"args", "shared_bytes"},
     ),
     "{suite = NAME}": ({"suite"}, {"size", "seed"}),
-    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, set()),
+    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_us"}),
 }
 """The keys that an operation must and may have."""
+ANYWHERE = {"repeat", "host_us", "after_us", "gap_us"}
+"""The keys that every operation may have."""
 
 
 def read_workload(path: Path) -> Workload:
@@ -100,14 +104,22 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
 
 
 def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operation:
-    given = {name for name, value in table if name != "repeat" and value is not None}
+    given = {name for name, value in table if name not in ANYWHERE and value is not None}
     fits = [form for form, (needed, possible) in FORMS.items() if needed <= given <= needed | possible]
     require(bool(fits), f"{subject}: write {' or '.join(FORMS)}")
     if table.copy_ is not None and table.bytes is not None:
-        return Copy(table.copy_, table.bytes)
+        return Copy(table.copy_, table.bytes, time_ns=_ns(table.time_us), pace=_pace(table))
     if table.suite is not None:
-        return Launch.of_suite(table.suite, table.size or "large", table.seed or 0)
+        return replace(Launch.of_suite(table.suite, table.size or "large", table.seed or 0), pace=_pace(table))
     return _launch(table, subject, kernels)
+
+
+def _pace(table: OperationTable) -> HostPace:
+    return HostPace((table.host_us or 0) * 1e3, _ns(table.after_us), (table.gap_us or 0) * 1e3)
+
+
+def _ns(microseconds: float | None) -> float | None:
+    return None if microseconds is None else microseconds * 1e3
 
 
 def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:
@@ -115,10 +127,11 @@ def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:
     kernel = kernels[table.launch]
     if isinstance(kernel, KernelModel):
         require(table.blocks is not None, f"{subject}: kernel {table.launch!r} is a model: write blocks = N alone")
-        return Launch(kernel, table.blocks)
+        return Launch(kernel, table.blocks, pace=_pace(table))
     require(table.blocks is None, f"{subject}: kernel {table.launch!r} is CUDA code: write grid and block, not blocks")
     args = [argument_from_data(data) for data in table.args or ()]
-    return Launch(kernel, grid=table.grid, block=table.block, args=args, shared_bytes=table.shared_bytes or 0)
+    shared_bytes = table.shared_bytes or 0
+    return Launch(kernel, grid=table.grid, block=table.block, args=args, shared_bytes=shared_bytes, pace=_pace(table))
 
 
 def _listed(kernels: Kernels) -> str:

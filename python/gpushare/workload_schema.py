@@ -8,7 +8,14 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag
 
 from gpushare.argument_file import argument_from_data
-from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, MOST_BYTES, NUMBER_FIELDS, WHOLE_FIELDS
+from gpushare.host_pace import LONGEST_NS
+from gpushare.kernel_model import (
+    DEFAULT_ISSUE_UTILISATION,
+    LONGEST_BLOCK_NS,
+    MOST_BYTES,
+    NUMBER_FIELDS,
+    WHOLE_FIELDS,
+)
 from gpushare.launch_arguments import LARGEST_DATA_SEED
 from gpushare.launch_geometry import block_of, grid_of
 from gpushare.operation import MOST_BLOCKS, MOST_SHARED_BYTES
@@ -86,6 +93,10 @@ class OperationTable(Schema):
     size: Annotated[Any, accepted_by(require_size)] = None
     seed: int | None = Field(None, ge=0, le=LARGEST_DATA_SEED)
     repeat: int = _within((1, MOST_REPEATS), 1)
+    time_us: float | None = _within((1, LONGEST_BLOCK_NS), None, unit=1e3)
+    host_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    after_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    gap_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
 
 
 class ApplicationTable(Schema):

@@ -85,15 +85,30 @@ std::optional<std::int64_t> optional_count(const std::optional<Duration>& durati
   return duration ? std::optional(count(*duration)) : std::nullopt;
 }
 
+void bind_pace(py::module_& module) {
+  py::class_<HostPace>(module, "HostPace")
+      .def(py::init([](std::int64_t host, std::optional<std::int64_t> after, std::int64_t gap) {
+             return HostPace{.host = Duration(host),
+                             .after = after ? std::optional(Duration(*after)) : std::nullopt,
+                             .gap = Duration(gap)};
+           }),
+           py::kw_only(), py::arg("host_ns") = 0, py::arg("after_ns") = py::none(), py::arg("gap_ns") = 0)
+      .def_property_readonly("host_ns", [](const HostPace& pace) { return count(pace.host); })
+      .def_property_readonly("after_ns", [](const HostPace& pace) { return optional_count(pace.after); })
+      .def_property_readonly("gap_ns", [](const HostPace& pace) { return count(pace.gap); });
+}
+
 void bind_operations(py::module_& module) {
   py::class_<Launch>(module, "Launch")
-      .def(py::init([](Kernel kernel, std::int64_t blocks, std::optional<std::int64_t> alone) {
-             Launch launch{.kernel = std::move(kernel), .blocks = blocks};
+      .def(py::init([](Kernel kernel, std::int64_t blocks, std::optional<std::int64_t> alone, const HostPace& pace) {
+             Launch launch{.kernel = std::move(kernel), .blocks = blocks, .pace = pace};
              if (alone) launch.alone = Duration(*alone);
              return launch;
            }),
-           py::arg("kernel"), py::arg("blocks"), py::kw_only(), py::arg("alone_ns") = py::none())
+           py::arg("kernel"), py::arg("blocks"), py::kw_only(), py::arg("alone_ns") = py::none(),
+           py::arg("pace") = HostPace{})
       .def_readonly("kernel", &Launch::kernel)
+      .def_readonly("pace", &Launch::pace)
       .def_readonly("blocks", &Launch::blocks)
       .def_property_readonly("alone_ns", [](const Launch& launch) { return optional_count(launch.alone); });
 
@@ -101,8 +116,16 @@ void bind_operations(py::module_& module) {
   py::enum_<Copy::Direction>(copy, "Direction")
       .value("TO_DEVICE", Copy::Direction::ToDevice)
       .value("TO_HOST", Copy::Direction::ToHost);
-  copy.def(py::init([](Copy::Direction direction, std::int64_t bytes) { return Copy{direction, Bytes{bytes}}; }),
-           py::arg("direction"), py::arg("bytes"))
+  copy.def(py::init([](Copy::Direction direction, std::int64_t bytes, std::optional<std::int64_t> alone,
+                       const HostPace& pace) {
+             Copy made{.direction = direction, .size = Bytes{bytes}, .pace = pace};
+             if (alone) made.alone = Duration(*alone);
+             return made;
+           }),
+           py::arg("direction"), py::arg("bytes"), py::kw_only(), py::arg("alone_ns") = py::none(),
+           py::arg("pace") = HostPace{})
+      .def_property_readonly("alone_ns", [](const Copy& self) { return optional_count(self.alone); })
+      .def_readonly("pace", &Copy::pace)
       .def_readonly("direction", &Copy::direction)
       .def_property_readonly("bytes", [](const Copy& self) { return self.size.count; });
 }
@@ -112,6 +135,7 @@ void bind_operations(py::module_& module) {
 void bind_workload(py::module_& module) {
   bind_kernel(module);
   bind_residency(module);
+  bind_pace(module);
   bind_operations(module);
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,

@@ -2,6 +2,7 @@
 #include "core/engine.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "core/admission.hpp"
 #include "core/application_streams.hpp"
@@ -23,6 +24,7 @@ class Engine {
       : gpu_(gpu),
         dispatcher_(gpu, policy, State(gpu.device(), workload), observers),
         streams_(workload),
+        hosts_(workload.applications.size()),
         admission_(workload, gpu.device()),
         ordering_(ordering) {}
 
@@ -40,11 +42,13 @@ class Engine {
   }
 
  private:
-  /// The next arrival or the policy's own wake-up, whichever comes first.
+  /// The next arrival, the next operation that a host issues, or the policy's own wake-up, whichever comes first.
   std::optional<Time> deadline() const {
-    const std::optional<Time> arrival = streams_.next_arrival();
-    const std::optional<Time> wake_at = dispatcher_.wake_at();
-    return arrival && wake_at ? std::min(*arrival, *wake_at) : arrival ? arrival : wake_at;
+    std::optional<Time> first = dispatcher_.wake_at();
+    const auto consider = [&](Time time) { first = first ? std::min(*first, time) : time; };
+    if (const std::optional<Time> arrival = streams_.next_arrival()) consider(*arrival);
+    if (!issued_later_.empty()) consider(issued_later_.begin()->first);
+    return first;
   }
 
   /// The end of an operation starts the next one of its application.
@@ -54,11 +58,18 @@ class Engine {
 
   void start_next(ApplicationId application) {
     const auto submission = streams_.next(application);
-    if (submission) return submit(*submission);
+    if (submission) return issue(*submission);
     dispatcher_.deliver(EventKind::ApplicationEnded, application);
     if (ordering_ != nullptr) ordering_->ended(application, now());
     admission_.leave(application);
     start_admitted();
+  }
+
+  /// At once, or when the application's host has come so far.
+  void issue(const Submission& submission) {
+    const Time ready = hosts_.ready(submission.application, pace_of(*submission.operation), now());
+    if (ready <= now()) return submit(submission);
+    issued_later_.emplace(ready, submission);
   }
 
   /// At once, or when the ordering lets it.
@@ -70,7 +81,10 @@ class Engine {
 
   /// Those whose memory fits.
   void start_admitted() {
-    while (const auto application = admission_.admit()) start_next(*application);
+    while (const auto application = admission_.admit()) {
+      hosts_.start(*application, now());
+      start_next(*application);
+    }
   }
 
   /// Only now, so that the ordering knows of everybody who has arrived at the same time.
@@ -79,12 +93,14 @@ class Engine {
     while (const auto submission = ordering_->next(now())) dispatcher_.submit(*submission);
   }
 
-  Time now() const { return dispatcher_.state().now(); }
+  /// Of the latest event, or the latest deadline, which no event tells.
+  Time now() const { return std::max(dispatcher_.state().now(), reached_); }
 
   void reach_deadline() {
     const std::optional<Time> reached = deadline();
     if (!reached) throw PolicyError(starvation_message(dispatcher_.state()));
     dispatcher_.advance_to(*reached);
+    reached_ = *reached;
     if (dispatcher_.wake_at() == reached) wake_policy();
     while (streams_.next_arrival() == reached) {
       idle_wake_ups_ = 0;
@@ -92,6 +108,10 @@ class Engine {
       dispatcher_.deliver(EventKind::ApplicationArrived, arrived);
       admission_.arrive(arrived);
       start_admitted();
+    }
+    while (!issued_later_.empty() && issued_later_.begin()->first == reached) {
+      idle_wake_ups_ = 0;
+      submit(issued_later_.extract(issued_later_.begin()).mapped());
     }
   }
 
@@ -111,8 +131,11 @@ class Engine {
   Gpu& gpu_;
   Dispatcher dispatcher_;
   ApplicationStreams streams_;
+  HostTimes hosts_;
+  std::multimap<Time, Submission> issued_later_;  // equal times in the order in which they came
   Admission admission_;
   Ordering* ordering_;
+  Time reached_{};
   int idle_wake_ups_ = 0;
 };
 

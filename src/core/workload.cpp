@@ -67,15 +67,29 @@ void validate_cost(const Complaints& complaints, const BlockCost& cost) {
   complaints.require_ratio("size of the trend ratio", std::abs(cost.trend_ratio));
 }
 
+void validate_pace(const Complaints& complaints, const HostPace& pace) {
+  complaints.require_not_negative("time of the host before it", nanoseconds(pace.host));
+  complaints.require_not_negative("time of the host after the operation before",
+                                  nanoseconds(pace.after.value_or(Duration::zero())));
+  complaints.require_not_negative("gap before it", nanoseconds(pace.gap));
+}
+
+void validate_copy(const Complaints& complaints, const Copy& copy) {
+  complaints.require_positive("size in bytes", static_cast<double>(copy.size.count));
+  if (copy.alone) complaints.require_positive("time alone", nanoseconds(*copy.alone));
+}
+
 void validate_operation(const std::string& application, const Operation& operation, const Device& device) {
   if (const auto* launch = std::get_if<Launch>(&operation)) {
     const Complaints complaints("application '" + application + "', kernel '" + launch->kernel.name + "'");
     complaints.require_positive("number of blocks", static_cast<double>(launch->blocks));
     validate_needs(complaints, launch->kernel.needs, device);
     validate_cost(complaints, launch->kernel.cost);
+    validate_pace(complaints, launch->pace);
   } else {
-    Complaints("application '" + application + "', copy")
-        .require_positive("size in bytes", static_cast<double>(std::get<Copy>(operation).size.count));
+    const Complaints complaints("application '" + application + "', copy");
+    validate_copy(complaints, std::get<Copy>(operation));
+    validate_pace(complaints, std::get<Copy>(operation).pace);
   }
 }
 
@@ -95,6 +109,10 @@ void require_possible_deadline(const Application& application, const Complaints&
 }
 
 }  // namespace
+
+const HostPace& pace_of(const Operation& operation) {
+  return std::visit([](const auto& each) -> const HostPace& { return each.pace; }, operation);
+}
 
 std::size_t Workload::operation_count() const {
   std::size_t count = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/device.hpp"
+#include "core/host_pace.hpp"
 #include "core/kernel.hpp"
 
 namespace gpushare {
@@ -18,17 +19,23 @@ struct Launch {
   std::int64_t blocks = 0;
   /// How long the launch takes when it has the GPU to itself, where that is known (oracle policies ask for it).
   std::optional<Duration> alone;
+  HostPace pace{};
 };
 
 struct Copy {
   enum class Direction { ToDevice, ToHost };
   Direction direction = Direction::ToDevice;
   Bytes size;
+  /// How long it takes with the engine to itself, where that is known; else the device's copy engine says.
+  std::optional<Duration> alone{};
+  HostPace pace{};
 };
 
 using Operation = std::variant<Launch, Copy>;
 
-/// An in-order stream: an operation starts when the one before it has ended.
+const HostPace& pace_of(const Operation& operation);
+
+/// An in-order stream: an operation starts when the one before it has ended, or as much later as its pace says.
 struct Application {
   std::string name;
   Duration arrival{};

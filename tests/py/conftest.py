@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cuda import pathfinder
 
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -19,6 +20,7 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.device_file import device_from_dict, device_to_dict
 from gpushare.measured import Measured
+from gpushare.recorded.capture import LIBRARY, capture
 
 BIG_ARRAY = np.arange(1000, dtype=np.float32)
 GPU_NAME = "NVIDIA H100 80GB HBM3"
@@ -252,3 +254,30 @@ def fake_driver(tmp_path_factory):
         return str(library)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def fake_cupti(tmp_path_factory):
+    """Builds the library and the program of tests/py/fake_cupti; returns their paths."""
+    if not LIBRARY.is_file():
+        pytest.skip("gpushare was built without CUPTI's headers")
+    folder, sources = tmp_path_factory.mktemp("fake_cupti"), pathlib.Path(__file__).parent / "fake_cupti"
+    library, program = folder / "libcupti.so", folder / "program"
+    compiler = ["c++", "-std=c++20", "-isystem", pathfinder.find_nvidia_header_directory("cudart")]
+    subprocess.run([*compiler, "-shared", "-fPIC", "-o", library, sources / "cupti.cpp"], check=True)
+    subprocess.run([*compiler, "-pthread", "-o", program, sources / "program.cpp", "-ldl"], check=True)
+    return library, program
+
+
+@pytest.fixture
+def traced(fake_cupti, monkeypatch, tmp_path):
+    """Runs the program of tests/py/fake_cupti with these arguments under the recording library; returns the folder."""
+    library, program = fake_cupti
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(library))
+
+    def run(*arguments, code=0):
+        folder = tmp_path / "program.trace"
+        assert capture([str(program), *arguments], folder) == code
+        return folder
+
+    return run

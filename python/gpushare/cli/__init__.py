@@ -15,6 +15,7 @@ from gpushare.cli.doctor import doctor
 from gpushare.cli.exit_codes import CommandsWithExitCodes
 from gpushare.cli.policies import policies
 from gpushare.cli.profile import profile
+from gpushare.cli.record import record
 from gpushare.cli.reproduce import reproduce
 from gpushare.cli.run import run
 from gpushare.cli.suite import suite
@@ -42,7 +43,8 @@ def main() -> None:
 
 
 COMMANDS = (
-    demo, compare, run, reproduce, compile_command, profile, validate, suite, policies, devices, workloads, doctor,
+    demo, compare, run, record, reproduce, compile_command, profile, validate, suite, policies, devices, workloads,
+    doctor,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @repeats_option()
 @seed_option()
 @timeout_option()
+@click.option("--together", is_flag=True, help="Make one workload of all that are given, and compare on that.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @file_option("--html", "Write a report.")
 @file_option("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
@@ -50,6 +51,7 @@ def compare(
     repeats: int,
     seed: int,
     timeout: float,
+    together: bool,
     pairs: bool,
     html: Path | None,
     perfetto: Path | None,
@@ -63,10 +65,12 @@ def compare(
       gpushare compare pair.toml
       gpushare compare ercbench --pairs --policies fifo,mpmax,srtf --repeats 5
       gpushare compare pair.toml --policies fifo,mine.py:LatestFirst --html report.html
+      gpushare compare train.toml infer.toml --together --device sim:h100
       gpushare compare suite_pair --device cuda:0 --policies fifo,srtf,hardware-streams
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
     given = [to_workload(text) for text in workloads]
+    given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in each.pairs()] if pairs else given
     result = gpushare.compare(
         compared, to_policies(policies), device=device, repeats=repeats, seed=seed, timeout=timeout

@@ -22,7 +22,7 @@ TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation> operations)
     if (const auto* copy = std::get_if<Copy>(&operation)) {
       const bool is_to_device = copy->direction == Copy::Direction::ToDevice;
       (is_to_device ? estimate.task.uplink : estimate.task.downlink) +=
-          (is_to_device ? to_device_ : to_host_).of(copy->size);
+          copy->alone.value_or((is_to_device ? to_device_ : to_host_).of(copy->size));
       estimate.task.memory.count += copy->size.count;
       continue;
     }

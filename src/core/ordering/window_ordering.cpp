@@ -17,11 +17,14 @@ Engine engine_of(const Operation& operation) {
   return call == Call::ToDevice ? uplink : call == Call::Launch ? compute : downlink;
 }
 
-/// How many of the operations are the first task. An application of a workload waits for nothing but its operations, so
-/// all calls of a task are known when its first one could go, as they are where calls return at once (section 3.1).
+/// How many of the operations are the first task. All calls of a task are known when its first one could go, as they
+/// are where calls return at once (section 3.1); where the host waits for what it has issued, a task ends.
 std::size_t first_task(std::span<const Operation> operations, ToHostRule rule) {
   TaskBuilder builder(rule);
   for (const Operation& operation : operations) {
+    if (pace_of(operation).after) {
+      if (const auto task = builder.add(Call::Synchronize)) return task->count;
+    }
     if (const auto task = builder.add(call_of(operation))) return task->count;
   }
   return operations.size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of the simulated copy engines: a queue, one copy at a time, time = latency + bytes / bandwidth.
+// One direction of the simulated copy engines: a queue, one copy at a time, time = latency + bytes / bandwidth
+// unless the copy itself says how long it takes.
 #pragma once
 
 #include <cmath>
@@ -28,6 +29,7 @@ class SimulatedCopyEngine {
   /// Nanoseconds that the running copy takes.
   double duration() const {
     const auto& copy = std::get<Copy>(*running_->operation);
+    if (copy.alone) return nanoseconds(*copy.alone);
     return nanoseconds(engine_.latency) +
            static_cast<double>(copy.size.count) / engine_.bandwidth.bytes_per_second * 1e9;
   }

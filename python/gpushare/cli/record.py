@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare record``: what an unmodified CUDA program does with the GPU, as a workload."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gpushare
+from gpushare._core import InvalidInput
+from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.exit_codes import BAD_INPUT, leave
+from gpushare.cli.output import print_json, remark
+from gpushare.cli.record_report import print_converted, print_summary, summary_document
+from gpushare.kernel_model import require
+
+if TYPE_CHECKING:
+    from gpushare.recorded.recording import Recording
+
+TRACE_SUFFIX = ".trace"
+STDERR = 2
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="The workload. What was recorded lies beside it, in a folder: FILE, ending in .trace.")  # fmt: skip
+@click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
+              help="What becomes an application of the workload.")  # fmt: skip
+@click.option("--between", metavar="BEGIN:END", help="Only what began in this time, in ms from the first operation.")
+@click.option("--from", "recorded", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Make the workload from this recording; runs nothing.")  # fmt: skip
+@click.option("--merge", is_flag=True, help="Put the workloads given instead of a program into one; runs nothing.")
+@click.option("--summary", type=click.Path(path_type=Path), metavar="FILE",
+              help="Print a recording's kernels, copies and idle times; the workload, or its folder.")  # fmt: skip
+@click.option("--replay", is_flag=True, help="Also simulate every application alone, and compare the times.")
+@json_option()
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")
+def record(**choices: Any) -> None:
+    """Run a CUDA program as it is, record what it does with the GPU, and make a workload of it.
+
+    Every process of the program that uses CUDA becomes an application: its copies, its kernels with their grids and
+    times, and what its host does between them. gpushare compare replays it under every policy: what would sharing
+    gain? What a replay keeps and what it cannot know: docs/record.md.
+
+    \b
+    Examples:
+      gpushare record -o train.toml -- python train.py --epochs 1
+      gpushare record --summary train.toml
+      gpushare compare train.toml infer.toml --together --device sim:h100 --policies fifo,srtf,mix
+      gpushare record --from train.trace -o streams.toml --by stream --replay
+      gpushare record --merge -o both.toml train.toml infer.toml
+    """
+    if choices["summary"] is not None:
+        require(not choices["command"], "--summary runs no program: leave the program out")
+        return _summarise(choices["summary"], as_json=choices["as_json"])
+    require(choices["output"] is not None, "say where the workload goes: gpushare record -o FILE -- PROGRAM")
+    if choices["merge"]:
+        return _merge(choices["command"], choices["output"])
+    if choices["recorded"] is not None:
+        require(not choices["command"], "--from runs no program: leave the program out")
+        return _convert(choices["recorded"], choices, command="")
+    return _record(choices)
+
+
+def _record(choices: dict[str, Any]) -> None:
+    from gpushare.recorded.capture import capture
+
+    command, folder = choices["command"], trace_folder(choices["output"])
+    require(choices["output"].parent.is_dir(), f"there is no folder {str(choices['output'].parent)!r} to write to")
+    # With --json the document is all of the standard output.
+    code = capture(command, folder, STDERR if choices["as_json"] else None)
+    said = f"{command[0]} ended with exit code {code}" if code >= 0 else f"{command[0]} was ended by signal {-code}"
+    try:
+        _convert(folder, choices, command=shlex.join(command))
+    except InvalidInput as error:
+        why = str(error)
+        if not any(folder.iterdir()):
+            folder.rmdir()
+            why = f"{command[0]} used no CUDA: there is nothing to record"
+        raise InvalidInput(f"{why}\ngpushare: {said}" if code else why) from None
+    if code:
+        leave(f"{said}; what it did before that is recorded", BAD_INPUT)
+
+
+def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
+    from gpushare.recorded.conversion import converted
+    from gpushare.recorded.recorded_device import recorded_device
+    from gpushare.recorded.recording import read_recording
+    from gpushare.recorded.replay import replayed_alone
+    from gpushare.workload_text import workload_text
+
+    output = choices["output"]
+    recording = _chosen_time(read_recording(folder), choices["between"])
+    made = converted(recording, output.stem, by_stream=choices["by"] == "stream")
+    device = recording.device_record()
+    by = f"Recorded by gpushare record {gpushare.__version__} on {device.name}"
+    comments = [f"{by}: {command}" if command else by]
+    output.write_text(workload_text(made.workload, comments, made.full_names), encoding="utf-8")
+    for each in made.remarks:
+        remark(each)
+    replayed = replayed_alone(made.workload, recorded_device(device)) if choices["replay"] else None
+    print_converted(made, output, folder, replayed, as_json=choices["as_json"])
+
+
+def _chosen_time(recording: Recording, between: str | None) -> Recording:
+    if between is None:
+        return recording
+    begin, colon, end = between.partition(":")
+    try:
+        begin_ms, end_ms = float(begin or 0), float(end or "inf")
+    except ValueError:
+        colon = ""
+    require(bool(colon), f"--between: write BEGIN:END in milliseconds, such as 100:250, got {between!r}")
+    return recording.between(begin_ms * 1e6, end_ms * 1e6)
+
+
+def _merge(files: tuple[str, ...], output: Path) -> None:
+    from gpushare.together import together
+    from gpushare.workload_text import workload_text
+
+    require(len(files) > 0, "--merge: name the workloads")
+    workload = together([to_workload(file) for file in files], output.stem)
+    output.write_text(workload_text(workload, [f"Put together from {', '.join(files)}"]), encoding="utf-8")
+    remark(f"{output}: {', '.join(application.name for application in workload.applications)}")
+
+
+def _summarise(path: Path, *, as_json: bool) -> None:
+    from gpushare.recorded.recording import read_recording
+    from gpushare.recorded.summary import summary_of
+
+    recording = read_recording(path if path.is_dir() else trace_folder(path))
+    for each in recording.remarks():
+        remark(each)
+    summary = summary_of(recording)
+    if as_json:
+        print_json(summary_document(summary))
+        return
+    print_summary(summary, f"{path} on {recording.device_record().name}")
+
+
+def trace_folder(output: Path) -> Path:
+    """Where the recording of this workload lies."""
+    return output.with_suffix(TRACE_SUFFIX)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a recording to a workload that can be replayed on simulated devices."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpushare._core import InvalidInput
+from gpushare.operation import Copy, Launch, Operation
+from gpushare.recorded.kernel_models import KernelModels
+from gpushare.recorded.pacing import HostSide, Paced, paced
+from gpushare.recorded.recorded_device import recorded_device, simulated_twin
+from gpushare.recorded.recording import Recording, engine_of, most_memory, program_name
+from gpushare.recorded.trace_format import KernelRecord
+from gpushare.recorded.trace_reader import Part, Work
+from gpushare.together import unique_names
+from gpushare.workload import Application, Workload
+
+MUCH_OVERLAP = 0.02
+"""The share of a process's time from which on it is worth a word that a replay has its streams one after the other."""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A workload, and what a reader of it should know.
+
+    Attributes:
+        workload: one application per process or stream.
+        full_names: of every kernel, its name as in its source.
+        recorded_ns: by application, from the start of its first operation to the end of its last one.
+        remarks: what the workload lacks, in sentences.
+    """
+
+    workload: Workload
+    full_names: Mapping[str, str]
+    recorded_ns: Mapping[str, int]
+    remarks: tuple[str, ...]
+
+
+def converted(recording: Recording, name: str, *, by_stream: bool = False) -> Converted:
+    """The workload of this recording; time 0 is the start of its first operation.
+
+    Args:
+        recording: what was recorded.
+        name: of the workload.
+        by_stream: whether every stream is an application of its own, instead of every process.
+
+    Raises:
+        InvalidInput: nothing in it can be replayed.
+    """
+    record = recording.device_record()
+    device = recorded_device(record)
+    models = KernelModels(_kernels(recording), device)
+    strands = [each for part in recording.parts for each in _strands(recording, part, by_stream=by_stream)]
+    if not strands:
+        raise InvalidInput(f"{recording.path}: it has memsets and copies within the GPU alone, which are not replayed")
+    begin = min(strand.begin for strand in strands)
+    names = unique_names([strand.name for strand in strands])
+    applications = [
+        Application(
+            called,
+            tuple(_operation(each, models) for each in strand.operations),
+            arrival_ns=strand.begin - begin,
+            memory_bytes=strand.memory_bytes,
+        )
+        for called, strand in zip(names, strands, strict=True)
+    ]
+    recorded_ns = {called: strand.end - strand.begin for called, strand in zip(names, strands, strict=True)}
+    workload = Workload(name, tuple(applications), device=simulated_twin(record))
+    remarks = (*recording.remarks(), *_overlaps(strands))
+    return Converted(workload, models.full_names, recorded_ns, remarks)
+
+
+def _kernels(recording: Recording) -> Iterator[KernelRecord]:
+    for part in recording.parts:
+        yield from (work for work in recording.work_of(part) if isinstance(work, KernelRecord))
+
+
+@dataclass(frozen=True)
+class Strand:
+    """What becomes an application."""
+
+    name: str
+    operations: list[Paced]
+    memory_bytes: int
+
+    @property
+    def begin(self) -> int:
+        """Of its first operation."""
+        return self.operations[0].work.start
+
+    @property
+    def end(self) -> int:
+        """Of whichever ended last."""
+        return max(each.work.end for each in self.operations)
+
+
+def _strands(recording: Recording, part: Part, *, by_stream: bool) -> Iterator[Strand]:
+    """Of one process. Its memory is nobody's in particular where streams are applications."""
+    host = HostSide(part, by_stream=by_stream)
+    groups: dict[object, list[Work]] = defaultdict(list)
+    for work in recording.work_of(part):
+        groups[work.stream if by_stream else None].append(work)
+    name = program_name(part).replace("/", "-")
+    memory_bytes = 0 if by_stream else most_memory(part, recording.device)
+    number = 0
+    for works in groups.values():
+        operations = paced(works, host)
+        if operations:
+            number += 1
+            yield Strand(f"{name}/{number}" if by_stream else name, operations, memory_bytes)
+
+
+def _operation(each: Paced, models: KernelModels) -> Operation:
+    if isinstance(each.work, KernelRecord):
+        model = models.of(each.work)
+        return Launch(model, math.prod(each.work.grid), pace=each.pace)
+    direction = engine_of(each.work)
+    assert direction in ("to_device", "to_host")
+    return Copy(direction, each.work.bytes, time_ns=max(1, each.work.end - each.work.start), pace=each.pace)
+
+
+def _overlaps(strands: Sequence[Strand]) -> Iterator[str]:
+    for strand in strands:
+        overlap = busy_until = 0
+        for each in strand.operations:
+            overlap += max(0, min(busy_until, each.work.end) - each.work.start)
+            busy_until = max(busy_until, each.work.end)
+        share = overlap / max(1, busy_until - strand.begin)
+        if share > MUCH_OVERLAP:
+            yield (
+                f"{strand.name}: operations overlapped for {share:.0%} of its time, and a replay has them one after "
+                "the other: --by stream makes every stream an application of its own"
+            )

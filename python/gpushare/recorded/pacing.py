@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From times on a GPU and on its host to the pace of every operation: what would move if the GPU were shared."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from gpushare.host_pace import AT_ONCE, HostPace
+from gpushare.recorded.recording import engine_of
+from gpushare.recorded.trace_format import KernelRecord, What
+from gpushare.recorded.trace_reader import Part, Work
+
+USUAL_LATENCY_NS = 5_000
+"""From a call to its work on an idle GPU, where the recording has none to measure: what launches take on an H100."""
+
+SHORTEST_WAIT_NS = 20_000
+"""Shorter calls may end beside an operation by chance: calls that do not wait take a few microseconds."""
+
+
+@dataclass(frozen=True)
+class Paced:
+    """An operation of an application, and its pace."""
+
+    work: Work
+    pace: HostPace
+
+
+@dataclass(frozen=True, order=True)
+class Wait:
+    """The host waited; ``stream`` is the only one that it waited for, where that is known."""
+
+    start: int
+    end: int
+    stream: int | None = None
+
+
+class HostSide:
+    """What a process's host did, as far as it says when operations are issued.
+
+    Args:
+        part: of the recording.
+        by_stream: whether streams are applications of their own, so that waiting for another one counts as work.
+    """
+
+    def __init__(self, part: Part, *, by_stream: bool) -> None:
+        self._by_stream = by_stream
+        self._calls = _spans(part)
+        self._waits = sorted(self._waits_of(part), key=lambda wait: (wait.start, wait.end))
+        self._wait_starts = [wait.start for wait in self._waits]
+        self._latency_ns = {is_kernel: self._latency(part.work, is_kernel) for is_kernel in (True, False)}
+
+    def issued(self, work: Work) -> int | None:
+        """When it was called for; None where the call is not recorded."""
+        span = self._calls.get(work.correlation)
+        return None if span is None else span[0]
+
+    def reaches_gpu(self, work: Work) -> int:
+        """When the call would have had its effect on an idle GPU; its start, where the call is not recorded."""
+        issued = self.issued(work)
+        if issued is None:
+            return work.start
+        return min(work.start, issued + self._latency_ns[isinstance(work, KernelRecord)])
+
+    def wait_between(self, earlier: Work, later: Work) -> int | None:
+        """When the host began to wait for the earlier one before it issued the later one; None: it did not wait."""
+        first, last = self.issued(earlier), self.issued(later)
+        if first is None or last is None:
+            return None
+        if self._is_blocking(earlier):
+            return first
+        waits = self._waits[bisect_left(self._wait_starts, first) : bisect_right(self._wait_starts, last)]
+        found = [wait.start for wait in waits if wait.end <= last and self._concerns(wait, earlier)]
+        return found[-1] if found else None
+
+    def _concerns(self, wait: Wait, work: Work) -> bool:
+        return not self._by_stream or wait.stream in (None, work.stream.stream)
+
+    def _is_blocking(self, work: Work) -> bool:
+        """A copy during whose call it ended: the host waited for it. Kernels never block."""
+        span = self._calls.get(work.correlation)
+        return not isinstance(work, KernelRecord) and span is not None and span[1] >= work.end
+
+    def _waits_of(self, part: Part) -> Iterable[Wait]:
+        for wait in part.waits:
+            if wait.what != What.STREAM_BY_STREAM:
+                yield Wait(wait.start, wait.end, wait.stream if wait.what == What.STREAM else None)
+        # Calls that put nothing on the GPU and still lasted until something had ended: freeing memory, for one.
+        issuing = {work.correlation for work in part.work} | {wait.correlation for wait in part.waits}
+        ends = sorted(work.end for work in part.work)
+        for correlation, (start, end) in self._calls.items():
+            is_long = correlation not in issuing and end - start >= SHORTEST_WAIT_NS
+            if is_long and bisect_left(ends, start) < bisect_right(ends, end):
+                yield Wait(start, end)
+
+    def _latency(self, works: Sequence[Work], of_kernels: bool) -> int:
+        """Of calls whose stream was idle."""
+        found = []
+        busy_until: dict[object, int] = defaultdict(int)
+        for work in works:
+            issued = self.issued(work)
+            was_idle = issued is not None and busy_until[work.stream] <= issued <= work.start
+            if was_idle and isinstance(work, KernelRecord) == of_kernels:
+                found.append(work.start - issued)
+            busy_until[work.stream] = max(busy_until[work.stream], work.end)
+        return round(median(found)) if found else USUAL_LATENCY_NS
+
+
+def _spans(part: Part) -> dict[int, tuple[int, int]]:
+    """By correlation, from the first start to the last end: the runtime's call and the driver's within it are one."""
+    spans: dict[int, tuple[int, int]] = {}
+    for call in part.calls:
+        start, end = spans.get(call.correlation, (call.start, call.end))
+        spans[call.correlation] = (min(start, call.start), max(end, call.end))
+    return spans
+
+
+def paced(works: Sequence[Work], host: HostSide) -> list[Paced]:
+    """The operations of one application, which a replay runs one after the other, each with its pace.
+
+    Alone, a replay starts every operation when it started here; of operations that overlapped, the later one starts
+    when the earlier one has ended. What occupies no engine of its own (memsets, copies within the GPU) is part of the
+    pause that it makes.
+    """
+    found: list[Paced] = []
+    busy_until = reached = 0
+    for work in works:
+        if engine_of(work) is None:
+            continue
+        if not found:
+            found.append(Paced(work, AT_ONCE))
+            reached = work.start
+        else:
+            pace, reached = _pace(found[-1].work, work, busy_until, reached, host)
+            found.append(Paced(work, pace))
+        busy_until = max(busy_until, work.end)
+    return found
+
+
+def _pace(earlier: Work, work: Work, busy_until: int, reached: int, host: HostSide) -> tuple[HostPace, int]:
+    """The pace of an operation and when its call reached the GPU, given that of the one before."""
+    pause = max(0, work.start - busy_until)
+    waited = host.wait_between(earlier, work)
+    if waited is not None:
+        begin = max(waited, reached)
+        after = max(0, work.start - max(begin, busy_until))
+        return HostPace(host_ns=begin - reached, after_ns=after), max(work.start, busy_until)
+    arrived = host.reaches_gpu(work)
+    if arrived > busy_until:  # the GPU waited for its host
+        return HostPace(host_ns=max(0, work.start - reached)), max(reached, work.start)
+    arrived = max(arrived, reached)
+    return HostPace(host_ns=arrived - reached, gap_ns=pause), arrived

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs what was recorded alone again, on the recorded GPU without a scheduler: how far off are the models?"""
+
+from __future__ import annotations
+
+from gpushare._core import Device
+from gpushare.simulation import alone_times
+from gpushare.workload import Workload
+
+
+def replayed_alone(workload: Workload, device: Device) -> dict[str, int]:
+    """By application, the simulated nanoseconds from the start of its first operation to the end of its last one."""
+    return {each.name: alone_times(each, device, 0)[0] for each in workload.applications}

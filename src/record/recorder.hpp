@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records what one process does with CUDA, from its first use of CUDA to its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "record/activity_records.hpp"
+#include "record/cupti_activity.hpp"
+#include "record/trace_file.hpp"
+
+namespace gpushare::record {
+
+class Recorder {
+ public:
+  /// Its part of the recording lies in the folder. Throws std::system_error where it cannot be written.
+  explicit Recorder(const std::string& folder);
+
+  /// Asks CUPTI, at this path, for records. What goes wrong is told by the file: the program runs on in any case.
+  void start(const std::string& cupti_path) noexcept;
+
+  /// Writes what CUPTI still holds, and that the process has come to its end. Later calls do nothing, and neither do
+  /// those of a forked child, which has no CUDA.
+  void finish() noexcept;
+
+  /// What CUPTI calls.
+  void took(const std::uint8_t* buffer, std::size_t bytes) noexcept;
+  void flush(std::uint32_t flags) noexcept;
+
+ private:
+  void enable();
+  void flush_now_and_then() noexcept;
+  void write_process();
+  void write_problem(const std::string& sentence) noexcept;
+  std::uint64_t now() const;
+
+  const pid_t process_;
+  TraceFile file_;
+  const CuptiActivity* cupti_ = nullptr;
+  KernelNames names_;
+  std::atomic<bool> is_finished_ = false;
+  std::mutex stop_mutex_;
+  std::condition_variable stop_;
+  bool is_stopping_ = false;
+  std::thread flusher_;
+};
+
+}  // namespace gpushare::record

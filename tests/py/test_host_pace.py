@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an application's host does between operations: in files, on simulated devices, and refused on a GPU."""
+
+import dataclasses
+import re
+
+import pytest
+
+import gpushare as gs
+from gpushare.device_file import device_from_dict, device_to_dict
+
+KERNEL = gs.KernelModel("k", threads=64, latency_ns=10_000)
+
+FILE = """
+name = "paced"
+
+[[kernel]]
+name = "k"
+threads = 64
+latency_us = 10.0
+
+[[application]]
+name = "a"
+operations = [
+  { copy = "to_device", bytes = 4096, time_us = 3.0 },
+  { launch = "k", blocks = 1, host_us = 20.0, repeat = 2 },
+  { launch = "k", blocks = 1, after_us = 0.0, gap_us = 1.5 },
+]
+"""
+
+
+@pytest.fixture
+def bare_device():
+    """No delays of its own."""
+    return device_from_dict({**device_to_dict(gs.device("gtx480")), "delays": {}})
+
+
+@pytest.fixture
+def paced_file(tmp_path):
+    path = tmp_path / "paced.toml"
+    path.write_text(FILE)
+    return path
+
+
+def turnaround(operations, device):
+    workload = gs.Workload("w", [gs.Application("a", operations)])
+    return gs.run(workload, "fifo", device=device).applications().turnaround_ns[0]
+
+
+def test_a_file_says_it(paced_file):
+    copy, first, second, last = gs.Workload.from_toml(paced_file).applications[0].operations
+    assert copy.time_ns == 3000
+    assert first == second == gs.Launch(KERNEL, 1, pace=gs.HostPace(host_ns=20_000))
+    assert last.pace == gs.HostPace(after_ns=0, gap_ns=1500)
+
+
+def test_it_survives_being_written(paced_file):
+    workload = gs.Workload.from_toml(paced_file)
+    data = workload.to_dict()
+    assert data["application"][0]["operations"][1:] == [
+        {"launch": "k", "blocks": 1, "host_us": 20.0, "repeat": 2},
+        {"launch": "k", "blocks": 1, "after_us": 0.0, "gap_us": 1.5},
+    ]
+    assert gs.Workload.from_dict(data) == workload
+
+
+def test_launches_that_differ_in_it_alone_are_not_run_into_one():
+    quick = gs.Launch(KERNEL, 1)
+    slow = dataclasses.replace(quick, pace=gs.HostPace(after_ns=5))
+    workload = gs.Workload("w", [gs.Application("a", [quick, slow])])
+    assert gs.Workload.from_dict(workload.to_dict()) == workload
+
+
+def test_the_host_takes_its_time(bare_device):
+    launch = gs.Launch(KERNEL, 1)
+    assert turnaround([launch, launch], bare_device) == 20_000
+    assert turnaround([launch, dataclasses.replace(launch, pace=gs.HostPace(after_ns=500))], bare_device) == 20_500
+    assert turnaround([launch, dataclasses.replace(launch, pace=gs.HostPace(host_ns=500))], bare_device) == 20_000
+    assert turnaround([launch, dataclasses.replace(launch, pace=gs.HostPace(host_ns=12_000))], bare_device) == 22_000
+    assert turnaround([launch, dataclasses.replace(launch, pace=gs.HostPace(gap_ns=70))], bare_device) == 20_070
+
+
+def test_a_copy_takes_the_time_that_it_says(bare_device):
+    assert turnaround([gs.Copy("to_host", 2**30, time_ns=1234)], bare_device) == 1234
+
+
+def test_what_waits_for_its_host_leaves_the_gpu_to_others(bare_device):
+    """Alone both take 10 x (10 + 10) us; their kernels fit into each other's pauses."""
+    launch = gs.Launch(KERNEL, 15 * 8, pace=gs.HostPace(after_ns=10_000))
+    workload = gs.Workload("w", [gs.Application(name, 10 * [launch]) for name in "ab"])
+    run = gs.run(workload, "fifo", device=bare_device)
+    assert list(run.applications().alone_ns) == [200_000, 200_000]
+    assert list(run.applications().end_ns) == [200_000, 210_000]
+
+
+@pytest.mark.parametrize(
+    ("pace", "message"),
+    [
+        ({"host_ns": -1}, "pace: host_ns must lie in 0..1e+15, got -1"),
+        ({"after_ns": "soon"}, "pace: after_ns must be a finite number, got 'soon'"),
+        ({"gap_ns": float("nan")}, "pace: gap_ns must be a finite number, got nan"),
+    ],
+)
+def test_impossible_paces_are_refused(pace, message):
+    with pytest.raises(gs.InvalidInput, match=re.escape(message)):
+        gs.HostPace(**pace)
+
+
+def test_what_is_no_pace_is_refused():
+    with pytest.raises(gs.InvalidInput, match="pace must be a HostPace, got 5"):
+        gs.Launch(KERNEL, 1, pace=5)
+    with pytest.raises(gs.InvalidInput, match="copy: time_ns must lie in"):
+        gs.Copy("to_host", 1, time_ns=0)
+
+
+def test_a_key_of_another_operation_is_refused(paced_file):
+    paced_file.write_text(FILE.replace("host_us = 20.0", "time_us = 20.0"))
+    with pytest.raises(gs.InvalidInput, match="application 'a', operation 2: write"):
+        gs.Workload.from_toml(paced_file)
+
+
+def test_a_gpu_keeps_no_pace():
+    launch = dataclasses.replace(gs.Launch.of_suite("triad"), pace=gs.HostPace(after_ns=1))
+    workload = gs.Workload("w", [gs.Application("a", [launch])])
+    with pytest.raises(gs.InvalidInput, match="application 'a': an operation has a pace"):
+        workload.require_real()

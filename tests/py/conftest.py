@@ -27,7 +27,7 @@ GPU_NAME = "NVIDIA H100 80GB HBM3"
 def gpu_count():
     """CUDA devices that the driver reports; 0 without a driver."""
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
+        driver = ctypes.CDLL(os.environ.get("GPUSHARE_LIBCUDA") or "libcuda.so.1")
     except OSError:
         return 0
     count = ctypes.c_int(0)

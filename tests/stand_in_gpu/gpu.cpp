@@ -138,16 +138,22 @@ bool Gpu::advance_streams() {
   return any;
 }
 
+/// Turns until a block ends or a host wants something; true if a block ended.
+bool Gpu::run_blocks() {
+  for (int turn = 0; turn < turns_at_a_time && !sms_.empty() && hosts_waiting_ == 0; ++turn) {
+    read_clock();
+    if (sms_.turn()) return true;
+  }
+  return false;
+}
+
 /// True while there is something to do, or a copy to wait for.
 bool Gpu::advance() {
   read_clock();
   bool any = to_device.advance(now_ns_) | to_host.advance(now_ns_) | advance_streams();
   if (any) hosts_wake_.notify_all();
   while (hosts_waiting_ == 0 && sms_.place()) any = true;
-  for (int turn = 0; turn < turns_at_a_time && !sms_.empty() && hosts_waiting_ == 0; ++turn) {
-    read_clock();
-    if (sms_.turn()) break;
-  }
+  any |= run_blocks();
   return any || !sms_.empty() || !to_device.empty() || !to_host.empty();
 }
 

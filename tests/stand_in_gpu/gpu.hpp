@@ -91,6 +91,7 @@ class Gpu {
   void serve();
   bool advance();
   bool advance_streams();
+  bool run_blocks();
   void read_clock();
 
   Multiprocessors sms_;

@@ -3,15 +3,10 @@
 
 import os
 import pathlib
-import shutil
 
 ROOT = pathlib.Path(__file__).parents[2]
 LIBRARY = "libgpushare_stand_in_gpu.so"
 BUILD = "cmake --preset release && cmake --build --preset release --target gpushare_stand_in_gpu"
-
-
-def is_wanted():
-    return os.environ.get("GPUSHARE_STAND_IN") == "1"
 
 
 def library():
@@ -21,15 +16,13 @@ def library():
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
-def environment(log):
-    """What a process needs in its environment before it opens the driver; misuse and faults go to the file ``log``."""
-    from gpushare.cuda_libraries import CudaLibraries, cuda_libraries
+def use(log):
+    """Before this process opens the driver. What nobody should ask of one goes to the file ``log``, and faults."""
+    from gpushare.cuda_libraries import cuda_libraries
 
-    found: CudaLibraries = cuda_libraries()
-    return {
-        "GPUSHARE_STAND_IN": "1",
-        "GPUSHARE_LIBCUDA": str(library()),
-        "GPUSHARE_PTXAS": str(ROOT / "tests/stand_in_gpu/ptxas"),
-        "GPUSHARE_STAND_IN_PTXAS": found.ptxas or shutil.which("ptxas") or "ptxas",
-        "GPUSHARE_STAND_IN_LOG": str(log),
-    }
+    os.environ["GPUSHARE_LIBCUDA"] = str(library())
+    os.environ["GPUSHARE_STAND_IN_LOG"] = str(log)
+    if "GPUSHARE_STAND_IN_PTXAS" not in os.environ:
+        os.environ["GPUSHARE_STAND_IN_PTXAS"] = cuda_libraries().ptxas or "ptxas"
+    os.environ["GPUSHARE_PTXAS"] = str(ROOT / "tests/stand_in_gpu/ptxas")
+    cuda_libraries.cache_clear()

@@ -14,6 +14,9 @@ namespace {
 /// So many turns of blocks between two looks at the streams.
 constexpr int turns_at_a_time = 16;
 
+/// So often a host thread looks whether it is its turn, before it sleeps until then.
+constexpr int most_tries = 1000;
+
 std::uint64_t seed() {
   const char* text = std::getenv("GPUSHARE_STAND_IN_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
@@ -32,7 +35,9 @@ void expect_current_context() {
 
 Gpu::Turn::Turn(Gpu& gpu) : gpu_(gpu), lock_(gpu.mutex_, std::defer_lock) {
   ++gpu.hosts_waiting_;
-  lock_.lock();
+  // The device gives way within microseconds; to sleep and be woken takes longer.
+  for (int tries = 0; tries < most_tries && !lock_.try_lock(); ++tries) std::this_thread::yield();
+  if (!lock_.owns_lock()) lock_.lock();
   --gpu.hosts_waiting_;
 }
 
@@ -141,7 +146,6 @@ bool Gpu::advance_streams() {
 /// Turns until a block ends or a host wants something; true if a block ended.
 bool Gpu::run_blocks() {
   for (int turn = 0; turn < turns_at_a_time && !sms_.empty() && hosts_waiting_ == 0; ++turn) {
-    read_clock();
     if (sms_.turn()) return true;
   }
   return false;

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare import cuda_run
 from gpushare.cuda_device import cuda_device
 from gpushare.cuda_run import CudaRunner
 
@@ -27,6 +28,8 @@ def pytest_configure(config):
     # Registered by pytest-xdist, which these tests are run without.
     config.addinivalue_line("markers", "xdist_group(name): tests that run in one process")
     config.addinivalue_line("markers", "real_gpu(reason): not on the stand-in, and why")
+    if ON_STAND_IN:
+        cuda_run.ALONE_REPEATS = 1  # what takes how long there is no figure of anything
 
 
 def pytest_runtest_setup(item):

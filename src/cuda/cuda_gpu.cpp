@@ -33,13 +33,17 @@ CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
   require(turn_.owns_lock(), "another run or session of this process is on this GPU: finish it first");
 }
 
-Time CudaGpu::now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+Time CudaGpu::elapsed() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+
+// Whoever asks stamps what arrives with it, while events that were seen before may not have been taken yet.
+Time CudaGpu::now() { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
   return !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
-         std::ranges::none_of(
-             launches_, [this](const auto& launch) { return launch->is_settling() || launch->wants_hardware(now()); });
+         std::ranges::none_of(launches_, [this](const auto& launch) {
+           return launch->is_settling() || launch->wants_hardware(elapsed());
+         });
 }
 
 bool CudaGpu::stop(Duration patience) {
@@ -50,9 +54,9 @@ bool CudaGpu::stop(Duration patience) {
   std::ranges::move(followers, std::back_inserter(launches_));
   plan_.clear();
   put_into_effect();
-  const Time end = now() + patience;
-  while (is_busy() && now() < end) {
-    collect(now());
+  const Time end = elapsed() + patience;
+  while (is_busy() && elapsed() < end) {
+    collect(elapsed());
     if (resources_.tables.look_has_ended()) {
       resources_.tables.end_look();
     } else {
@@ -90,19 +94,19 @@ void CudaGpu::submit(const Submission& submission) {
     followers_.take_announced(submission.application);
     std::unique_ptr<LaunchOnGpu> started = followers_.take_started(submission.id);
     launches_.push_back(started ? std::move(started) : make_launch(resources_, submission, *launch));
-    launches_.back()->submitted(now());
+    launches_.back()->submitted(elapsed());
     plan_is_due_ = true;
     look_soon();
     return;
   }
   const auto& copy = std::get<DeviceCopy>(operation);
-  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, now(), events_);
+  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, elapsed(), events_);
 }
 
 // What has begun leaves like a launch that is evicted; the look after that shows what it has done.
 void CudaGpu::withdraw(OperationId operation) {
   const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
-  const Time time = now();
+  const Time time = elapsed();
   if (launch == launches_.end()) return followers_.send_away_behind(operation, time);
   followers_.take_announced((*launch)->submission().application);
   followers_.send_away((*launch)->take_follower(), time);
@@ -122,7 +126,7 @@ void CudaGpu::apply(const Plan& plan) {
 
 void CudaGpu::put_into_effect() {
   plan_is_due_ = false;
-  const Time time = now();
+  const Time time = elapsed();
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan_.begin());
@@ -141,7 +145,7 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
-    const Time time = now();
+    const Time time = elapsed();
     if (events_.empty()) {
       attend(time);
     } else {
@@ -198,7 +202,7 @@ void CudaGpu::check_health(Time time) {
 
 /// The processor is free while the GPU is.
 void CudaGpu::sleep_until(Time deadline) {
-  const Time end = std::min(deadline - sleep_margin, now() + heartbeat_interval);
+  const Time end = std::min(deadline - sleep_margin, elapsed() + heartbeat_interval);
   std::unique_lock lock(mutex_);
   wakes_.wait_until(lock, start_ + end.time_since_epoch(), [this] { return woken_.load(); });
 }

@@ -35,7 +35,8 @@ class CudaGpu final : public LiveGpu {
   /// As the seam says, and nullopt too after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
 
-  Time now() const override;
+  /// Nothing is reported before this from now on.
+  Time now() override;
   bool is_idle() const override;
   void wake() override;
 
@@ -52,6 +53,7 @@ class CudaGpu final : public LiveGpu {
 
   void put_into_effect();
   const DeviceOperation& operation_of(const Submission& submission) const;
+  Time elapsed() const;
   gpushare::Event take_event();
   bool is_busy() const;
   void attend(Time time);
@@ -83,7 +85,7 @@ class CudaGpu final : public LiveGpu {
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
   int events_since_clock_ = 0;
-  Time last_time_{};  // nothing is reported before what has been
+  Time last_time_{};  // nothing is reported before what has been, nor before the time that somebody was told
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;

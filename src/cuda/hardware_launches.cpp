@@ -24,8 +24,9 @@ void HardwareLaunches::launch(CUfunction function, const Extent& grid, const Dev
   CUstream stream = taken.stream.get();
   for (CUevent event : behind) GPUSHARE_CU(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
   launch_grid(function, grid, code, last_argument, stream);
-  const Completion end = completions_.mark(stream);
-  under_way_.push_back({std::move(taken), level, end});
+  // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
+  under_way_.push_back({std::move(taken), level, {}});
+  under_way_.back().end = completions_.mark(stream);
 }
 
 std::vector<CUevent> HardwareLaunches::mark_ends() {

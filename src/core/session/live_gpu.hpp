@@ -15,8 +15,9 @@ namespace gpushare {
 /// Like the others' methods, these are called from one thread, except for wake().
 class LiveGpu : public Gpu {
  public:
-  /// The time of the run: 0 when the device was opened. Never before what has been reported.
-  virtual Time now() const = 0;
+  /// The time of the run: 0 when the device was opened. Never before what has been reported; nothing is reported before
+  /// it from now on.
+  virtual Time now() = 0;
 
   /// Makes next_event() return nullopt soon. From any thread.
   virtual void wake() = 0;

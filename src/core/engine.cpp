@@ -2,6 +2,7 @@
 #include "core/engine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/admission.hpp"
 #include "core/application_streams.hpp"
@@ -57,6 +58,7 @@ class Engine {
     if (submission) return submit(*submission);
     dispatcher_.deliver(EventKind::ApplicationEnded, application);
     if (ordering_ != nullptr) ordering_->ended(application, now());
+    ordering_has_news_ = true;
     admission_.leave(application);
     start_admitted();
   }
@@ -65,6 +67,7 @@ class Engine {
   void submit(const Submission& submission) {
     if (ordering_ == nullptr) return dispatcher_.submit(submission);
     ordering_->offer(submission, now());
+    ordering_has_news_ = true;
   }
 
   /// Those whose memory fits.
@@ -72,9 +75,10 @@ class Engine {
     while (const auto application = admission_.admit()) start_next(*application);
   }
 
-  /// Only now, so that the ordering knows of everybody who has arrived at the same time.
+  /// Only now, so that the ordering knows of everybody who has arrived at the same time. Blocks are none of its
+  /// business.
   void submit_ordered() {
-    if (ordering_ == nullptr) return;
+    if (ordering_ == nullptr || !std::exchange(ordering_has_news_, false)) return;
     while (const auto submission = ordering_->next(now())) dispatcher_.submit(*submission);
   }
 
@@ -112,6 +116,7 @@ class Engine {
   ApplicationStreams streams_;
   Admission admission_;
   Ordering* ordering_;
+  bool ordering_has_news_ = false;
   int idle_wake_ups_ = 0;
 };
 

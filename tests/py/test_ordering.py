@@ -60,15 +60,6 @@ def test_the_decisions_of_an_ordered_run_follow_from_its_events(three):
     assert _core.replay(made.trace, made.device, three.on(made.device), "cumas+srtf") == made.trace
 
 
-def test_a_gpu_refuses_orderings():
-    suite_pair = gs.bundled_workload("suite_pair")
-    message = "'cumas\\+srtf': 'cumas' orders the operations of simulated devices only; on a GPU take 'srtf'"
-    with pytest.raises(gs.InvalidInput, match=message):
-        gs.compare(suite_pair, ["fifo", "cumas+srtf"], device="cuda:0")
-    with pytest.raises(gs.InvalidInput, match=message):
-        gs.run(suite_pair, "cumas+srtf", device="cuda:0")
-
-
 def test_order_tasks():
     tasks = [(9, 3, 1), (1, 5, 8)]
     best = _core.order_tasks(tasks, "exact")

@@ -58,15 +58,17 @@ def compare_on_gpu(
     progress: bool | None,
     *,
     timeout_s: float = DEFAULT_TIMEOUT_S,
+    runner: CudaRunner | None = None,
 ) -> Result:
     """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike.
 
-    Traces are kept of all repeats of a single workload, else of the first repeats: no run can be made again.
+    Traces are kept of all repeats of a single workload, else of the first repeats: no run can be made again. A runner
+    of earlier comparisons has kernels, data and times alone at hand.
     """
     for each in workloads:
         if not runs_on_gpu(device, each):
             raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
-    runner = CudaRunner(cuda_device(_name(device, workloads[0])), timeout_s)
+    runner = runner or CudaRunner(cuda_device(_name(device, workloads[0])), timeout_s)
     runs: list[Run] = []
     errors: dict[str, str] = {}
     cases = [(each, repeat, policy) for each in workloads for repeat in range(repeats) for policy in policies]

@@ -125,7 +125,16 @@ void bind_cuda_run(py::module_& module) {
              return std::make_shared<CopyBuffers>(device, bytes);
            }),
            py::arg("device"), py::arg("bytes"))
-      .def_readonly("bytes", &CopyBuffers::bytes);
+      .def_readonly("bytes", &CopyBuffers::bytes)
+      .def(
+          "host",
+          [](const CopyBuffers& self) {
+            return py::memoryview::from_memory(self.host.get(), static_cast<py::ssize_t>(self.bytes));
+          },
+          py::keep_alive<0, 1>(), "The pinned memory.")
+      .def_property_readonly(
+          "device", [](const CopyBuffers& self) -> const cuda::DeviceMemory& { return self.device; },
+          py::return_value_policy::reference_internal, "The GPU's.");
 
   py::enum_<cuda::HardwareSharing>(module, "HardwareSharing", "How applications share a GPU without gpushare.")
       .value("SERIAL", cuda::HardwareSharing::Serial)

@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING
 from gpushare import _core
 from gpushare._core import Device, PolicyError
 from gpushare.compare import compare
+from gpushare.cuda_compare import compare_on_gpu
+from gpushare.cuda_copies import known_by_measured_copies, timed_copies
 from gpushare.cuda_device import cuda_device, is_cuda
+from gpushare.cuda_run import CudaRunner
 from gpushare.device import device as find_device
 from gpushare.reproduce.cumas import PER_SET, policy_of
 from gpushare.reproduce.cumas_pieces import pieces_section
 from gpushare.reproduce.cumas_scaled import (
     SCALE,
     Lengths,
-    launch_lengths_ns,
+    every_launch,
+    lengths_in,
     modelled,
     permutations_of,
     scaled_applications,
 )
 from gpushare.reproduce.reproduction import Reproduction, Section
+from gpushare.result import Result
 from gpushare.workload import Workload
 
 if TYPE_CHECKING:
@@ -49,43 +54,56 @@ class Place:
     Attributes:
         name: as users write it.
         engines: the device with its copies as they are known, and nothing that launches cost besides their length.
+        runner: of a GPU: kernels and data stay there from comparison to comparison.
+        progress: as in :func:`gpushare.compare`.
     """
 
     name: str
     engines: Device
-
-    @property
-    def is_real(self) -> bool:
-        """Whether it is a GPU."""
-        return is_cuda(self.name)
+    runner: CudaRunner | None
+    progress: bool | None
 
     @property
     def words(self) -> str:
         """Measured or simulated, and where."""
-        return f"Measured on {self.engines.name}" if self.is_real else f"Simulated on {self.name}"
+        return f"Measured on {self.engines.name}" if self.runner else f"Simulated on {self.name}"
+
+    def compare(self, workloads: Workload | list[Workload], policies: list[str]) -> Result:
+        """One run of each."""
+        if self.runner is None:
+            result = compare(workloads, policies, device=self.name, progress=self.progress)
+        else:
+            listed = [workloads] if isinstance(workloads, Workload) else workloads
+            result = compare_on_gpu(listed, policies, self.name, 1, self.progress, runner=self.runner)
+        return without_errors(result)
+
+
+def without_errors(result: Result) -> Result:
+    """The result; PolicyError where a policy failed."""
+    if result.errors:
+        raise PolicyError(f"a policy failed, so that there is nothing to compare: {result.errors}")
+    return result
 
 
 def reproduce_on(device: str, *, quick: bool, progress: bool | None) -> Reproduction:
     """Fig. 8 with scaled applications, the transfer model, and copies in pieces."""
-    place = place_of(device)
-    lengths = launch_lengths_ns(device)
+    place = place_of(device, progress)
+    lengths = lengths_in(place.compare(every_launch(), ["fifo"]).runs[0])
     workload = scaled_applications(lengths, 1e9 / place.engines.to_device.bandwidth_bytes_per_s)
-    orders = permutations_of(workload, 1 if quick else PER_SET)
-    sections = [total_section(place, orders, lengths, progress)]
-    if place.is_real:
+    sections = [total_section(place, permutations_of(workload, 1 if quick else PER_SET), lengths)]
+    if place.runner:
         sections.append(transfer_section(place))
-    sections.append(pieces_section(device, measured=place.is_real))
+    sections.append(pieces_section(place.compare, place.words))
     title = f"CuMAS: transfer-aware ordering (Belviranli et al. 2016), on {device}"
     return Reproduction(title, tuple(sections))
 
 
-def place_of(device: str) -> Place:
+def place_of(device: str, progress: bool | None) -> Place:
     """A GPU's copies are those of its profile, else they are measured now."""
     if not is_cuda(device):
-        return Place(device, without_delays(find_device(device)))
-    from gpushare.cuda_copies import known_by_measured_copies
-
-    return Place(device, without_delays(known_by_measured_copies(cuda_device(device))))
+        return Place(device, without_delays(find_device(device)), None, progress)
+    gpu = cuda_device(device)
+    return Place(device, without_delays(known_by_measured_copies(gpu)), CudaRunner(gpu), progress)
 
 
 def without_delays(device: Device) -> Device:
@@ -103,25 +121,20 @@ def without_delays(device: Device) -> Device:
     )
 
 
-def total_times(
-    orders: list[Workload], policies: list[str], device: str | Device, progress: bool | None
-) -> pd.DataFrame:
+def total_times(result: Result) -> pd.DataFrame:
     """Total times in milliseconds: a row per permutation, a column per policy."""
-    result = compare(orders, policies, device=device, progress=progress)
-    if result.errors:
-        raise PolicyError(f"a policy failed, so that there is nothing to compare: {result.errors}")
-    return result.per_workload()["makespan_ns"].unstack()[policies].loc[[each.name for each in orders]] / 1e6
+    return result.per_workload()["makespan_ns"].unstack().loc[result.workloads, result.policies] / 1e6
 
 
-def total_section(place: Place, orders: list[Workload], lengths: Lengths, progress: bool | None) -> Section:
+def total_section(place: Place, orders: list[Workload], lengths: Lengths) -> Section:
     """Fig. 8: total time, how much faster than the others, and how well it was predicted."""
     import pandas as pd
 
-    words = {name: policy for name, policy in POLICIES.items() if place.is_real or name != STREAMS}
-    times = total_times(orders, list(words.values()), place.name, progress)
+    words = {name: policy for name, policy in POLICIES.items() if place.runner or name != STREAMS}
+    times = total_times(place.compare(orders, list(words.values())))
     models = [modelled(each, lengths, place.engines) for each in orders]
     ordered = [policy for policy in words.values() if "+" in policy]
-    predicted = total_times(models, ordered, place.engines, progress)
+    predicted = total_times(without_errors(compare(models, ordered, device=place.engines, progress=place.progress)))
     rows = {}
     for name, policy in words.items():
         row = {"total time, ms": times[policy].median()}
@@ -147,8 +160,6 @@ def total_section(place: Place, orders: list[Workload], lengths: Lengths, progre
 def transfer_section(place: Place) -> Section:
     """Fig. 11: the transfer model on this GPU."""
     import pandas as pd
-
-    from gpushare.cuda_copies import timed_copies
 
     rows = {}
     for direction in ("to_device", "to_host"):

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import mean
 
+from gpushare.compare import compare
 from gpushare.operation import Copy, Launch
 from gpushare.reproduce.reproduction import Section
+from gpushare.result import Result
 from gpushare.run import Run
-from gpushare.simulation import run
 from gpushare.workload import Application, Workload
 
 LARGE_BYTES = 10**9
@@ -38,27 +40,40 @@ def small_behind_large() -> Workload:
     return Workload("1 MB behind 1 GB", (Application("large", (Copy("to_device", LARGE_BYTES), launch)), *probes))
 
 
-def pieces_section(device: str, *, measured: bool) -> Section:
-    """How long the small ones take, and what the large one pays."""
+def pieces_section(compared: Callable[[Workload, list[str]], Result], words: str) -> Section:
+    """How long the small ones take, and what the large one pays.
+
+    Args:
+        compared: runs a workload under policies somewhere.
+        words: whether that is measured or simulated, and where.
+    """
     import pandas as pd
 
-    workload = small_behind_large()
+    result = compared(small_behind_large(), list(ORDERINGS.values()))
     rows = {}
     for name, policy in ORDERINGS.items():
-        made = run(workload, policy, device=device)
+        made = result.run(policy)
         rows[name] = {"small, mean us": mean(small_us(made)), "small, longest us": max(small_us(made))}
         rows[name]["large, ms"] = made.applications()["turnaround_ns"].iloc[0] / 1e6
         rows[name]["large, GB/s"] = rate_of_large(made)
-    alone = run(workload, "fifo", device=device, record=False).alone_ns
+    alone = result.runs[0].alone_ns
     rows["alone"] = {"small, mean us": alone["small 0"] / 1e3, "large, ms": alone["large"] / 1e6}
-    where = f"Measured on {device}" if measured else f"Simulated on {device}"
     note = (
-        f"{where}. {PROBES} applications of {SMALL_BYTES // 10**6} MB each way come while another one copies "
+        f"{words}. {PROBES} applications of {SMALL_BYTES // 10**6} MB each way come while another one copies "
         f"{LARGE_BYTES // 10**9} GB to the device. 'Small': from arrival to end. A piece goes when the one before has "
         "ended, and its size follows from the share of the bandwidth that may be lost: b / (a x + b) for x bytes. "
         "'alone': with nobody else there."
     )
     return Section("Copies in pieces: 1 MB behind 1 GB", pd.DataFrame(rows).T, note)
+
+
+def simulated_pieces_section(progress: bool | None) -> Section:
+    """On the simulated H100, whose copies are those of a real one."""
+
+    def compared(workload: Workload, policies: list[str]) -> Result:
+        return compare(workload, policies, device="sim:h100", progress=progress)
+
+    return pieces_section(compared, "Simulated on sim:h100; `--device cuda:0` measures it")
 
 
 def small_us(made: Run) -> list[float]:

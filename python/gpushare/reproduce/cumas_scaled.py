@@ -11,7 +11,7 @@ from gpushare._core import Device
 from gpushare.kernel_model import KernelModel
 from gpushare.operation import Copy, Launch, Operation
 from gpushare.reproduce.cumas import NS_PER_BYTE, SETS, latency_of
-from gpushare.simulation import run
+from gpushare.run import Run
 from gpushare.workload import Application, Workload, bundled_workload
 
 KERNELS = {
@@ -55,12 +55,17 @@ def launches_of(application: str) -> tuple[Launch, Launch]:
     return Launch.of_suite(KERNELS[application], "large"), Launch.of_suite(KERNELS[application], "small")
 
 
-def launch_lengths_ns(device: str) -> Lengths:
-    """Of all launches that could be wanted, the second of two each."""
-    launches = [launch for name in KERNELS for launch in launches_of(name)]
-    twice = tuple(launch for launch in launches for _ in range(2))
-    made = run(Workload("lengths", (Application("all", twice),)), "fifo", device=device, record=False)
-    return dict(zip(launches, made.record.operation_durations[1::2], strict=True))
+def every_launch() -> Workload:
+    """All launches that could be wanted, twice each: the first of two warms up."""
+    launches = [launch for name in KERNELS for launch in launches_of(name) for _ in range(2)]
+    return Workload("lengths", (Application("all", tuple(launches)),))
+
+
+def lengths_in(made: Run) -> Lengths:
+    """From a run of :func:`every_launch`."""
+    launches = made.workload.applications[0].operations[1::2]
+    times = zip(launches, made.record.operation_durations[1::2], strict=True)
+    return {launch: time for launch, time in times if isinstance(launch, Launch)}
 
 
 def modelled(workload: Workload, lengths: Lengths, device: Device) -> Workload:

@@ -64,13 +64,15 @@ struct PieceOptions {
   }
 };
 
-PieceOptions piece_options(const PolicyOptions& options) {
-  const std::string who = options.word("pieces", {"no", "short", "urgent"});
+/// Who orders for turnaround has pieces unless told otherwise: for the time until all have ended they only cost.
+PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
+  const std::string who = is_for_turnaround ? options.word("pieces", {"short", "no", "urgent"})
+                                            : options.word("pieces", {"no", "short", "urgent"});
   const double megabytes = options.number("piece_mb", 0, 1e-6, 1e6);
   return {.who = who == "no"      ? CutIn::Nobody
                  : who == "short" ? CutIn::Shorter
                                   : CutIn::Urgent,
-          .loss = options.number("loss", 0.05, 0.001, 0.9),
+          .loss = options.number("loss", 0.02, 0.001, 0.9),
           .size = Bytes{std::llrint(megabytes * 1e6)}};
 }
 
@@ -89,7 +91,9 @@ Read read(std::string_view text) {
   Read ordering{.entry = &*entry};
   if (!entry->solver.empty()) {
     ordering.settings = settings_of(options);
-    ordering.pieces = piece_options(options);
+    const bool is_for_turnaround =
+        entry->solver != "arrival" && ordering.settings.window.objective != Objective::Makespan;
+    ordering.pieces = piece_options(options, is_for_turnaround);
     ordering.search_time = Duration(std::llrint(1e3 * options.number("search_us", 500, 1, 1e9)));
   }
   options.require_all_known();

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpushare import _core
 from gpushare._core import CudaError, HardwareSharing, InvalidInput
+from gpushare.cuda_copies import BufferPool, known_by_measured_copies
 from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
 from gpushare.measured import Measured
@@ -40,6 +41,15 @@ def is_baseline(policy: str | Policy) -> bool:
     return isinstance(policy, str) and policy.partition(":")[0] in BASELINES
 
 
+def is_ordered(policy: str | Policy) -> bool:
+    """Whether an ordering stands before this policy.
+
+    >>> is_ordered("cumas+srtf"), is_ordered("arrival+srtf"), is_ordered("srtf")
+    (True, False, False)
+    """
+    return isinstance(policy, str) and "+" in policy and policy.partition("+")[0] != "arrival"
+
+
 class CudaRunner:
     """Runs workloads on one GPU and remembers what is loaded there and how long applications take alone."""
 
@@ -48,13 +58,17 @@ class CudaRunner:
         self.timeout_s = timeout_s
         self._loaded: dict[Launch, LoadedLaunch] = {}
         self._warm: set[LoadedLaunch] = set()
+        self._buffers = BufferPool(device)
+        self._learnt = _core.KernelTimes()
+        self._learnt_from: set[LoadedLaunch] = set()
+        self._estimates: _core.Device | None = None
         self._alone_times: dict[object, AloneTimes] = {}
 
     def prepare(self, workload: Workload) -> CudaWorkload:
         """Compiles, loads and uploads what the workload needs, and measures its applications alone."""
         workload.require_real()
         known = {each.name: self._alone(workload, each.name).operations_ns for each in workload.applications}
-        return CudaWorkload(self.device, workload, self._loaded, known)
+        return CudaWorkload(self.device, workload, self._loaded, known, self._buffers)
 
     def warm_up(self, prepared: CudaWorkload) -> None:
         """Lets the scheduler learn the kernels' block times, unless it knows them."""
@@ -65,7 +79,9 @@ class CudaRunner:
             self._warm.update(new)
 
     def run(self, prepared: CudaWorkload, policy: str | Policy, repeat: int, *, record: bool) -> Run:
-        """One run. Data is what it was before the first."""
+        """One run. Data is what it was before the first. An ordering knows the kernels' times from a run of its own."""
+        if is_ordered(policy):
+            self._learn(prepared)
         applications = prepared.workload.applications
         alone = {each.name: self._alone(prepared.workload, each.name).turnaround_ns for each in applications}
         prepared.restore()
@@ -78,6 +94,16 @@ class CudaRunner:
             record=self._record(prepared, policy, alone, record=record),
             measured=Measured.now(self.device, prepared.workload, prepared.core),
         )
+
+    def _learn(self, prepared: CudaWorkload) -> None:
+        """One launch after the other, so that orderings know how long each takes through the scheduler."""
+        new = [launch for launch in prepared.launches() if launch not in self._learnt_from]
+        if self._estimates is None:
+            self._estimates = known_by_measured_copies(self.device)
+        if new:
+            prepared.restore()
+            self._record(prepared, "strings+fifo", {}, record=False)
+            self._learnt_from.update(new)
 
     def _record(
         self, prepared: CudaWorkload, policy: str | Policy, alone: dict[str, int], *, record: bool
@@ -98,7 +124,10 @@ class CudaRunner:
     def _scheduled(
         self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Callable[[], bool]
     ) -> _core.RunRecord:
-        return _core.run_on_cuda(self.device.core, prepared.program, prepared.core, policy, record=record, ended=ended)
+        return _core.run_on_cuda(
+            self.device.core, prepared.program, prepared.core, policy, record=record, ended=ended,
+            estimates=self._estimates, learnt=self._learnt,
+        )  # fmt: skip
 
     def _hardware(
         self, prepared: CudaWorkload, policy: str, alone: dict[str, int], *, record: bool, ended: Callable[[], bool]
@@ -123,7 +152,7 @@ class CudaRunner:
         solo = workload.alone(application)
         key = solo.applications[0].operations
         if key not in self._alone_times:
-            prepared = CudaWorkload(self.device, solo, self._loaded)
+            prepared = CudaWorkload(self.device, solo, self._loaded, buffers=self._buffers)
             records = []
             for _ in range(ALONE_REPEATS + 1):
                 prepared.restore()

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from gpushare import _core
+from gpushare.cuda_copies import BufferPool
 from gpushare.cuda_device import CudaDevice
 from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.launch_arguments import Zeros
@@ -56,6 +58,7 @@ class CudaWorkload:
         workload: what; launches of a :class:`gpushare.KernelModel` cannot run there.
         loaded: launches that are on the device already.
         alone_ns: per application, the time alone of every operation, where it is known (oracle policies ask for it).
+        buffers: for its copies; its own if left out.
     """
 
     def __init__(
@@ -64,11 +67,14 @@ class CudaWorkload:
         workload: Workload,
         loaded: dict[Launch, LoadedLaunch],
         alone_ns: Mapping[str, Iterable[int | None]] | None = None,
+        buffers: BufferPool | None = None,
     ) -> None:
         self.device = device
         self.workload = workload
         self.loaded = loaded
         self.program = _core.CudaProgram()
+        self._buffers = buffers or BufferPool(device)
+        self._copies: Counter[int] = Counter()
         workload.require_real()
         self.core = workload.core(self._operation, alone_ns)
         self.core.validate(device.description)
@@ -86,7 +92,9 @@ class CudaWorkload:
     def _operation(self, operation: Launch | Copy, alone_ns: int | None) -> _core.Launch | _core.Copy:
         if isinstance(operation, Copy):
             core = operation.on()
-            self.program.add_copy(self.device.core, core.direction, operation.bytes)
+            buffers = self._buffers.get(self._copies[operation.bytes], operation.bytes)
+            self._copies[operation.bytes] += 1
+            self.program.add_copy(buffers, core.direction)
             return core
         if operation not in self.loaded:
             self.loaded[operation] = LoadedLaunch(self.device, operation)

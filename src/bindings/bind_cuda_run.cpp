@@ -5,6 +5,8 @@
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
 #include "bindings/run_record.hpp"
+#include "bindings/stopwatch.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "core/quoted_list.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/hardware_run.hpp"
@@ -24,19 +26,17 @@ void add_launch(CudaProgram& program, std::shared_ptr<cuda::KernelCode> kernel, 
   program.operations.push_back(std::move(launch));
 }
 
-void add_copy(CudaProgram& program, const CudaDevice& device, Copy::Direction direction, std::size_t bytes) {
-  program.device_memory.push_back(cuda::make_device_memory(device.context, bytes));
-  program.pinned_memory.push_back(cuda::make_pinned_memory(device.context, bytes));
-  program.operations.push_back(cuda::DeviceCopy{.direction = direction,
-                                                .device = program.device_memory.back().get(),
-                                                .host = program.pinned_memory.back().get(),
-                                                .bytes = bytes});
+void add_copy(CudaProgram& program, const std::shared_ptr<CopyBuffers>& buffers, Copy::Direction direction) {
+  program.buffers.push_back(buffers);
+  program.operations.push_back(cuda::DeviceCopy{
+      .direction = direction, .device = buffers->device.get(), .host = buffers->host.get(), .bytes = buffers->bytes});
 }
 
 /// Owns what states, events and policies of one run point into.
 struct CudaWorld {
   cuda::SharedContext context;
   Workload workload;
+  Device estimates;  // what an ordering tells times by
 };
 
 std::string names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload) {
@@ -45,10 +45,10 @@ std::string names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload) {
 }
 
 /// A run that ends early leaves nothing behind on the GPU.
-void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload,
-                 std::span<RunObserver* const> observers) {
+void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+                 Ordering* ordering) {
   try {
-    run(gpu, policy, workload, observers);
+    run(gpu, policy, workload, observers, ordering);
   } catch (const cuda::CudaError& error) {
     const std::string names = names_on_gpu(gpu, workload);
     if (names.empty()) throw;
@@ -61,9 +61,14 @@ void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload,
 }
 
 RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
-                      const py::object& policy, bool record_trace, const py::object& ended) {
-  const auto world = std::make_shared<CudaWorld>(CudaWorld{device.context, workload});
-  const std::unique_ptr<Policy> decides = to_policy(policy, world);
+                      const py::object& policy, bool record_trace, const py::object& ended,
+                      const std::optional<Device>& estimates, const std::shared_ptr<KernelTimes>& learnt) {
+  const auto world = std::make_shared<CudaWorld>(
+      CudaWorld{device.context, workload, estimates.value_or(device.context->description())});
+  const auto [ordering_name, sharing] = in_two_parts(policy);
+  const std::unique_ptr<Policy> decides = to_policy(sharing, world);
+  const auto ordering =
+      make_ordering(ordering_name, world->estimates, world->workload, {.stopwatch = over_after, .learnt = learnt});
   UsageMeter meter(device.context->description(), world->workload);
   TraceRecorder recorder;
   const Interruption interruption(ended);
@@ -73,7 +78,7 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
     const py::gil_scoped_release no_gil;
     cuda::CudaGpu gpu(*device.resources, program.operations);
     gpu.set_heartbeat([&] { interruption.look(); });
-    run_or_stop(gpu, *decides, world->workload, observers);
+    run_or_stop(gpu, *decides, world->workload, observers, ordering.get());
   }
   RunRecord record = record_of(meter);
   if (record_trace) record.trace = recorder.take();
@@ -112,8 +117,24 @@ void bind_cuda_run(py::module_& module) {
             self.operations.insert(self.operations.end(), other.operations.begin(), other.operations.end());
           },
           py::arg("other"), "Appends launches; `other` must have no copies, whose memory is its own.")
-      .def("add_copy", &add_copy, py::arg("device"), py::arg("direction"), py::arg("bytes"),
-           "A copy between pinned and device memory of its own.");
+      .def("add_copy", &add_copy, py::arg("buffers"), py::arg("direction"), "A copy of all that is in the buffers.");
+
+  py::class_<CopyBuffers, std::shared_ptr<CopyBuffers>>(module, "CopyBuffers", "Pinned memory, and as much on the GPU.")
+      .def(py::init([](const CudaDevice& device, std::size_t bytes) {
+             const py::gil_scoped_release no_gil;
+             return std::make_shared<CopyBuffers>(device, bytes);
+           }),
+           py::arg("device"), py::arg("bytes"))
+      .def_readonly("bytes", &CopyBuffers::bytes)
+      .def(
+          "host",
+          [](const CopyBuffers& self) {
+            return py::memoryview::from_memory(self.host.get(), static_cast<py::ssize_t>(self.bytes));
+          },
+          py::keep_alive<0, 1>(), "The pinned memory.")
+      .def_property_readonly(
+          "device", [](const CopyBuffers& self) -> const cuda::DeviceMemory& { return self.device; },
+          py::return_value_policy::reference_internal, "The GPU's.");
 
   py::enum_<cuda::HardwareSharing>(module, "HardwareSharing", "How applications share a GPU without gpushare.")
       .value("SERIAL", cuda::HardwareSharing::Serial)
@@ -122,9 +143,11 @@ void bind_cuda_run(py::module_& module) {
       .value("GREEN_CONTEXTS", cuda::HardwareSharing::GreenContexts);
 
   module.def("run_on_cuda", &run_on_cuda, py::arg("device"), py::arg("program"), py::arg("workload"), py::arg("policy"),
-             py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(),
-             "Runs the workload on a GPU under a policy. Releases the GIL. Ctrl-C ends it, and so does ended() once it "
-             "returns True or raises.");
+             py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(), py::arg("estimates") = py::none(),
+             py::arg("learnt") = py::none(),
+             "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
+             "Ctrl-C ends it, and so does ended() once it returns True or raises. An ordering tells the times of "
+             "copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.");
   module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
              py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},
              py::arg("sms") = std::vector<int>{}, py::arg("record") = false, py::arg("ended") = py::none(),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
-#include <chrono>
-#include <functional>
+#include <cmath>
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/stopwatch.hpp"
 #include "core/ordering/delay_equations.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/ordering/solver_registry.hpp"
@@ -25,13 +25,6 @@ std::vector<Task> tasks_from(const std::vector<TaskTimes>& times) {
   return tasks;
 }
 
-/// True once so much time has passed.
-std::function<bool()> after(double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  return [end] { return Clock::now() >= end; };
-}
-
 OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string& solver, const TaskTimes& engines_ns,
                          std::int64_t nodes, std::optional<double> limit_s) {
   const std::vector<Task> tasks = tasks_from(times);
@@ -41,7 +34,7 @@ OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string&
   const auto makes = make_solver(solver);
   const py::gil_scoped_release no_gil;
   return makes->order({.tasks = tasks, .engines = engines},
-                      {.nodes = nodes, .stop = limit_s ? after(*limit_s) : nullptr});
+                      {.nodes = nodes, .stop = limit_s ? over_after(Duration(std::llrint(*limit_s * 1e9))) : nullptr});
 }
 
 void bind_tables(py::module_& module) {
@@ -93,6 +86,10 @@ void bind_kernel_time(py::module_& module) {
             return time ? std::optional(count(*time)) : std::nullopt;
           },
           py::arg("blocks"), "Nanoseconds, or None before the first run.");
+  py::class_<KernelTimes, std::shared_ptr<KernelTimes>>(
+      module, "KernelTimes", "What orderings have learnt of kernels: handed from run to run on a GPU.")
+      .def(py::init<>())
+      .def_property_readonly("size", &KernelTimes::size, "Of how many kernels.");
 }
 
 }  // namespace

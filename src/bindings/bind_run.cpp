@@ -19,13 +19,6 @@ struct World {
   SimulatedGpu gpu;
 };
 
-/// "cumas+fifo": an ordering, and a sharing policy. A policy in Python comes without an ordering.
-std::pair<std::string, py::object> in_two_parts(const py::object& policy) {
-  if (!py::isinstance<py::str>(policy)) return {"arrival", policy};
-  const OrderedPolicy parts = ordered_policy(policy.cast<std::string>());
-  return {parts.ordering, py::str(parts.policy)};
-}
-
 RunRecord simulate(const Device& device, const Workload& workload, const py::object& policy, std::uint64_t seed,
                    bool record_trace, const py::object& ended) {
   const auto world = std::make_shared<World>(device, workload, seed);

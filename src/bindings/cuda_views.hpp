@@ -19,11 +19,22 @@ struct CudaDevice {
   std::shared_ptr<cuda::LaunchResources> resources;
 };
 
+/// The two sides of a copy. Pinning memory takes longer than copying it, so that programs share them.
+struct CopyBuffers {
+  CopyBuffers(const CudaDevice& on, std::size_t size)
+      : bytes(size),
+        device(cuda::make_device_memory(on.context, size)),
+        host(cuda::make_pinned_memory(on.context, size)) {}
+
+  std::size_t bytes;
+  cuda::DeviceMemory device;
+  cuda::PinnedMemory host;
+};
+
 /// The operations, and the memory that copies go to and come from.
 struct CudaProgram {
   cuda::Program operations;
-  std::vector<cuda::DeviceMemory> device_memory;
-  std::vector<cuda::PinnedMemory> pinned_memory;
+  std::vector<std::shared_ptr<CopyBuffers>> buffers;
 };
 
 }  // namespace gpushare::bindings

@@ -47,13 +47,19 @@ void Interruption::look() const {
   throw py::error_already_set();
 }
 
+std::pair<std::string, py::object> in_two_parts(const py::object& policy) {
+  if (!py::isinstance<py::str>(policy)) return {"arrival", policy};
+  const OrderedPolicy parts = ordered_policy(policy.cast<std::string>());
+  return {parts.ordering, py::str(parts.policy)};
+}
+
 std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world) {
   if (py::isinstance<py::str>(policy)) {
     const auto name = policy.cast<std::string>();
     const OrderedPolicy parts = ordered_policy(name);
     require(parts.ordering == "arrival", "'" + name + "': '" + parts.ordering +
-                                             "' orders the operations of simulated devices only; here take '" +
-                                             parts.policy + "'");
+                                             "' orders the operations of a known workload; here take '" + parts.policy +
+                                             "'");
     return make_policy(parts.policy);
   }
   return wrap_python_policy(policy, std::move(world));

@@ -41,6 +41,9 @@ class Interruption : public RunObserver {
   std::int64_t events_ = 0;
 };
 
+/// "cumas+fifo": an ordering, and a sharing policy. A policy in Python comes without an ordering.
+std::pair<std::string, py::object> in_two_parts(const py::object& policy);
+
 /// `world` owns what states, events and policies of one run point into.
 std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world);
 

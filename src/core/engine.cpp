@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/admission.hpp"
 #include "core/application_streams.hpp"
@@ -61,6 +62,7 @@ class Engine {
     if (submission) return issue(*submission);
     dispatcher_.deliver(EventKind::ApplicationEnded, application);
     if (ordering_ != nullptr) ordering_->ended(application, now());
+    ordering_has_news_ = true;
     admission_.leave(application);
     start_admitted();
   }
@@ -74,9 +76,14 @@ class Engine {
 
   /// At once, or when the ordering lets it.
   void submit(const Submission& submission) {
-    if (ordering_ != nullptr) return ordering_->offer(submission, now());
+    if (ordering_ != nullptr) {
+      ordering_->offer(submission, now());
+      ordering_has_news_ = true;
+      return;
+    }
     dispatcher_.submit(submission);
-    if (const auto next = streams_.peek(submission.application)) gpu_.announce(*next);
+    const auto next = streams_.peek(submission.application);
+    if (next && pace_of(*next->operation) == HostPace{}) gpu_.announce(*next);
   }
 
   /// Those whose memory fits.
@@ -87,9 +94,10 @@ class Engine {
     }
   }
 
-  /// Only now, so that the ordering knows of everybody who has arrived at the same time.
+  /// Only now, so that the ordering knows of everybody who has arrived at the same time. Blocks are none of its
+  /// business.
   void submit_ordered() {
-    if (ordering_ == nullptr) return;
+    if (ordering_ == nullptr || !std::exchange(ordering_has_news_, false)) return;
     while (const auto submission = ordering_->next(now())) dispatcher_.submit(*submission);
   }
 
@@ -136,6 +144,7 @@ class Engine {
   Admission admission_;
   Ordering* ordering_;
   Time reached_{};
+  bool ordering_has_news_ = false;
   int idle_wake_ups_ = 0;
 };
 

@@ -25,6 +25,10 @@ struct Submission {
   /// Made from the application's name and the operation's place in it: the same in every workload that holds them.
   std::uint64_t identity = 0;
   const DeviceCode* code = nullptr;  ///< where work comes in while a run goes on; it lives as long as the operation
+  /// Of the copies that wait for a direction the one with the smallest rank goes first, of equals who came first.
+  std::int64_t rank = 0;
+  /// A copy goes in pieces of this size, between which one of a smaller rank may go. 0: whole.
+  Bytes piece{};
 };
 
 class Gpu {
@@ -33,8 +37,8 @@ class Gpu {
 
   virtual const Device& device() const = 0;
 
-  /// Hands over an operation. A launch does not start before a plan gives it a quota; copies are served in the
-  /// order they come, one at a time per direction. Must not block. Emits no arrival events: the engine does.
+  /// Hands over an operation. A launch does not start before a plan gives it a quota; copies are served by
+  /// rank, one at a time per direction. Must not block. Emits no arrival events: the engine does.
   virtual void submit(const Submission& submission) = 0;
 
   /// An operation that will be submitted as soon as the one before it in its application has ended, unless the run ends

@@ -68,6 +68,8 @@ void UsageMeter::saw(const Event& event) {
       return block_started(event);
     case EventKind::BlockEnded:
       return block_ended(event);
+    case EventKind::CopyStarted:
+      return copy_started(event);
     case EventKind::CopyEnded:
       return copy_ended(event);
     case EventKind::LaunchArrived:
@@ -101,11 +103,20 @@ void UsageMeter::block_ended(const Event& event) {
   blocks_ += event.blocks;
 }
 
-void UsageMeter::copy_ended(const Event& event) {
+UsageMeter::CopyUse& UsageMeter::engine_of(const Event& event) {
   const auto& copy = std::get<Copy>(*operations_[index(event.operation)]);
-  const Duration duration = event.time - event.started;
-  operation_durations_[index(event.operation)] = duration;
-  (copy.direction == Copy::Direction::ToDevice ? to_device_busy_ : to_host_busy_) += duration;
+  return copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_;
+}
+
+void UsageMeter::copy_started(const Event& event) {
+  CopyUse& engine = engine_of(event);
+  if (engine.copies++ == 0) engine.since = event.time;
+}
+
+void UsageMeter::copy_ended(const Event& event) {
+  operation_durations_[index(event.operation)] = event.time - event.started;
+  CopyUse& engine = engine_of(event);
+  if (--engine.copies == 0) engine.busy += event.time - engine.since;
 }
 
 }  // namespace gpushare

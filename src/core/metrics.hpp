@@ -41,8 +41,8 @@ class UsageMeter : public RunObserver {
   const std::vector<ApplicationTimes>& applications() const { return applications_; }
   /// Per SM: time with at least one resident block.
   const std::vector<Duration>& sm_busy() const { return sm_busy_; }
-  Duration to_device_busy() const { return to_device_busy_; }
-  Duration to_host_busy() const { return to_host_busy_; }
+  Duration to_device_busy() const { return to_device_.busy; }
+  Duration to_host_busy() const { return to_host_.busy; }
   /// Per operation: from its arrival (a launch) or start (a copy) to its end.
   const std::vector<Duration>& operation_durations() const { return operation_durations_; }
   /// From time 0 to the end of the last application.
@@ -52,7 +52,16 @@ class UsageMeter : public RunObserver {
  private:
   void block_started(const Event& event);
   void block_ended(const Event& event);
+  /// A direction of the copy engines is busy while a copy has started and not ended; pieces of several may alternate.
+  struct CopyUse {
+    int copies = 0;
+    Time since{};
+    Duration busy{};
+  };
+
+  void copy_started(const Event& event);
   void copy_ended(const Event& event);
+  CopyUse& engine_of(const Event& event);
 
   std::vector<const Operation*> operations_;
   std::vector<ApplicationTimes> applications_;
@@ -61,8 +70,8 @@ class UsageMeter : public RunObserver {
   std::vector<int> resident_;
   std::vector<Time> busy_since_;
   std::vector<Duration> sm_busy_;
-  Duration to_device_busy_{};
-  Duration to_host_busy_{};
+  CopyUse to_device_{};
+  CopyUse to_host_{};
   Duration makespan_{};
   std::int64_t blocks_ = 0;
 };

@@ -13,28 +13,52 @@ gpushare::Event copy_event(EventKind kind, const Submission& submission, Time st
 
 }  // namespace
 
-void CopyQueue::submit(const Submission& submission, const DeviceCopy& copy, Time now,
-                       std::vector<gpushare::Event>& events) {
-  if (copy.direction == Copy::Direction::ToDevice) {
-    GPUSHARE_CU(cuMemcpyHtoDAsync(copy.device, copy.host, copy.bytes, stream_.get()));
-  } else {
-    GPUSHARE_CU(cuMemcpyDtoHAsync(copy.host, copy.device, copy.bytes, stream_.get()));
-  }
-  waiting_.push_back({submission, completions_.mark(stream_.get())});
-  if (waiting_.size() == 1) start_first(now, events);
+void CopyQueue::submit(const Submission& copy, Time now, std::vector<gpushare::Event>& events) {
+  const bool was_idle = in_stream_.empty();
+  line_.add(copy);
+  send_all(now);
+  if (was_idle) start_first(now, events);
 }
 
+/// Whole copies follow one another without the host.
+bool CopyQueue::may_send() const {
+  if (line_.empty()) return false;
+  return in_stream_.empty() || (!line_.next_is_part() && !in_stream_.back().piece.is_part());
+}
+
+void CopyQueue::send_all(Time now) {
+  while (may_send()) send(line_.take(now));
+}
+
+void CopyQueue::send(const CopyPiece& piece) {
+  const auto& copy = std::get<DeviceCopy>(program_[index(piece.copy.id)]);
+  const auto offset = static_cast<std::size_t>(piece.offset);
+  const auto bytes = static_cast<std::size_t>(piece.size.count);
+  std::byte* host = static_cast<std::byte*>(copy.host) + offset;
+  if (copy.direction == Copy::Direction::ToDevice) {
+    GPUSHARE_CU(cuMemcpyHtoDAsync(copy.device + offset, host, bytes, stream_.get()));
+  } else {
+    GPUSHARE_CU(cuMemcpyDtoHAsync(host, copy.device + offset, bytes, stream_.get()));
+  }
+  in_stream_.push_back({piece, completions_.mark(stream_.get())});
+}
+
+/// A whole copy starts when the one before it has ended, whenever it was sent.
 void CopyQueue::start_first(Time now, std::vector<gpushare::Event>& events) {
-  started_ = now;
-  events.push_back(copy_event(EventKind::CopyStarted, waiting_.front().submission, now, now));
+  CopyPiece& piece = in_stream_.front().piece;
+  if (!piece.is_first()) return;
+  piece.started = now;
+  events.push_back(copy_event(EventKind::CopyStarted, piece.copy, now, now));
 }
 
 void CopyQueue::collect(Time now, std::vector<gpushare::Event>& events) {
-  while (!waiting_.empty() && waiting_.front().end.reached()) {
-    completions_.give_back(waiting_.front().end);
-    events.push_back(copy_event(EventKind::CopyEnded, waiting_.front().submission, started_, now));
-    waiting_.pop_front();
-    if (!waiting_.empty()) start_first(now, events);
+  while (!in_stream_.empty() && in_stream_.front().end.reached()) {
+    const CopyPiece ended = in_stream_.front().piece;
+    completions_.give_back(in_stream_.front().end);
+    in_stream_.pop_front();
+    send_all(now);
+    if (ended.is_last) events.push_back(copy_event(EventKind::CopyEnded, ended.copy, ended.started, now));
+    if (!in_stream_.empty()) start_first(now, events);
   }
 }
 

@@ -40,6 +40,12 @@ def test_arrival_is_no_ordering(three):
         ("cumas:window=40+fifo", "window must be a number in 1..32, got '40'"),
         ("cumas:colour=red+fifo", "no option 'colour'; known: "),
         ("+fifo", "no ordering ''"),
+        ("cumas:pieces=fast+fifo", "pieces must be one of no, short, urgent, got 'fast'"),
+        ("cumas:objective=weighted:pieces=fast+fifo", "pieces must be one of short, no, urgent, got 'fast'"),
+        ("cumas:piece_mb=0+fifo", "piece_mb must be a number in 1e-06..1e[+]06, got '0'"),
+        ("cumas:loss=1+fifo", "loss must be a number in 0.001..0.9, got '1'"),
+        ("cumas:search_us=0+fifo", "search_us must be a number in 1..1e[+]09, got '0'"),
+        ("arrival:pieces=short+fifo", "has no option 'pieces'; it has none"),
     ],
 )
 def test_what_is_wrong_is_said(three, name, message):
@@ -60,13 +66,42 @@ def test_the_decisions_of_an_ordered_run_follow_from_its_events(three):
     assert _core.replay(made.trace, made.device, three.on(made.device), "cumas+srtf") == made.trace
 
 
-def test_a_gpu_refuses_orderings():
-    suite_pair = gs.bundled_workload("suite_pair")
-    message = "'cumas\\+srtf': 'cumas' orders the operations of simulated devices only; on a GPU take 'srtf'"
-    with pytest.raises(gs.InvalidInput, match=message):
-        gs.compare(suite_pair, ["fifo", "cumas+srtf"], device="cuda:0")
-    with pytest.raises(gs.InvalidInput, match=message):
-        gs.run(suite_pair, "cumas+srtf", device="cuda:0")
+def behind(size):
+    kernel = gs.KernelModel("k", threads=64, latency_ns=2_000)
+
+    def application(name, size, arrival_ns):
+        operations = [gs.Copy("to_device", size), gs.Launch(kernel, 4), gs.Copy("to_host", size)]
+        return gs.Application(name, operations, arrival_ns=arrival_ns)
+
+    return gs.Workload("behind", [application("large", 10**9, 0), application("small", size, 10**6)])
+
+
+def turnaround_ms(policy, size=10**6):
+    return gs.run(behind(size), policy, device="sim:h100").applications()["turnaround_ns"] / 1e6
+
+
+def test_a_small_copy_need_not_wait_for_a_large_one():
+    whole, pieces = turnaround_ms("cumas+fifo"), turnaround_ms("cumas:pieces=short+fifo")
+    assert whole[1] > 17 > 1 > pieces[1]
+    assert whole[0] < pieces[0] < 1.03 * whole[0]  # 2 % each way, and the small one's copies
+
+
+def test_who_orders_for_turnaround_has_pieces():
+    assert turnaround_ms("cumas:objective=turnaround+fifo")[1] < 1
+    assert turnaround_ms("cumas:objective=weighted:window=3+fifo")[1] < 1
+    assert turnaround_ms("cumas:objective=turnaround:pieces=no+fifo")[1] > 17
+    assert turnaround_ms("strings:objective=turnaround+fifo")[1] > 17
+
+
+def test_larger_pieces_cost_less_and_wait_longer():
+    times = [turnaround_ms(f"cumas:pieces=short:loss={loss}+fifo") for loss in (0.2, 0.05, 0.01)]
+    assert times[0][1] < times[1][1] < times[2][1]
+    assert times[0][0] > times[1][0] > times[2][0]
+
+
+def test_a_simulated_run_waits_for_no_search(three):
+    runs = [gs.run(three, f"cumas:search_us={time}+fifo", device="sim:gtx480") for time in (1, 1000)]
+    assert runs[0].trace.to_bytes() == runs[1].trace.to_bytes()
 
 
 def test_order_tasks():

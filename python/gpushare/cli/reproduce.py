@@ -41,6 +41,7 @@ def reproduce(
       gpushare reproduce srtf --json > srtf.json
       gpushare reproduce effisha --device cuda:0
       gpushare reproduce slate --device cuda:0
+      gpushare reproduce cumas --device cuda:0 --quick
     """
     from gpushare.reproduce import reproduce as recompute
 

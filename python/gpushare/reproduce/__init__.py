@@ -18,7 +18,7 @@ PAPERS = {
 """Name on the command line -> paper."""
 
 
-ELSEWHERE = ("slate", "cd-search", "effisha")
+ELSEWHERE = ("slate", "cd-search", "effisha", "cumas")
 """Papers whose experiments also run on other devices than theirs, a GPU among them."""
 
 

@@ -50,9 +50,37 @@ WindowOrdering::Settings settings_of(const PolicyOptions& options) {
           .first_estimate = estimates == "profile" ? FirstEstimate::Profile : FirstEstimate::Nowhere};
 }
 
+/// Sizes of pieces depend on the device, which a name does not tell.
+struct PieceOptions {
+  CutIn who = CutIn::Nobody;
+  double loss = 0;
+  Bytes size{};  // 0: by the loss
+
+  CopyPieces on(const Device& device) const {
+    if (size.count > 0) return {.who = who, .to_device = size, .to_host = size};
+    return {.who = who,
+            .to_device = TransferTime(device.to_device).piece_losing(loss),
+            .to_host = TransferTime(device.to_host).piece_losing(loss)};
+  }
+};
+
+/// Who orders for turnaround has pieces unless told otherwise: for the time until all have ended they only cost.
+PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
+  const std::string who = is_for_turnaround ? options.word("pieces", {"short", "no", "urgent"})
+                                            : options.word("pieces", {"no", "short", "urgent"});
+  const double megabytes = options.number("piece_mb", 0, 1e-6, 1e6);
+  return {.who = who == "no"      ? CutIn::Nobody
+                 : who == "short" ? CutIn::Shorter
+                                  : CutIn::Urgent,
+          .loss = options.number("loss", 0.02, 0.001, 0.9),
+          .size = Bytes{std::llrint(megabytes * 1e6)}};
+}
+
 struct Read {
   const OrderingEntry* entry = nullptr;
   WindowOrdering::Settings settings{};
+  PieceOptions pieces{};
+  Duration search_time{};
 };
 
 Read read(std::string_view text) {
@@ -61,7 +89,13 @@ Read read(std::string_view text) {
   require(entry != table.end(), "no ordering '" + options.policy() + "'; known: " +
                                     quoted_list(table, [](const OrderingEntry& each) { return each.name; }));
   Read ordering{.entry = &*entry};
-  if (!entry->solver.empty()) ordering.settings = settings_of(options);
+  if (!entry->solver.empty()) {
+    ordering.settings = settings_of(options);
+    const bool is_for_turnaround =
+        entry->solver != "arrival" && ordering.settings.window.objective != Objective::Makespan;
+    ordering.pieces = piece_options(options, is_for_turnaround);
+    ordering.search_time = Duration(std::llrint(1e3 * options.number("search_us", 500, 1, 1e9)));
+  }
   options.require_all_known();
   return ordering;
 }
@@ -78,10 +112,17 @@ OrderedPolicy ordered_policy(std::string_view text) {
 
 void require_ordering(std::string_view text) { read(text); }
 
-std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload) {
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload,
+                                        const OrderingSurroundings& surroundings) {
   const Read ordering = read(text);
   if (ordering.entry->solver.empty()) return nullptr;
-  return std::make_unique<WindowOrdering>(device, workload, make_solver(ordering.entry->solver), ordering.settings);
+  WindowOrdering::Settings settings = ordering.settings;
+  settings.pieces = ordering.pieces.on(device);
+  settings.learnt = surroundings.learnt;
+  if (surroundings.stopwatch) {
+    settings.window.stopwatch = [begin = surroundings.stopwatch, time = ordering.search_time] { return begin(time); };
+  }
+  return std::make_unique<WindowOrdering>(device, workload, make_solver(ordering.entry->solver), settings);
 }
 
 }  // namespace gpushare

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/ordering/ordering.hpp"
+#include "core/predictors/kernel_time.hpp"
 
 namespace gpushare {
 
@@ -30,8 +32,16 @@ OrderedPolicy ordered_policy(std::string_view text);
 /// Throws InvalidInput, as make_ordering() would.
 void require_ordering(std::string_view text);
 
+/// What a run on a real GPU has besides, and a simulated one has not.
+struct OrderingSurroundings {
+  /// Begins a time; what it returns says when that is over. Bounds every search, for the GPU waits meanwhile.
+  std::function<std::function<bool()>(Duration)> stopwatch{};
+  std::shared_ptr<KernelTimes> learnt{};  ///< from earlier runs
+};
+
 /// The ordering of this name, with options behind it if it has any; nullptr for "arrival". Throws InvalidInput for an
 /// unknown name, listing the known ones, and for an option that it has not. Device and workload must outlive it.
-std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload);
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload,
+                                        const OrderingSurroundings& surroundings = {});
 
 }  // namespace gpushare

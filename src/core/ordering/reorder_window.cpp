@@ -37,15 +37,32 @@ bool ReorderWindow::is_due(bool uplink_is_idle) const {
   return uplink_is_idle || waiting_.size() >= settings_.size;
 }
 
-void ReorderWindow::order(const EnginesState& engines) {
+std::vector<const ReadyTask*> ReorderWindow::latecomers() const {
+  std::vector<const ReadyTask*> tasks;
+  for (const ReadyTask& task : waiting_) {
+    if (task.since > searched_at_) tasks.push_back(&task);
+  }
+  return tasks;
+}
+
+void ReorderWindow::begin(ApplicationId latecomer) {
+  const auto task = std::ranges::find(waiting_, latecomer, &ReadyTask::application);
+  GPUSHARE_EXPECT(task != waiting_.end(), "no task of the application waits");
+  waiting_.erase(task);
+}
+
+void ReorderWindow::order(const EnginesState& engines, Time now) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(settings_.size, waiting_.size()));
   std::vector<Task> tasks;
   for (auto task = waiting_.begin(); task != waiting_.begin() + count; ++task) tasks.push_back(task->task);
+  SearchLimits limits = settings_.limits;
+  if (settings_.stopwatch) limits.stop = settings_.stopwatch();
+  searched_at_ = now;
   latest_ = solver_->order({.tasks = tasks,
                             .engines = settings_.carries_over ? engines : EnginesState{},
                             .memory_limit = settings_.memory_limit,
                             .objective = settings_.objective},
-                           settings_.limits);
+                           limits);
   for (const int number : latest_.order) ordered_.push_back(waiting_[static_cast<std::size_t>(number)]);
   waiting_.erase(waiting_.begin(), waiting_.begin() + count);
 }

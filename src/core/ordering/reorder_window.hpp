@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The re-ordering window of CuMAS (sections 3.2, 3.3): tasks queue up in order of arrival, and at most `size` of them
 // at a time are put in order. The window moves on as soon as the last of its tasks has begun to copy to the device;
-// then the next one is ordered, once it is full or the uplink has nothing to do.
+// then the next one is ordered, once it is full or the uplink has nothing to do. Who comes in between is a latecomer.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,8 @@ namespace gpushare {
 struct ReadyTask {
   ApplicationId application{};
   Task task;
+  int priority = 0;
+  Time since{};  ///< when it became ready
 };
 
 class ReorderWindow {
@@ -25,6 +28,9 @@ class ReorderWindow {
     Bytes memory_limit = no_memory_limit;
     bool carries_over = true;  ///< the order takes into account what the previous window has left
     SearchLimits limits{};
+    /// Begins a search's time; what it returns says when that is over. Empty: no limit in time, as where time is
+    /// simulated.
+    std::function<std::function<bool()>()> stopwatch{};
   };
 
   ReorderWindow(std::unique_ptr<Solver> solver, Settings settings);
@@ -36,11 +42,16 @@ class ReorderWindow {
 
   /// Should order() be called? No search as long as tasks of the last order have not begun.
   bool is_due(bool uplink_is_idle) const;
-  void order(const EnginesState& engines);
+  void order(const EnginesState& engines, Time now = {});
 
   /// The task that has to begin next, or nullptr if order() has to come first.
   const ReadyTask* next() const { return ordered_.empty() ? nullptr : &ordered_.front(); }
   void begin_next() { ordered_.pop_front(); }
+
+  /// Tasks that have come since the last search, so that no order has weighed them against those under way.
+  std::vector<const ReadyTask*> latecomers() const;
+  /// The latecomer begins now.
+  void begin(ApplicationId latecomer);
 
   std::size_t waiting() const { return waiting_.size(); }
   /// What the solver has said last.
@@ -54,6 +65,7 @@ class ReorderWindow {
   std::deque<ReadyTask> waiting_;  // in order of arrival
   std::deque<ReadyTask> ordered_;  // the window, less those that have begun
   OrderedTasks latest_;
+  Time searched_at_{};
 };
 
 }  // namespace gpushare

@@ -12,7 +12,7 @@ class SearchBudget {
 
   /// Another node; false once the search has to end.
   bool spend() {
-    constexpr std::int64_t nodes_between_looks = 4096;
+    constexpr std::int64_t nodes_between_looks = 256;
     ended_ = ended_ || nodes_ >= limits_.nodes || (nodes_ % nodes_between_looks == 0 && limits_.stop && limits_.stop());
     if (!ended_) ++nodes_;
     return !ended_;

@@ -24,7 +24,7 @@ struct OrderingProblem {
 /// When to give up and answer with the best so far. There is no clock here: who wants a limit in time brings one.
 struct SearchLimits {
   std::int64_t nodes = 1'000'000;  ///< tasks appended to partial orders
-  std::function<bool()> stop{};    ///< asked every few thousand nodes; empty: never
+  std::function<bool()> stop{};    ///< asked every few hundred nodes; empty: never
 };
 
 struct OrderedTasks {

@@ -13,7 +13,7 @@ std::optional<Duration> TaskEstimates::time_of(const Launch& launch) const {
       return Duration(std::llrint(blocks_ns)) + device_.delays.launch + device_.delays.completion;
     }
   }
-  return learnt_.of(launch.kernel, launch.blocks);
+  return learnt_->of(launch.kernel, launch.blocks);
 }
 
 TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation> operations) const {
@@ -22,7 +22,7 @@ TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation> operations)
     if (const auto* copy = std::get_if<Copy>(&operation)) {
       const bool is_to_device = copy->direction == Copy::Direction::ToDevice;
       (is_to_device ? estimate.task.uplink : estimate.task.downlink) +=
-          copy->alone.value_or((is_to_device ? to_device_ : to_host_).of(copy->size));
+          copy->alone.value_or((is_to_device ? to_device_ : to_host_).of(copy->size, pieces_.piece_of(*copy)));
       estimate.task.memory.count += copy->size.count;
       continue;
     }

@@ -3,9 +3,11 @@
 // what their launches took, or by their profile if they have one.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
+#include "core/ordering/copy_pieces.hpp"
 #include "core/ordering/task.hpp"
 #include "core/predictors/kernel_time.hpp"
 #include "core/predictors/transfer_time.hpp"
@@ -18,8 +20,15 @@ enum class FirstEstimate { Profile, Nowhere };
 
 class TaskEstimates {
  public:
-  TaskEstimates(const Device& device, FirstEstimate first)
-      : device_(device), first_(first), to_device_(device.to_device), to_host_(device.to_host) {}
+  /// `learnt` is what is known from earlier runs, and what this one adds to.
+  TaskEstimates(const Device& device, FirstEstimate first, const CopyPieces& pieces,
+                std::shared_ptr<KernelTimes> learnt)
+      : device_(device),
+        first_(first),
+        pieces_(pieces),
+        to_device_(device.to_device),
+        to_host_(device.to_host),
+        learnt_(learnt ? std::move(learnt) : std::make_shared<KernelTimes>()) {}
 
   struct Estimate {
     Task task;
@@ -29,16 +38,17 @@ class TaskEstimates {
   Estimate of(std::span<const Operation> operations) const;
 
   /// A launch, alone on the GPU, took so long.
-  void learn(const Launch& launch, Duration time) { learnt_.add(launch.kernel, launch.blocks, time); }
+  void learn(const Launch& launch, Duration time) { learnt_->add(launch.kernel, launch.blocks, time); }
 
  private:
   std::optional<Duration> time_of(const Launch& launch) const;
 
   const Device& device_;
   FirstEstimate first_;
+  CopyPieces pieces_;
   TransferTime to_device_;
   TransferTime to_host_;
-  KernelTimes learnt_;
+  std::shared_ptr<KernelTimes> learnt_;
 };
 
 }  // namespace gpushare

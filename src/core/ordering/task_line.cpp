@@ -32,38 +32,90 @@ std::vector<ApplicationId> TaskLine::applications() const {
   return applications;
 }
 
-void TaskLine::end(ApplicationId application) {
-  std::erase_if(tasks_, [&](const UnderWay& task) { return task.ready.application == application; });
+/// Tasks use the uplink from when they begin, the other engines from their first operation there on.
+bool TaskLine::is_at(const UnderWay& task, Engine engine) {
+  return task.engine == engine && (task.uses || engine == uplink);
 }
 
-void TaskLine::reach(ApplicationId application, Engine engine) {
+Duration TaskLine::left_of(const UnderWay& task, Time now) {
+  if (!task.uses) return time_on(task.ready.task, task.engine);
+  return std::max(task.left - std::max(now - task.since, Duration::zero()), Duration::zero());
+}
+
+bool TaskLine::goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const {
+  const CopyClaim claim{.priority = task.priority, .left = time_on(task.task, engine)};
+  return std::ranges::all_of(tasks_, [&](const UnderWay& other) {
+    if (other.ready.application == task.application || !is_at(other, engine)) return true;
+    return goes_before(cut_in_, claim, {.priority = other.ready.priority, .left = left_of(other, now)});
+  });
+}
+
+bool TaskLine::may_cut_in(const ReadyTask& task, Time now) const {
+  return cut_in_ != CutIn::Nobody && goes_before_those_at(uplink, task, now);
+}
+
+void TaskLine::cut_in(const ReadyTask& task) {
+  const auto first = std::ranges::find(tasks_, uplink, &UnderWay::engine);
+  tasks_.insert(first, {.ready = task});
+}
+
+void TaskLine::end(ApplicationId application, Time now) {
+  const UnderWay* task = find(application);
+  if (task == nullptr) return;
+  leave(*task, now);
+  std::erase_if(tasks_, [&](const UnderWay& each) { return each.ready.application == application; });
+}
+
+void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
   UnderWay& task = at(application);
   if (task.engine == engine) return;
+  leave(task, now);
   task.engine = engine;
   task.uses = false;
 }
 
-bool TaskLine::may_use(ApplicationId application, Engine engine) const {
-  int before = 0;  // tasks in the way
-  for (const UnderWay& task : tasks_) {
-    const bool is_asking = task.ready.application == application;
-    if (is_asking && (task.uses || engine == compute)) return task.uses || before < most_computing_;
-    if (is_asking) continue;
-    if (engine != compute) {
-      before += task.engine == engine && task.uses ? 1 : 0;
-    } else {
-      before += task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero()) ? 1 : 0;
-    }
+/// Whoever had to wait between its pieces goes on.
+void TaskLine::leave(const UnderWay& task, Time now) {
+  if (!task.uses || task.engine == compute) return;
+  UnderWay* next = nullptr;
+  for (UnderWay& other : tasks_) {
+    const bool waits = &other != &task && other.engine == task.engine && other.uses;
+    if (waits && (next == nullptr || other.rank < next->rank)) next = &other;
   }
-  return before == 0;
+  if (next != nullptr) next->since = std::min(next->since, now);
+}
+
+bool TaskLine::may_use(ApplicationId application, Engine engine, Time now) const {
+  const UnderWay* task = find(application);
+  GPUSHARE_EXPECT(task != nullptr, "the application has no task under way");
+  if (task->uses) return true;
+  return engine == compute ? may_compute(*task) : goes_before_those_at(engine, task->ready, now);
+}
+
+bool TaskLine::may_compute(const UnderWay& task) const {
+  int before = 0;  // tasks in the way
+  for (const UnderWay& other : tasks_) {
+    if (&other == &task) break;
+    const bool will_compute = other.engine == uplink && other.ready.task.compute > Duration::zero();
+    before += other.engine == compute || will_compute ? 1 : 0;
+  }
+  return before < most_computing_;
 }
 
 void TaskLine::use(ApplicationId application, Engine engine, Time now) {
   UnderWay& task = at(application);
   GPUSHARE_EXPECT(task.engine == engine, "the task is not there");
   if (task.uses) return;
-  task.uses = true;
+  task.left = left_of(task, now);
   task.since = now;
+  task.rank = 0;
+  for (UnderWay& other : tasks_) {
+    if (engine == compute || &other == &task || other.engine != engine || !other.uses) continue;
+    task.rank = std::min(task.rank, other.rank - 1);
+    other.left = left_of(other, now);
+    other.since = now + task.left;
+  }
+  task.uses = true;
 }
 
 bool TaskLine::is_idle(Engine engine) const {
@@ -83,8 +135,7 @@ EnginesState TaskLine::engines(Time now) const {
     Duration ready{};
     for (const Engine engine : {uplink, compute, downlink}) {
       if (engine < task.engine) continue;
-      Duration time = time_on(task.ready.task, engine);
-      if (engine == task.engine && task.uses) time = std::max(time - (now - task.since), Duration::zero());
+      const Duration time = engine == task.engine ? left_of(task, now) : time_on(task.ready.task, engine);
       if (time > Duration::zero()) free[engine] = std::max(free[engine], ready) + time;
       if (time > Duration::zero()) ready = free[engine];
     }

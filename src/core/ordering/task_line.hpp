@@ -5,27 +5,33 @@
 
 #include <vector>
 
-#include "core/ordering/flow_tables.hpp"
+#include "core/ordering/copy_pieces.hpp"
 #include "core/ordering/reorder_window.hpp"
 
 namespace gpushare {
 
 class TaskLine {
  public:
-  /// At most so many tasks may be in their kernels at a time.
-  explicit TaskLine(int computing) : most_computing_(computing) {}
+  /// At most so many tasks may be in their kernels at a time, and these may come between copies of others.
+  explicit TaskLine(int computing, CutIn cut_in = CutIn::Nobody) : most_computing_(computing), cut_in_(cut_in) {}
 
   void begin(const ReadyTask& task) { tasks_.push_back({.ready = task}); }
+  /// May its copies go to the device before those of the tasks that are at it?
+  bool may_cut_in(const ReadyTask& task, Time now) const;
+  /// As begin(), before those tasks: its kernels go first too.
+  void cut_in(const ReadyTask& task);
   std::vector<ApplicationId> applications() const;
   /// The application's task has nothing more to do.
-  void end(ApplicationId application);
+  void end(ApplicationId application, Time now);
 
   /// The task's next operation is for this engine: it has left the engines before it.
-  void reach(ApplicationId application, Engine engine);
-  /// May it go? Copies of a direction: one task at a time. Kernels: in the order of the line.
-  bool may_use(ApplicationId application, Engine engine) const;
+  void reach(ApplicationId application, Engine engine, Time now);
+  /// May it go? Copies of a direction: one task at a time, unless it may cut in. Kernels: in the order of the line.
+  bool may_use(ApplicationId application, Engine engine, Time now) const;
   /// An operation of the task goes to the engine now.
   void use(ApplicationId application, Engine engine, Time now);
+  /// Of the task's copies; the smaller, the sooner.
+  std::int64_t rank(ApplicationId application) const { return find(application)->rank; }
 
   bool is_idle(Engine engine) const;
   Bytes held() const;
@@ -37,13 +43,21 @@ class TaskLine {
     ReadyTask ready;
     Engine engine = uplink;  // the one that it uses or will use next
     bool uses = false;       // has begun to
-    Time since{};            // when
+    Time since{};            // from when on it has the engine, or gets it back
+    Duration left{};         // for which it needs the engine, from then on
+    std::int64_t rank = 0;   // of its copies
   };
 
   const UnderWay* find(ApplicationId application) const;
   UnderWay& at(ApplicationId application);
+  static bool is_at(const UnderWay& task, Engine engine);
+  static Duration left_of(const UnderWay& task, Time now);
+  bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
+  bool may_compute(const UnderWay& task) const;
+  void leave(const UnderWay& task, Time now);
 
   int most_computing_;
+  CutIn cut_in_;
   std::vector<UnderWay> tasks_;
 };
 

@@ -35,11 +35,12 @@ std::size_t first_task(std::span<const Operation> operations, ToHostRule rule) {
 WindowOrdering::WindowOrdering(const Device& device, const Workload& workload, std::unique_ptr<Solver> solver,
                                const Settings& settings)
     : settings_(settings),
-      estimates_(device, settings.first_estimate),
+      estimates_(device, settings.first_estimate, settings.pieces, settings.learnt),
       window_(std::move(solver), settings.window),
-      line_(settings.computing) {
+      line_(settings.computing, settings.pieces.who) {
   for (const Application& application : workload.applications) {
-    streams_.push_back({.operations = application.operations, .weight = application.weight});
+    streams_.push_back(
+        {.operations = application.operations, .weight = application.weight, .priority = application.priority});
   }
 }
 
@@ -48,27 +49,27 @@ void WindowOrdering::offer(const Submission& operation, Time now) {
   learn(stream, now);
   stream.offered = operation;
   if (stream.next++ == stream.task_end) {
-    line_.end(operation.application);
-    begin_task(operation.application);
+    line_.end(operation.application, now);
+    begin_task(operation.application, now);
   } else {
-    line_.reach(operation.application, engine_of(*operation.operation));
+    line_.reach(operation.application, engine_of(*operation.operation), now);
   }
 }
 
-void WindowOrdering::begin_task(ApplicationId application) {
+void WindowOrdering::begin_task(ApplicationId application, Time now) {
   Stream& stream = streams_[index(application)];
   const std::size_t first = stream.next - 1;
   const std::size_t count = first_task(stream.operations.subspan(first), settings_.rule);
   stream.task_end = first + count;
   TaskEstimates::Estimate estimate = estimates_.of(stream.operations.subspan(first, count));
   estimate.task.weight = stream.weight;
-  const ReadyTask task{.application = application, .task = estimate.task};
+  const ReadyTask task{.application = application, .task = estimate.task, .priority = stream.priority, .since = now};
   estimate.is_known ? window_.add(task) : window_.add_unknown(task);
 }
 
 void WindowOrdering::ended(ApplicationId application, Time now) {
   learn(streams_[index(application)], now);
-  line_.end(application);
+  line_.end(application, now);
 }
 
 /// The application's latest launch has ended.
@@ -95,35 +96,67 @@ std::optional<Submission> WindowOrdering::next(Time now) {
     Stream& stream = streams_[index(application)];
     if (!stream.offered) continue;
     const Engine engine = engine_of(*stream.offered->operation);
-    if (line_.may_use(application, engine)) return submit(stream, engine, now);
+    if (line_.may_use(application, engine, now)) return submit(stream, engine, now);
   }
   return std::nullopt;
 }
 
 Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
-  const Submission operation = *std::exchange(stream.offered, std::nullopt);
+  Submission operation = *std::exchange(stream.offered, std::nullopt);
   line_.use(operation.application, engine, now);
-  if (const auto* launch = std::get_if<Launch>(operation.operation)) note_launch(stream, *launch, now);
+  if (const auto* launch = std::get_if<Launch>(operation.operation)) {
+    note_launch(stream, *launch, now);
+  } else {
+    operation.rank = line_.rank(operation.application);
+    operation.piece = settings_.pieces.piece_of(std::get<Copy>(*operation.operation));
+  }
   return operation;
 }
 
 void WindowOrdering::begin_tasks(Time now) {
+  const auto engine_of_first = [this](const ReadyTask& task) {
+    return engine_of(*streams_[index(task.application)].offered->operation);
+  };
   while (true) {
-    if (window_.is_due(line_.is_idle(uplink))) window_.order(line_.engines(now));
-    const ReadyTask* task = window_.next();
-    if (task == nullptr || !may_begin(*task)) return;
-    const Stream& stream = streams_[index(task->application)];
-    line_.begin(*task);
-    line_.reach(task->application, engine_of(*stream.offered->operation));
-    window_.begin_next();
+    if (window_.is_due(line_.is_idle(uplink))) window_.order(line_.engines(now), now);
+    if (const ReadyTask* task = window_.next(); task != nullptr && may_begin(*task)) {
+      line_.begin(*task);
+      line_.reach(task->application, engine_of_first(*task), now);
+      window_.begin_next();
+    } else if (const auto latecomer = take_latecomer(now)) {
+      line_.cut_in(*latecomer);
+      line_.reach(latecomer->application, engine_of_first(*latecomer), now);
+    } else {
+      return;
+    }
   }
 }
 
 bool WindowOrdering::may_begin(const ReadyTask& task) const {
   const Stream& stream = streams_[index(task.application)];
-  const bool has_uplink = engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink);
-  const std::int64_t room = settings_.window.memory_limit.count - line_.held().count;
-  return has_uplink && task.task.memory.count <= room;
+  return fits(task) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
+}
+
+bool WindowOrdering::fits(const ReadyTask& task) const {
+  return task.task.memory.count <= settings_.window.memory_limit.count - line_.held().count;
+}
+
+std::optional<ReadyTask> WindowOrdering::take_latecomer(Time now) {
+  const ReadyTask* ordered = window_.next();
+  const bool waits_for_memory = ordered != nullptr && !fits(*ordered);  // latecomers must not take it again and again
+  if (line_.is_idle(uplink) || waits_for_memory) return std::nullopt;
+  const ReadyTask* first = nullptr;
+  const auto claim_of = [](const ReadyTask& task) {
+    return CopyClaim{.priority = task.priority, .left = task.task.uplink};
+  };
+  for (const ReadyTask* task : window_.latecomers()) {
+    if (!fits(*task) || !line_.may_cut_in(*task, now)) continue;
+    if (first == nullptr || goes_before(settings_.pieces.who, claim_of(*task), claim_of(*first))) first = task;
+  }
+  if (first == nullptr) return std::nullopt;
+  const ReadyTask latecomer = *first;
+  window_.begin(latecomer.application);
+  return latecomer;
 }
 
 }  // namespace gpushare

@@ -21,6 +21,8 @@ class WindowOrdering : public Ordering {
         1;  ///< tasks that may be in their kernels at a time: with one, the SMs are an engine as in the paper
     ToHostRule rule = ToHostRule::EachEndsTask;
     FirstEstimate first_estimate = FirstEstimate::Profile;
+    CopyPieces pieces{};
+    std::shared_ptr<KernelTimes> learnt{};  ///< in earlier runs, if there were any
   };
 
   /// Device and workload must outlive it.
@@ -36,6 +38,7 @@ class WindowOrdering : public Ordering {
   struct Stream {
     std::span<const Operation> operations{};
     double weight = 1;
+    int priority = 0;
     std::size_t next = 0;      // operation to be offered
     std::size_t task_end = 0;  // operation behind its task
     std::optional<Submission> offered{};
@@ -44,9 +47,12 @@ class WindowOrdering : public Ordering {
     Time running_since{};
   };
 
-  void begin_task(ApplicationId application);
+  void begin_task(ApplicationId application, Time now);
   void begin_tasks(Time now);
   bool may_begin(const ReadyTask& task) const;
+  bool fits(const ReadyTask& task) const;
+  /// The first of those who may cut in, by value; it is taken out of the window.
+  std::optional<ReadyTask> take_latecomer(Time now);
   void learn(Stream& stream, Time now);
   void note_launch(Stream& stream, const Launch& launch, Time now);
   Submission submit(Stream& stream, Engine engine, Time now);

@@ -32,6 +32,7 @@ class KernelTime {
 class KernelTimes {
  public:
   void add(const Kernel& kernel, std::int64_t blocks, Duration time) { times_[key(kernel)].add(blocks, time); }
+  std::size_t size() const { return times_.size(); }
   std::optional<Duration> of(const Kernel& kernel, std::int64_t blocks) const {
     const auto found = times_.find(key(kernel));
     return found == times_.end() ? std::nullopt : found->second.of(blocks);

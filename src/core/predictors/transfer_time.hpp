@@ -3,6 +3,7 @@
 // and b are for a GPU: calibration/transfer_fit.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/calibration/transfer_fit.hpp"
@@ -16,10 +17,19 @@ class TransferTime {
   explicit TransferTime(const CopyEngine& engine)
       : ns_per_byte_(1e9 / engine.bandwidth.bytes_per_second), latency_ns_(nanoseconds(engine.latency)) {}
 
-  /// Nothing is copied in no time.
-  Duration of(Bytes size) const {
+  /// Nothing is copied in no time. In pieces, each of which begins when the one before has ended, if a size is given.
+  Duration of(Bytes size, Bytes piece = {}) const {
     if (size.count == 0) return {};
-    return Duration(std::llrint(ns_per_byte_ * static_cast<double>(size.count) + latency_ns_));
+    const double pieces =
+        piece.count == 0 ? 1 : std::ceil(static_cast<double>(size.count) / static_cast<double>(piece.count));
+    return Duration(std::llrint(ns_per_byte_ * static_cast<double>(size.count) + pieces * latency_ns_));
+  }
+
+  /// The size of pieces that lose this share of the bandwidth, a multiple of 64 KiB.
+  Bytes piece_losing(double share) const {
+    constexpr double step = 65536;
+    const double bytes = latency_ns_ / ns_per_byte_ * (1 - share) / share;
+    return Bytes{std::llrint(std::max(1.0, std::ceil(bytes / step)) * step)};
   }
 
  private:

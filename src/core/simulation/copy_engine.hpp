@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of the simulated copy engines: a queue, one copy at a time, time = latency + bytes / bandwidth
-// unless the copy itself says how long it takes.
+// One direction of the simulated copy engines: one copy, or piece of one, at a time, time = latency + bytes /
+// bandwidth unless the copy itself says how long it takes. A piece takes the latency too, as where the host sends each
+// when it has seen the end of the one before.
 #pragma once
 
-#include <cmath>
-#include <deque>
 #include <optional>
 
+#include "core/copy_line.hpp"
 #include "core/device.hpp"
-#include "core/gpu.hpp"
 
 namespace gpushare {
 
@@ -16,39 +15,38 @@ class SimulatedCopyEngine {
  public:
   explicit SimulatedCopyEngine(const CopyEngine& engine) : engine_(engine) {}
 
-  void enqueue(const Submission& copy) { waiting_.push_back(copy); }
-  bool can_start() const { return !running_ && !waiting_.empty(); }
+  void enqueue(const Submission& copy) { line_.add(copy); }
+  bool can_start() const { return !running_ && !line_.empty(); }
 
-  const Submission& start(Time now) {
-    running_ = waiting_.front();
-    waiting_.pop_front();
-    started_ = now;
+  const CopyPiece& start(Time now) {
+    running_ = line_.take(now);
     return *running_;
   }
 
-  /// Nanoseconds that the running copy takes.
+  /// Nanoseconds that what is under way takes.
   double duration() const {
-    const auto& copy = std::get<Copy>(*running_->operation);
-    if (copy.alone) return nanoseconds(*copy.alone);
+    const auto& copy = std::get<Copy>(*running_->copy.operation);
+    if (copy.alone) {
+      const double part = copy.size.count > 0 ? static_cast<double>(running_->size.count) / copy.size.count : 1;
+      return nanoseconds(*copy.alone) * part;
+    }
     return nanoseconds(engine_.latency) +
-           static_cast<double>(copy.size.count) / engine_.bandwidth.bytes_per_second * 1e9;
+           static_cast<double>(running_->size.count) / engine_.bandwidth.bytes_per_second * 1e9;
   }
 
-  Time started() const { return started_; }
   /// The copy under way, or nullptr.
-  const Submission* running() const { return running_ ? &*running_ : nullptr; }
+  const Submission* running() const { return running_ ? &running_->copy : nullptr; }
 
-  Submission end() {
-    const Submission ended = *running_;
+  CopyPiece end() {
+    const CopyPiece ended = *running_;
     running_.reset();
     return ended;
   }
 
  private:
   CopyEngine engine_;
-  std::deque<Submission> waiting_;
-  std::optional<Submission> running_;
-  Time started_{};
+  CopyLine line_;
+  std::optional<CopyPiece> running_;
 };
 
 }  // namespace gpushare

@@ -146,15 +146,18 @@ void SimulatedGpu::carry_out(const Task& task) {
     plans_on_their_way_.pop_front();
   } else {
     const Copy::Direction direction = std::get<CopyDone>(task).direction;
-    const Time started = copies(direction).started();
-    const Submission ended = copies(direction).end();
-    pending_.push_back({.time = time_,
-                        .started = started,
-                        .application = ended.application,
-                        .operation = ended.id,
-                        .kind = EventKind::CopyEnded});
+    const CopyPiece ended = copies(direction).end();
+    if (ended.is_last) tell_of_copy(EventKind::CopyEnded, ended);
     start_copies(direction);
   }
+}
+
+void SimulatedGpu::tell_of_copy(EventKind kind, const CopyPiece& piece) {
+  pending_.push_back({.time = time_,
+                      .started = piece.started,
+                      .application = piece.copy.application,
+                      .operation = piece.copy.id,
+                      .kind = kind});
 }
 
 SimulatedCopyEngine& SimulatedGpu::copies(Copy::Direction direction) {
@@ -164,12 +167,8 @@ SimulatedCopyEngine& SimulatedGpu::copies(Copy::Direction direction) {
 void SimulatedGpu::start_copies(Copy::Direction direction) {
   SimulatedCopyEngine& engine = copies(direction);
   if (!engine.can_start()) return;
-  const Submission& copy = engine.start(time_);
-  pending_.push_back({.time = time_,
-                      .started = time_,
-                      .application = copy.application,
-                      .operation = copy.id,
-                      .kind = EventKind::CopyStarted});
+  const CopyPiece& piece = engine.start(time_);
+  if (piece.is_first()) tell_of_copy(EventKind::CopyStarted, piece);
   timers_.add(now_ + engine.duration(), CopyDone{direction});
 }
 

@@ -73,6 +73,41 @@ TEST(ReorderWindow, UnknownTasksGoFirst) {
   EXPECT_EQ(window.waiting(), 1U);
 }
 
+TEST(ReorderWindow, EverySearchHasItsOwnTime) {
+  int begun_searches = 0;
+  int looks = 0;
+  const auto stopwatch = [&] {
+    ++begun_searches;
+    return [&looks] { return ++looks > 0; };  // over at once
+  };
+  ReorderWindow window(make_solver("brute-force"), {.size = 10, .stopwatch = stopwatch});
+  for (int round = 1; round <= 2; ++round) {
+    for (int each = 0; each < 10; ++each) window.add(ready(each, task_of(10 - each, 20 + each % 3, each)));
+    window.order({});
+    EXPECT_EQ(begun_searches, round);
+    EXPECT_EQ(begun(window).size(), 10U) << "the best order so far";
+    EXPECT_LT(window.latest().nodes, 1000);
+  }
+  EXPECT_GT(looks, 0);
+}
+
+TEST(ReorderWindow, KnowsWhoHasComeSinceTheSearch) {
+  ReorderWindow window(make_solver("arrival"), {.size = 2});
+  const auto came = [](int application, std::int64_t ns) {
+    return ReadyTask{
+        .application = static_cast<ApplicationId>(application), .task = task_of(1, 1, 1), .since = Time(Duration(ns))};
+  };
+  for (int each = 0; each < 3; ++each) window.add(came(each, 5));
+  window.order({}, Time(Duration(5)));
+  EXPECT_TRUE(window.latecomers().empty()) << "beyond the window, but there when it was ordered";
+  window.add(came(3, 6));
+  ASSERT_EQ(window.latecomers().size(), 1U);
+  EXPECT_EQ(window.latecomers()[0]->application, static_cast<ApplicationId>(3));
+  window.begin(static_cast<ApplicationId>(3));
+  EXPECT_TRUE(window.latecomers().empty());
+  EXPECT_EQ(window.waiting(), 1U);
+}
+
 TEST(ReorderWindow, RefusesWhatCannotFit) {
   ReorderWindow window(make_solver("arrival"), {.memory_limit = Bytes{10}});
   EXPECT_THROW(window.add(ready(3, task_of(1, 1, 1, 11))), InvalidInput);

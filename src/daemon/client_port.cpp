@@ -31,8 +31,6 @@ JobNumber ClientPort::launch(const LaunchRequest& request, Duration patience) {
                        .application = request.application,
                        .kernel = request.kernel,
                        .grid = request.grid,
-                       .block = request.block,
-                       .shared_bytes = request.shared_bytes,
                        .argument_bytes = static_cast<std::uint32_t>(request.arguments.size()),
                        .references = static_cast<std::uint32_t>(request.arrays.size())};
   return send(command, std::as_bytes(request.arrays), request.arguments, patience);
@@ -83,7 +81,7 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   };
   if (is_gone_ || !try_write()) {
     const bool written = wait_until(lock, std::chrono::steady_clock::now() + patience, write_or_announce);
-    require(written, "the worker takes no commands: it is busy with those of before, or stuck");
+    if (!written) throw PeerBusy("the worker takes no commands: it is busy with those of before, or stuck");
   }
   jobs_.emplace(++last_job_, std::nullopt);
   const JobNumber job = last_job_;

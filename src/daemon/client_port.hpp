@@ -27,8 +27,6 @@ struct LaunchRequest {
   Handle application = 0;
   Handle kernel = 0;
   std::array<std::uint32_t, 3> grid{1, 1, 1};
-  std::array<std::uint32_t, 3> block{1, 1, 1};
-  std::uint32_t shared_bytes = 0;
   std::span<const std::byte> arguments{};
   std::span<const wire::ArrayReference> arrays{};
 };
@@ -59,7 +57,7 @@ class ClientPort {
   ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(20'000));
 
   /// Commands return the job's number at once, if the worker keeps up; else they wait for room, but not for ever:
-  /// InvalidInput after `patience`.
+  /// PeerBusy after `patience`.
   JobNumber launch(const LaunchRequest& request, Duration patience = default_patience);
   JobNumber copy_in(const CopyRequest& request, Duration patience = default_patience);
   JobNumber copy_out(const CopyRequest& request, Duration patience = default_patience);

@@ -13,11 +13,12 @@ struct ApplicationEntry {
   std::int64_t number = 0;  ///< what the sink calls it
 };
 
+/// A kernel as it is launched: with one shape of block and so much shared memory, because what schedulers know of it
+/// depends on both.
 struct KernelEntry {
   std::string name;
-  std::size_t argument_bytes = 0;     ///< the size of its parameters
-  std::shared_ptr<const void> code;   ///< for the sink alone
-  std::int64_t largest_block = 1024;  ///< threads
+  std::size_t argument_bytes = 0;    ///< the size of its parameters
+  std::shared_ptr<const void> code;  ///< for the sink alone
 };
 
 struct ArrayEntry {

@@ -9,8 +9,7 @@
 namespace gpushare::daemon {
 namespace {
 
-constexpr std::array<std::uint32_t, 3> largest_grid{0x7fff'ffff, 65'535, 65'535};  // CUDA's, as the next
-constexpr std::array<std::uint32_t, 3> largest_block{1024, 1024, 64};
+constexpr std::array<std::uint32_t, 3> largest_grid{0x7fff'ffff, 65'535, 65'535};  // CUDA's
 
 template <typename T>
 T read(std::span<const std::byte> record, std::size_t offset = 0) {
@@ -24,16 +23,15 @@ std::string text_of(const std::array<std::uint32_t, 3>& extent) {
   return std::to_string(extent[0]) + " x " + std::to_string(extent[1]) + " x " + std::to_string(extent[2]);
 }
 
-void require_extent(const char* what, const std::array<std::uint32_t, 3>& extent,
-                    const std::array<std::uint32_t, 3>& largest, std::uint64_t most) {
-  std::uint64_t count = 1;  // no overflow: 2^31 * 2^16 * 2^16
-  for (std::size_t axis = 0; axis < extent.size(); ++axis) {
-    require(extent[axis] >= 1 && extent[axis] <= largest[axis],
-            std::string(what) + " of " + text_of(extent) + ": at most " + text_of(largest) + ", and nowhere 0");
-    count *= extent[axis];
+void require_grid(const std::array<std::uint32_t, 3>& grid, std::uint64_t most_blocks) {
+  std::uint64_t blocks = 1;  // no overflow: 2^31 * 2^16 * 2^16
+  for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+    require(grid[axis] >= 1 && grid[axis] <= largest_grid[axis],
+            "a grid of " + text_of(grid) + ": at most " + text_of(largest_grid) + ", and nowhere 0");
+    blocks *= grid[axis];
   }
-  require(count <= most,
-          std::string(what) + " of " + text_of(extent) + ": at most " + std::to_string(most) + " in all");
+  require(blocks <= most_blocks,
+          "a grid of " + text_of(grid) + ": at most " + std::to_string(most_blocks) + " blocks in all");
 }
 
 void require_inside(const char* what, std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
@@ -67,7 +65,7 @@ wire::CommandHeader header_of(std::span<const std::byte> record) {
   return header;
 }
 
-LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables& tables, const LaunchLimits& limits) {
+LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables& tables, std::uint64_t most_blocks) {
   const auto launch = read<wire::Launch>(record);
   require_peer(launch.references <= wire::most_references && launch.argument_bytes <= wire::most_argument_bytes,
                "a launch has more arguments than the protocol allows");
@@ -76,15 +74,9 @@ LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables
                "a launch's size does not agree with its arguments");
   LaunchCommand command{.application = tables.applications.find(launch.application),
                         .kernel = tables.kernels.find(launch.kernel),
-                        .grid = launch.grid,
-                        .block = launch.block,
-                        .shared_bytes = launch.shared_bytes};
+                        .grid = launch.grid};
   const KernelEntry& kernel = *command.kernel;
-  require_extent("a grid", launch.grid, largest_grid, limits.blocks);
-  require_extent("a block", launch.block, largest_block, static_cast<std::uint64_t>(kernel.largest_block));
-  require(launch.shared_bytes <= limits.shared_bytes, std::to_string(launch.shared_bytes) +
-                                                          " bytes of shared memory per block: at most " +
-                                                          std::to_string(limits.shared_bytes));
+  require_grid(launch.grid, most_blocks);
   require(launch.argument_bytes == kernel.argument_bytes,
           "kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) + " bytes of arguments, not " +
               std::to_string(launch.argument_bytes));

@@ -11,17 +11,12 @@
 
 namespace gpushare::daemon {
 
-/// What a launch may ask for; the server's configuration may narrow it.
-struct LaunchLimits {
-  std::uint64_t blocks = 1ull << 40;
-  std::uint32_t shared_bytes = 1 << 20;  ///< per block; the device knows better
-};
-
 /// Checks what all commands have in common.
 wire::CommandHeader header_of(std::span<const std::byte> record);
 
 /// The command without client and reply.
-LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables& tables, const LaunchLimits& limits);
+/// At most `most_blocks` in the grid.
+LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables& tables, std::uint64_t most_blocks);
 CopyCommand check_copy(std::span<const std::byte> record, const ClientTables& tables);
 
 }  // namespace gpushare::daemon

@@ -15,14 +15,12 @@ namespace gpushare::daemon {
 
 enum class ClientId : std::uint64_t {};
 
-/// A launch whose every number has been checked, except what only the device knows (room for a block on an SM).
+/// A launch whose every number has been checked.
 struct LaunchCommand {
   ClientId client{};
   std::shared_ptr<const ApplicationEntry> application;
   std::shared_ptr<const KernelEntry> kernel;
   std::array<std::uint32_t, 3> grid{};
-  std::array<std::uint32_t, 3> block{};
-  std::uint32_t shared_bytes = 0;
   std::vector<std::byte> arguments;                       ///< with the arrays' addresses
   std::vector<std::shared_ptr<const ArrayEntry>> arrays;  ///< to be kept until the job has ended
   JobReply reply;

@@ -21,7 +21,7 @@ enum class JobStatus : std::uint16_t {
 /// A point in time of CLOCK_MONOTONIC, which all processes share, in nanoseconds.
 std::int64_t monotonic_now();
 
-struct JobEnd {
+struct JobOutcome {
   JobStatus status = JobStatus::Done;
   std::int64_t started = 0;  ///< 0: never
   std::int64_t ended = 0;    ///< 0: now
@@ -33,7 +33,7 @@ class CompletionTarget {
  public:
   virtual ~CompletionTarget() = default;
   /// The job has ended. Called exactly once per job; does nothing once the client has gone.
-  virtual void complete(std::uint64_t job, std::int64_t accepted, const JobEnd& end) = 0;
+  virtual void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) = 0;
 };
 
 /// The duty to say how a job has ended. Whoever drops it unsaid says that the job failed: no client waits for ever.
@@ -53,7 +53,7 @@ class JobReply {
     if (is_owed()) complete({.status = JobStatus::Failed, .message = "the worker gave this job up"});
   }
 
-  void complete(const JobEnd& end) { std::exchange(target_, nullptr)->complete(job_, accepted_, end); }
+  void complete(const JobOutcome& outcome) { std::exchange(target_, nullptr)->complete(job_, accepted_, outcome); }
   bool is_owed() const { return target_ != nullptr; }
   std::uint64_t job() const { return job_; }
   std::int64_t accepted() const { return accepted_; }

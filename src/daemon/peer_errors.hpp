@@ -17,6 +17,11 @@ struct PeerGone : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The other side took nothing for so long that this one stopped waiting.
+struct PeerBusy : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 inline void require_peer(bool holds, const char* violated) {
   if (!holds) throw PeerViolation(violated);
 }

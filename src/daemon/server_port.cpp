@@ -63,7 +63,7 @@ void ServerPort::accept(std::span<const std::byte> record, CommandSink& sink) {
   switch (header.kind) {
     case wire::CommandKind::Launch:
       return hand_on(
-          header.job, [&] { return check_launch(record, tables_, limits_.launch); },
+          header.job, [&] { return check_launch(record, tables_, limits_.most_blocks); },
           [&](LaunchCommand&& command) { sink.launch(std::move(command)); });
     case wire::CommandKind::CopyIn:
     case wire::CommandKind::CopyOut:
@@ -134,16 +134,16 @@ bool ServerPort::try_to_sleep() {
   return violation_.empty() && (stalled_ || !commands_.has_record());
 }
 
-void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobEnd& end) {
+void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
   LateCompletion late{.completion = {.job = job,
-                                     .status = static_cast<std::uint16_t>(end.status),
+                                     .status = static_cast<std::uint16_t>(outcome.status),
                                      .accepted = accepted,
-                                     .started = end.started,
-                                     .ended = end.ended != 0 ? end.ended : monotonic_now()},
-                      .message = end.message.substr(0, wire::most_message_bytes)};
+                                     .started = outcome.started,
+                                     .ended = outcome.ended != 0 ? outcome.ended : monotonic_now()},
+                      .message = outcome.message.substr(0, wire::most_message_bytes)};
   late.completion.message_bytes = static_cast<std::uint16_t>(late.message.size());
   ++statistics_.completions;
-  if (end.status == JobStatus::Refused) ++statistics_.refused;
+  if (outcome.status == JobStatus::Refused) ++statistics_.refused;
   if (!late_.empty() || !try_write(late)) late_.push_back(std::move(late));
   if (!late_.empty()) attention_ = true;
 }
@@ -173,14 +173,14 @@ void ServerPort::end_fences_after(std::uint64_t job) {
   });
 }
 
-void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobEnd& end) {
+void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
   bool ring = false;
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
     --unfinished_;
     if (closed_) return;
-    put(job, accepted, end);
+    put(job, accepted, outcome);
     end_fences_after(job);
     ring = completions_.must_wake_reader();
     wake = std::exchange(stalled_, false) || !late_.empty() || !violation_.empty();

@@ -20,8 +20,8 @@ struct PortLimits {
   std::size_t command_ring_bytes = 1 << 18;
   std::size_t completion_ring_bytes = 1 << 18;
   std::size_t most_jobs = 4096;
-  std::size_t most_fences = 64;  ///< that wait at a time: each looks at every completion
-  LaunchLimits launch;
+  std::size_t most_fences = 64;            ///< that wait at a time: each looks at every completion
+  std::uint64_t most_blocks = 1ull << 40;  ///< of a launch
 };
 
 /// What the client gets. The worker must close its own copies, or it never notices that the client has ended.
@@ -55,7 +55,7 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   const Doorbell& doorbell() const { return doorbell_; }
 
   // For any thread.
-  void complete(std::uint64_t job, std::int64_t accepted, const JobEnd& end) override;
+  void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) override;
   /// From now on completions go nowhere, and the client sees that the worker hung up.
   void close();
   /// To be rung when the port has become servable while its server may sleep. Set before the first command.
@@ -81,7 +81,7 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   bool may_accept();
   // With mutex_ held:
   void update_stalled();
-  void put(std::uint64_t job, std::int64_t accepted, const JobEnd& end);
+  void put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome);
   bool try_write(const LateCompletion& late);
   void flush();
   void end_fences_after(std::uint64_t job);

@@ -43,13 +43,11 @@ struct Launch {
   std::uint64_t application;
   std::uint64_t kernel;
   std::array<std::uint32_t, 3> grid;
-  std::array<std::uint32_t, 3> block;
-  std::uint32_t shared_bytes;
   std::uint32_t argument_bytes;
   std::uint32_t references;
   std::uint32_t zero;
 };
-static_assert(sizeof(Launch) == 72);
+static_assert(sizeof(Launch) == 56);
 
 /// The 8 bytes of arguments at `position` become the address of `array` plus `offset`.
 struct ArrayReference {

@@ -40,13 +40,13 @@ TEST(ClientPort, RefusedCommandsEndWithAReasonAndNothingElseDoes) {
   request.kernel += 1;
   const JobNumber forged = alice.port.launch(request);
   request = alice.request();
-  request.block = {2048, 1, 1};
+  request.grid = {1, 70'000, 1};
   const JobNumber large = alice.port.launch(request);
   const JobNumber good = alice.launch();
   EXPECT_EQ(alice.port.wait(good, 10s)->status, JobStatus::Done);
   EXPECT_EQ(alice.port.wait(forged, 0s)->status, JobStatus::Refused);
   EXPECT_NE(alice.port.wait(forged, 0s)->message.find("kernel handle"), std::string::npos);
-  EXPECT_NE(alice.port.wait(large, 0s)->message.find("2048 x 1 x 1"), std::string::npos);
+  EXPECT_NE(alice.port.wait(large, 0s)->message.find("1 x 70000 x 1"), std::string::npos);
   EXPECT_EQ(alice.at_worker->statistics().refused, 2u);
 }
 
@@ -176,7 +176,7 @@ TEST(ClientPort, AWorkerThatTakesNothingIsAnErrorInTheEnd) {
       {
         for (int time = 0; time < 100; ++time) alice.port.launch(alice.request(), 50ms);
       },
-      InvalidInput);
+      PeerBusy);
 }
 
 TEST(ClientPort, TheEndOfTheWorkerEndsEveryWait) {

@@ -31,11 +31,7 @@ struct TestClient {
       : TestClient(server.add(limits), most_spin) {}
 
   LaunchRequest request() const {
-    return {.application = handles.application,
-            .kernel = handles.kernel,
-            .grid = {100, 1, 1},
-            .block = {256, 1, 1},
-            .arguments = arguments};
+    return {.application = handles.application, .kernel = handles.kernel, .grid = {100, 1, 1}, .arguments = arguments};
   }
   JobNumber launch() { return port.launch(request()); }
 

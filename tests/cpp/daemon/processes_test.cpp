@@ -152,7 +152,6 @@ int scribble(Connection& mine, std::uint64_t seed) {
                         .application = mine.handles.application,
                         .kernel = mine.handles.kernel,
                         .grid = {1, 1, 1},
-                        .block = {1, 1, 1},
                         .argument_bytes = 24};
     auto* bytes = reinterpret_cast<std::byte*>(&launch);
     if (step > patience) bytes[dice.between(0, sizeof(launch) - 1)] = static_cast<std::byte>(dice.between(0, 255));

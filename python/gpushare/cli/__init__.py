@@ -17,6 +17,8 @@ from gpushare.cli.policies import policies
 from gpushare.cli.profile import profile
 from gpushare.cli.reproduce import reproduce
 from gpushare.cli.run import run
+from gpushare.cli.serve import serve
+from gpushare.cli.server import policy, priority, status, top, trace
 from gpushare.cli.suite import suite
 from gpushare.cli.validate import validate
 from gpushare.cli.workloads import workloads
@@ -43,6 +45,7 @@ def main() -> None:
 
 COMMANDS = (
     demo, compare, run, reproduce, compile_command, profile, validate, suite, policies, devices, workloads, doctor,
+    serve, status, top, policy, priority, trace,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -49,6 +49,7 @@ def serve(
     supervisor = Supervisor(settings, path, log_json=log_json)
     signal.signal(signal.SIGTERM, _end)
     try:
+        supervisor.start()
         supervisor.serve()
     finally:
         supervisor.close()

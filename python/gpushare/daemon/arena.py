@@ -26,9 +26,10 @@ class Arena:
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
-        self.descriptor = descriptor
+        self.descriptor = -1
         self.size = size
         self.view = mmap.mmap(descriptor, size)
+        self.descriptor = descriptor
 
     @staticmethod
     def made(size: int) -> Arena:
@@ -55,6 +56,10 @@ class Arena:
         except BaseException:
             os.close(descriptor)
             raise
+
+    def __del__(self) -> None:
+        """Whoever has forgotten it has no use for it."""
+        self.close()
 
     def close(self) -> None:
         """Gives the memory back, once all views of it are gone."""

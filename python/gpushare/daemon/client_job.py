@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpushare.daemon.client_array import ArrayState
+from gpushare.daemon.errors import with_source
 from gpushare.daemon.kernel_wire import packed_argument
 from gpushare.daemon.registered import Registered
 from gpushare.job import DEFAULT_TIMEOUT_S
@@ -50,9 +51,9 @@ class Submission:
             for place, value in enumerate(self.arguments, 1)
         ]
         kernel, application = registered.kernel(self.kernel), registered.application(self.application)
-        registered.link.request(
-            "submit", job=number, application=application, kernel=kernel, args=arguments, **self.shape
-        )
+        fields = {"application": application, "kernel": kernel, "args": arguments, **self.shape}
+        with with_source(getattr(self.kernel, "text", "")):
+            registered.link.request("submit", job=number, **fields)
 
 
 def _handle(value: Any, registered: Registered) -> int | None:

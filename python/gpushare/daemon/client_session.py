@@ -18,7 +18,7 @@ import numpy as np
 from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.client_job import DaemonJob, Submission
-from gpushare.daemon.errors import WorkerLostError
+from gpushare.daemon.errors import WorkerLostError, with_source
 from gpushare.daemon.limits import WELCOME_TIMEOUT_S
 from gpushare.daemon.link import Link
 from gpushare.daemon.recovery import replay
@@ -115,7 +115,8 @@ class DaemonSession:
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it now rather than at its first launch."""
         registered = self._connected()
-        registered.link.request("load", kernel=registered.kernel(kernel))
+        with with_source(kernel.text):
+            registered.link.request("load", kernel=registered.kernel(kernel))
 
     def status(self) -> dict[str, Any]:
         """What goes on in the server: memory, clients, applications of all of them."""
@@ -169,6 +170,8 @@ class DaemonSession:
         with self._lock:
             self._require_open()
             if self._registered is None or self._registered.link.lost is not None:
+                if self._registered is not None:
+                    self._registered.close()
                 self._registered = self._connect()
             return self._registered
 

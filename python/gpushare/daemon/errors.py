@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gpushare._core import CudaError, InvalidInput, PolicyError
@@ -36,6 +38,15 @@ class ProtocolError(ConnectionError):
     """The other side says what is no message of this protocol, or of another version of it."""
 
 
+@contextmanager
+def with_source(text: str) -> Iterator[None]:
+    """Sources do not travel back: a CompileError from within gets this one."""
+    try:
+        yield
+    except CompileError as error:
+        raise CompileError(error.summary, log=error.log, text=text, options=error.options) from None
+
+
 KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind
     for kind in (
@@ -65,8 +76,8 @@ def as_message(error: BaseException) -> dict[str, Any]:
     return {"kind": "CudaError", "message": f"this is a bug in gpushare: {type(error).__name__}: {error}"}
 
 
-def from_message(message: Any, source: str = "") -> Exception:
-    """The error that :func:`as_message` made a message of. ``source`` is the text of the kernel that it is about.
+def from_message(message: Any) -> Exception:
+    """The error that :func:`as_message` made a message of.
 
     >>> from_message({"kind": "InvalidInput", "message": "no"})
     InvalidInput('no')
@@ -76,5 +87,5 @@ def from_message(message: Any, source: str = "") -> Exception:
     text = str(message.get("message"))
     if message.get("kind") == "CompileError":
         options = message.get("options") or ()
-        return CompileError(text, log=str(message.get("log", "")), text=source, options=options)
+        return CompileError(text, log=str(message.get("log", "")), text="", options=options)
     return KINDS.get(str(message.get("kind")), CudaError)(text)

@@ -59,6 +59,7 @@ class Link:
         self._wake, self._woken = socket.socketpair()
         self._woken.setblocking(False)
         self._wake.setblocking(False)
+        weakref.finalize(self, _close_both, self._wake, self._woken)  # no sooner: arrays may go at any time
         self._lock = threading.Lock()
         self._lost: Exception | None = None
         self._closed = False
@@ -142,9 +143,7 @@ class Link:
 
     def forget_after_fork(self) -> None:
         """In the child: the connection is the parent's alone."""
-        self._channel.release()
-        self._wake.close()
-        self._woken.close()
+        self._channel.forget()
 
     def _greeted(self, device: str | None) -> Message:
         name = Path(sys.argv[0]).name or "python"
@@ -179,6 +178,8 @@ class Link:
                         self._take(*self._channel.receive())
         except (EOFError, OSError, ValueError) as error:
             self._end(error)
+        finally:
+            self._channel.release()
 
     def _send_freed(self) -> None:
         while self._freed:
@@ -259,6 +260,11 @@ def _answers(path: Path) -> bool:
         except OSError:
             return False
     return True
+
+
+def _close_both(wake: socket.socket, woken: socket.socket) -> None:
+    wake.close()
+    woken.close()
 
 
 def _forget_all_after_fork() -> None:

@@ -68,14 +68,17 @@ class Supervisor:
         """By device."""
         return self._workers
 
-    def serve(self) -> None:
-        """Until :meth:`close` is called, in another thread or by a signal.
+    def start(self) -> None:
+        """Starts the workers.
 
         Raises:
             InvalidInput: a device cannot be opened.
         """
         for worker in self._workers.values():
             worker.start()
+
+    def serve(self) -> None:
+        """Until :meth:`close` is called, in another thread or by a signal."""
         LOG.info("serving %s at %s", ", ".join(self._workers), self._listener.path)
         while not self._closed:
             try:

@@ -99,6 +99,12 @@ class Channel:
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
+        """Ends the connection, and gives the descriptor back when nobody sends over it any more."""
+        self.close()
+        with self._sending:
+            self._connection.close()
+
+    def forget(self) -> None:
         """Gives the descriptor back without a word to the other side: a forked process does so."""
         self._connection.close()
 

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,6 +33,7 @@ from gpushare.operation import Launch
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
 
 PAUSE_S = 0.1
+MOST_WORKERS_ASKED = 3
 _open: weakref.WeakSet[DaemonSession] = weakref.WeakSet()
 
 
@@ -65,7 +66,7 @@ class DaemonSession:
     @property
     def device(self) -> str:
         """The name of the server's device."""
-        return self._connected().link.welcome["device"]
+        return self._ask(lambda registered: registered.link.welcome["device"])
 
     @property
     def policy(self) -> str:
@@ -94,7 +95,7 @@ class DaemonSession:
         if deadline_ns is not None:
             number(f"application {name!r}: deadline_ns", deadline_ns, *DEADLINES_NS)
         application = DaemonApplication(self, name, priority, weight, deadline_ns)
-        self._connected().application(application)
+        self._ask(lambda registered: registered.application(application))
         self._names.add(name)
         return application
 
@@ -114,21 +115,21 @@ class DaemonSession:
 
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it now rather than at its first launch."""
-        registered = self._connected()
         with with_source(kernel.text):
-            registered.link.request("load", kernel=registered.kernel(kernel))
+            self._ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
 
     def status(self) -> dict[str, Any]:
         """What goes on in the server: memory, clients, applications of all of them."""
-        return self._connected().link.request("status")
+        return self._ask(lambda registered: registered.link.request("status"))
 
     def set_policy(self, policy: str) -> None:
         """Another policy for everybody; for the server's operators."""
-        self._connected().link.request("policy", policy=policy)
+        self._ask(lambda registered: registered.link.request("policy", policy=policy))
 
     def set_priority(self, application: str, priority: int) -> str:
         """Another priority for anybody's application, by the name in the status; for the server's operators."""
-        return self._connected().link.request("priority", application=application, priority=priority)
+        fields = {"application": application, "priority": priority}
+        return self._ask(lambda registered: registered.link.request("priority", **fields))
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
         """Waits for all jobs of this session, and ends it. There is no run to return: others go on.
@@ -175,6 +176,17 @@ class DaemonSession:
                 self._registered = self._connect()
             return self._registered
 
+    def _ask(self, ask: Callable[[Registered], Any]) -> Any:
+        """What can be asked of the next worker as well, if this one is lost meanwhile."""
+        for _ in range(MOST_WORKERS_ASKED - 1):
+            registered = self._connected()
+            try:
+                return ask(registered)
+            except WorkerLostError:
+                if registered.link.lost is None:
+                    raise  # something else is lost
+        return ask(self._connected())
+
     def _connect(self) -> Registered:
         deadline = time.monotonic() + WELCOME_TIMEOUT_S
         while True:
@@ -202,25 +214,30 @@ class DaemonSession:
     def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")
         state = ArrayState(shape, dtype, is_durable=durable)
-        state.allocate(self._connected(), self._patience_s)
+        self._ask(lambda registered: state.allocate(registered, self._patience_s))
         return state
 
     def _upload(self, state: ArrayState, host: np.ndarray) -> None:
+        def upload(registered: Registered) -> None:
+            if not state.is_on(registered):
+                state.allocate(registered, self._patience_s)  # it was lost, and comes back with its new content
+            if host.size > 0:
+                registered.write(state.handle_on(registered), host)
+
         state.require_kept()
-        registered = self._connected()
-        if not state.is_on(registered):
-            state.allocate(registered, self._patience_s)  # it was lost, and comes back with its new content
-        if host.size > 0:
-            registered.write(state.handle_on(registered), host)
+        self._ask(upload)
         self._log.uploaded(state, host)
 
     def _download(self, state: ArrayState) -> np.ndarray:
-        state.require_kept()
         host = np.empty(state.shape, state.dtype)
-        registered = self._connected()
-        handle = state.handle_on(registered)
-        if host.size > 0:
-            registered.read(handle, host)
+
+        def download(registered: Registered) -> None:
+            handle = state.handle_on(registered)
+            if host.size > 0:
+                registered.read(handle, host)
+
+        state.require_kept()
+        self._ask(download)
         self._log.downloaded(state, host)
         return host
 

@@ -30,9 +30,9 @@ class Hello(Schema):
 
 
 class OpenApplication(Schema):
-    """A new application of this client; the answer is its handle."""
+    """A new application of this client; the answer is its handle. Messages quote its name, so it has no quotes."""
 
-    name: Name
+    name: Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=r"^[^\x00-\x1f'\"]+$")]
     priority: Priority = 0
     weight: Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])] = 1.0
     deadline_ns: Annotated[float, Field(ge=DEADLINES_NS[0], le=DEADLINES_NS[1])] | None = None

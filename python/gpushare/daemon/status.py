@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ def status_of(worker: Worker) -> dict[str, Any]:
         "device": worker.device,
         "policy": worker.policy,
         "started_s": worker.started_s,
+        "descriptors": len(os.listdir("/proc/self/fd")),
         "memory": {
             "total_bytes": worker.accounts.total_bytes,
             "used_bytes": worker.accounts.used_bytes,

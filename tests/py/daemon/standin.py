@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import gpushare as gs
+from gpushare import _core
 from gpushare.daemon.worker_main import main
 
 
@@ -139,8 +140,7 @@ class StandIn:
             raise gs.CompileError("k.cu does not compile", log="k.cu(1): error", text=kernel.text, options=["-w"])
 
     def set_policy(self, policy):
-        if policy not in gs.policies().index:
-            raise gs.InvalidInput(f"no policy {policy!r}")
+        _core.require_policy(policy)
         self.policy = policy
 
     def status(self):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gpushare.daemon.arena import Arena
 from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.client_job import DaemonJob, Submission
@@ -130,6 +131,16 @@ class DaemonSession:
         """Another priority for anybody's application, by the name in the status; for the server's operators."""
         fields = {"application": application, "priority": priority}
         return self._ask(lambda registered: registered.link.request("priority", **fields))
+
+    def trace(self, seconds: float) -> bytes:
+        """What the server did in its last seconds, for ui.perfetto.dev; for the server's operators."""
+        reply = self._connected().link.begin("trace", seconds=float(seconds))
+        size = reply.result()
+        arena = Arena.received(reply.descriptors.pop(), size)
+        try:
+            return arena.view[:size]
+        finally:
+            arena.close()
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
         """Waits for all jobs of this session, and ends it. There is no run to return: others go on.

@@ -100,6 +100,10 @@ class Link:
         """Asks; the answer comes later."""
         if self.lost is not None:
             raise self.lost
+        self._send_freed()  # its memory may be what this asks for
+        return self._begin(verb, descriptors, fields)
+
+    def _begin(self, verb: str, descriptors: Sequence[int], fields: Message) -> Reply:
         number = next(self._numbers)
         reply = Reply()
         with self._lock:
@@ -182,9 +186,8 @@ class Link:
             self._channel.release()
 
     def _send_freed(self) -> None:
-        while self._freed:
-            count = min(len(self._freed), MOST_FREED_AT_ONCE)
-            self.begin("free", arrays=[self._freed.popleft() for _ in range(count)])
+        while handles := _taken(self._freed, MOST_FREED_AT_ONCE):
+            self._begin("free", (), {"arrays": handles})
 
     def _take(self, message: Message, descriptors: list[int]) -> None:
         if "event" not in message:
@@ -230,6 +233,15 @@ class Link:
         for application, on_ended in jobs.values():
             on_ended(failure if application in failed else error)
         self._on_lost(self)
+
+
+def _taken(handles: deque[int], most: int) -> list[int]:
+    """Other threads may take some, too."""
+    taken: list[int] = []
+    with contextlib.suppress(IndexError):
+        while len(taken) < most:
+            taken.append(handles.popleft())
+    return taken
 
 
 def _connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:

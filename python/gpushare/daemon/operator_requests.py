@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.arena import Arena
 from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority, TakeTrace
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient
@@ -44,5 +46,14 @@ def _named(client: ServedClient, name: str) -> ServedApplication:
 
 def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:
     """It comes in a shared file, because it may be large."""
+    from gpushare.daemon.history_trace import history_trace
+
     client.require_operator()
-    raise InvalidInput("no trace")
+    since_ns = time.monotonic_ns() - round(request.seconds * 1e9)
+    content = history_trace(*client.worker.history.since(since_ns), since_ns)
+    arena = Arena.made(len(content))
+    try:
+        arena.view[: len(content)] = content
+        client.reply(number, len(content), [arena.descriptor])
+    finally:
+        arena.close()

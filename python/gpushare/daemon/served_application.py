@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpushare.daemon.errors import as_message
+from gpushare.daemon.history import History, PastJob
 from gpushare.daemon.served_array import ServedArray
 
 LONGEST_WAIT_S = 3600.0
@@ -25,13 +26,15 @@ class ServedJob:
         number: by which the client knows it.
         job: the session's.
         arrays: that it uses.
-        submitted_s: when it came, as ``time.monotonic`` says.
+        kernel: its name.
+        submitted_ns: when it came, as ``time.monotonic_ns`` says.
     """
 
     number: int
     job: Any
     arrays: list[ServedArray]
-    submitted_s: float
+    kernel: str
+    submitted_ns: int
 
 
 Ended = list[tuple[int, dict[str, Any] | None]]
@@ -44,16 +47,22 @@ class ServedApplication:
         application: the session's.
         on_ended: is told, in a thread of this application, which jobs have ended and how.
         is_fatal: asked of an error that a job ended with: does the worker end because of it?
+        history: keeps what has ended.
     """
 
     def __init__(
-        self, application: Any, on_ended: Callable[[Ended], None], is_fatal: Callable[[Exception], bool]
+        self,
+        application: Any,
+        on_ended: Callable[[Ended], None],
+        is_fatal: Callable[[Exception], bool],
+        history: History,
     ) -> None:
         self.application = application
         self.jobs_ended = 0
         self.turnaround_s = 0.0
         self._on_ended = on_ended
         self._is_fatal = is_fatal
+        self._history = history
         self._cancelled = False
         self._jobs: deque[ServedJob] = deque()
         self._changed = threading.Condition()
@@ -70,16 +79,10 @@ class ServedApplication:
         """Jobs that have not ended."""
         return len(self._jobs)
 
-    @property
-    def oldest_s(self) -> float | None:
-        """When the job that is first in line was submitted."""
-        jobs = list(self._jobs)
-        return jobs[0].submitted_s if jobs else None
-
-    def watch(self, number: int, job: Any, arrays: list[ServedArray]) -> None:
+    def watch(self, number: int, job: Any, kernel: str, arrays: list[ServedArray]) -> None:
         """A job has been submitted to the session."""
         with self._changed:
-            self._jobs.append(ServedJob(number, job, arrays, time.monotonic()))
+            self._jobs.append(ServedJob(number, job, arrays, kernel, time.monotonic_ns()))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._wait, name=f"jobs of {self.name}", daemon=True)
                 self._thread.start()
@@ -126,8 +129,13 @@ class ServedApplication:
                 return None  # the worker tells everybody
             error = as_message(failure)
         self._jobs.popleft()
-        self.jobs_ended += 1
-        self.turnaround_s += time.monotonic() - served.submitted_s
+        self._remember(served, "ended" if error is None else error["kind"])
         for array in served.arrays:
             array.used()
         return served.number, error
+
+    def _remember(self, served: ServedJob, outcome: str) -> None:
+        now_ns = time.monotonic_ns()
+        self.jobs_ended += 1
+        self.turnaround_s += (now_ns - served.submitted_ns) / 1e9
+        self._history.ended(PastJob(self.name, served.kernel, served.submitted_ns, now_ns, outcome))

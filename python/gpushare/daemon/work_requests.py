@@ -37,7 +37,9 @@ def open_application(client: ServedClient, request: OpenApplication, _number: in
     application = client.worker.open_application(
         f"{request.name}@{client.number}", request.priority, request.weight, request.deadline_ns
     )
-    return client.applications.add(ServedApplication(application, client.jobs_ended, client.worker.is_fatal))
+    return client.applications.add(
+        ServedApplication(application, client.jobs_ended, client.worker.is_fatal, client.worker.history)
+    )
 
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
@@ -86,7 +88,7 @@ def submit(client: ServedClient, request: SubmitJob, _number: int, _descriptors:
             array.used()
         raise
     client.newest_job = request.job
-    application.watch(request.job, job, used)
+    application.watch(request.job, job, kernel.name, used)
     return True
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from gpushare._core import CudaError, PolicyError
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.grant import Grant
+from gpushare.daemon.history import History
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.memory_accounts import MemoryAccounts
 from gpushare.daemon.served_client import ServedClient
@@ -40,6 +41,7 @@ class Worker:
         device: its name.
         session: of all clients.
         accounts: of the device's memory.
+        history: what it did lately.
     """
 
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
@@ -48,6 +50,7 @@ class Worker:
         self.session = open_session(device, settings.policy)
         self.policy = settings.policy
         self.accounts = MemoryAccounts(_memory_of(self.session, settings))
+        self.history = History()
         self.started_s = time.time()
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1

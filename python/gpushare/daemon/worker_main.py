@@ -10,9 +10,11 @@ import socket
 import sys
 from typing import Any
 
+from gpushare.daemon.history import keep_looking
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import Settings
+from gpushare.daemon.status import status_of
 from gpushare.daemon.watchdog import watch
 from gpushare.daemon.wire import unpacked
 from gpushare.daemon.worker import OpenSession, Worker
@@ -51,6 +53,7 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
         from gpushare.daemon.metrics import serve_metrics
 
         serve_metrics(worker, order["metrics_port"])
+    keep_looking(worker.history, lambda: status_of(worker))
     watch(worker)
     LOG.info("%s is served under policy %s", worker.device, worker.policy)
     worker.serve(supervisor)

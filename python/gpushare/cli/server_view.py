@@ -71,7 +71,7 @@ def byte_count(count: int) -> str:
 def _progress(application: dict[str, Any]) -> str:
     if not application.get("blocks"):
         return "-"
-    return f"{application['blocks_done']}/{application['blocks']}"
+    return f"{application['done']}/{application['blocks']}"
 
 
 def _time(nanoseconds: float | None) -> str:

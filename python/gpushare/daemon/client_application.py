@@ -42,22 +42,20 @@ class DaemonApplication:
         self,
         kernel: Kernel | KernelModel,
         *,
-        grid: int | Extent | None = None,
-        block: int | Extent | None = None,
+        grid: int | Extent,
+        block: int | Extent,
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
-        blocks: int | None = None,
         idempotent: bool = False,
     ) -> DaemonJob:
         """Submits a launch and returns at once.
 
         Args:
-            kernel: what runs.
+            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
             grid: blocks, an int or up to three, x first.
             block: threads per block, likewise.
             args: one per parameter: arrays of this session for pointers, numbers for values.
             shared_bytes: dynamic shared memory per block.
-            blocks: of a KernelModel, on a simulated device, which takes nothing else.
             idempotent: it may be run again, and is if the worker ends before it does, provided that every array of it
                 is durable.
 
@@ -66,7 +64,7 @@ class DaemonApplication:
             WorkerLostError: an array was lost with its worker.
             DaemonGoneError: the server has ended.
         """
-        return self._session._submit(self, kernel, grid, block, blocks, args, shared_bytes, idempotent)
+        return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
 
     def cancel(self) -> None:
         """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""

@@ -29,8 +29,8 @@ from gpushare.device_array import _extent
 from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.launch_geometry import Extent
-from gpushare.operation import Launch
+from gpushare.launch_geometry import Extent, block_of, grid_of
+from gpushare.operation import MOST_SHARED_BYTES
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
 
 PAUSE_S = 0.1
@@ -256,18 +256,17 @@ class DaemonSession:
         self,
         application: DaemonApplication,
         kernel: Kernel | KernelModel,
-        grid: int | Extent | None,
-        block: int | Extent | None,
-        blocks: int | None,
+        grid: int | Extent,
+        block: int | Extent,
         args: Sequence[Any],
         shared_bytes: int,
         idempotent: bool,
     ) -> DaemonJob:
         self._require_open()
         require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
-        launch = Launch(kernel, blocks, grid=grid, block=block, shared_bytes=shared_bytes)
-        arguments = [_state_of(each) for each in args]
-        submission = Submission(application, kernel, _shape_of(launch), arguments)
+        submission = Submission(
+            application, kernel, _shape_of(kernel, grid, block, shared_bytes), [_state_of(each) for each in args]
+        )
         with self._lock:  # numbers go out in order
             registered = self._connected()
             job = DaemonJob(submission, is_replayable=self._log.can_replay(submission.arrays, idempotent))
@@ -294,10 +293,16 @@ def _state_of(value: Any) -> Any:
     return value._state
 
 
-def _shape_of(launch: Launch) -> dict[str, Any]:
-    if isinstance(launch.kernel, KernelModel):
-        return {"blocks": launch.blocks}
-    return {"grid": list(launch.grid), "block": list(launch.block), "shared_bytes": launch.shared_bytes}
+def _shape_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> dict[str, Any]:
+    require(
+        isinstance(kernel, Kernel | KernelModel), f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}"
+    )
+    subject = f"launch of {kernel.name!r}"
+    return {
+        "grid": list(grid_of(f"{subject}: grid", grid)),
+        "block": list(block_of(f"{subject}: block", block)),
+        "shared_bytes": whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES),
+    }
 
 
 def _start_all_anew() -> None:

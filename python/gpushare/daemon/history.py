@@ -74,7 +74,7 @@ def look_at(status: dict[str, Any], now_ns: int) -> Look:
         status["policy"],
         status["memory"]["used_bytes"],
         {each["name"]: each["unfinished_jobs"] for each in applications},
-        {each["name"]: each["blocks_done"] for each in applications if each.get("blocks_done") is not None},
+        {each["name"]: each["done"] for each in applications if each.get("kernel")},
     )
 
 

@@ -101,9 +101,8 @@ class SubmitJob(Schema):
     application: Handle
     kernel: Handle
     args: Annotated[list[Any], Field(default_factory=list, max_length=limits.MOST_ARGUMENTS)]
-    grid: Extent | None = None
-    block: Extent | None = None
-    blocks: Annotated[int, Field(ge=1, le=2**40)] | None = None
+    grid: Extent
+    block: Extent
     shared_bytes: Annotated[int, Field(ge=0, le=2**20)] = 0
 
 

@@ -11,11 +11,30 @@ if TYPE_CHECKING:
     from gpushare.daemon.served_client import ServedClient
     from gpushare.daemon.worker import Worker
 
+FIELDS = (
+    "name",
+    "priority",
+    "weight",
+    "state",
+    "waiting",
+    "kernel",
+    "blocks",
+    "started",
+    "done",
+    "quota",
+    "sm_time_ns",
+    "operations",
+    "preemptions",
+    "elapsed_ns",
+    "remaining_ns",
+)
+"""Of an application, as the session's status has them."""
+
 
 def status_of(worker: Worker) -> dict[str, Any]:
     """Times in seconds since 1970, durations in seconds or, where the name says so, in nanoseconds."""
     clients = worker.clients
-    known = {each["name"]: each for each in _session_status(worker)}
+    known = {each.name: _fields(each) for each in worker.session.status().applications}
     return {
         "device": worker.device,
         "policy": worker.policy,
@@ -54,7 +73,6 @@ def _client(client: ServedClient) -> dict[str, Any]:
     }
 
 
-def _session_status(worker: Worker) -> list[dict[str, Any]]:
-    """Per application; what the session tells is its own business."""
-    ask = getattr(worker.session, "status", None)
-    return ask()["applications"] if ask else []
+def _fields(application: Any) -> dict[str, Any]:
+    """What the session tells of it."""
+    return {name: getattr(application, name) for name in FIELDS}

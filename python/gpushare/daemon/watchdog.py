@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpushare.daemon.worker import Worker
 
 LOG = logging.getLogger("gpushare.daemon.watchdog")
+ON_DEVICE = ("running", "leaving")
 LOOKS = 10
 """In the time that a block is given."""
 
@@ -31,7 +32,7 @@ class Watchdog:
 
     def look(self, applications: list[dict[str, Any]], now_s: float) -> str | None:
         """The application that has not moved for too long while it was on the device."""
-        running = {each["name"]: _progress(each) for each in applications if each.get("state") == "running"}
+        running = {each["name"]: _progress(each) for each in applications if each.get("state") in ON_DEVICE}
         self._seen = {name: seen for name, seen in self._seen.items() if name in running}
         for name, progress in running.items():
             before, since = self._seen.get(name, (None, now_s))
@@ -43,7 +44,7 @@ class Watchdog:
 
 
 def _progress(application: dict[str, Any]) -> Any:
-    return application.get("ended_jobs"), application.get("blocks_done")
+    return application.get("ended_jobs"), application.get("done")
 
 
 def watch(worker: Worker) -> None:

@@ -21,7 +21,7 @@ from gpushare.daemon.messages import (
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
-from gpushare.kernel_model import KernelModel, require
+from gpushare.kernel_model import require
 
 
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
@@ -82,7 +82,13 @@ def submit(client: ServedClient, request: SubmitJob, _number: int, _descriptors:
     used: list[ServedArray] = []
     try:
         arguments = [unpacked_argument(each, lambda handle: _use(client, handle, used)) for each in request.args]
-        job = application.application.submit(kernel, **_shape(kernel, request, arguments))
+        job = application.application.submit(
+            kernel,
+            grid=tuple(request.grid),
+            block=tuple(request.block),
+            args=arguments,
+            shared_bytes=request.shared_bytes,
+        )
     except BaseException:
         for array in used:
             array.used()
@@ -97,19 +103,6 @@ def _use(client: ServedClient, handle: int, used: list[ServedArray]) -> Any:
     array = served.use()
     used.append(served)
     return array
-
-
-def _shape(kernel: Any, request: SubmitJob, arguments: list[Any]) -> dict[str, Any]:
-    if isinstance(kernel, KernelModel):
-        require(request.blocks is not None, f"launch of {kernel.name!r}: a KernelModel needs blocks")
-        return {"blocks": request.blocks}
-    require(request.grid is not None and request.block is not None, f"launch of {kernel.name!r}: needs grid and block")
-    return {
-        "grid": tuple(request.grid),
-        "block": tuple(request.block),
-        "args": arguments,
-        "shared_bytes": request.shared_bytes,
-    }
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:

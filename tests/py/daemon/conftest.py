@@ -94,11 +94,11 @@ def run(kernel):
     )
 
 
-def eventually(holds, patience_s=PATIENCE_S):
+def eventually(holds, patience_s=PATIENCE_S, words=lambda: "this does not come to hold"):
     """Waits until it holds."""
     deadline = time.monotonic() + patience_s
     while not holds():
-        assert time.monotonic() < deadline, "this does not come to hold"
+        assert time.monotonic() < deadline, words()
         time.sleep(0.01)
 
 

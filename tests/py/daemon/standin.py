@@ -49,10 +49,10 @@ class Application:
 
     def __init__(self, session, name, priority):
         self.session, self.name, self.priority = session, name, priority
-        self.jobs, self.changed, self.blocks_done = [], threading.Condition(), 0
+        self.jobs, self.changed, self.operations = [], threading.Condition(), 0
         threading.Thread(target=self.run, daemon=True).start()
 
-    def submit(self, kernel, *, grid=1, block=1, args=(), shared_bytes=0, blocks=None):
+    def submit(self, kernel, *, grid, block, args=(), shared_bytes=0):
         self.session.require_alive()
         if kernel.name not in KERNELS:
             raise gs.InvalidInput(f"no kernel {kernel.name!r}")
@@ -72,6 +72,26 @@ class Application:
     def set_priority(self, priority):
         self.priority = priority
 
+    def status(self):
+        jobs = list(self.jobs)
+        return SimpleNamespace(
+            name=self.name,
+            priority=self.priority,
+            weight=1.0,
+            state="running" if jobs else "idle",
+            waiting=max(len(jobs) - 1, 0),
+            kernel=jobs[0][1] if jobs else "",
+            blocks=1,
+            started=len(jobs[:1]),
+            done=0,
+            quota="1",
+            sm_time_ns=1000 * self.operations,
+            operations=self.operations,
+            preemptions=0,
+            elapsed_ns=0,
+            remaining_ns=None,
+        )
+
     def run(self):
         while True:
             with self.changed:
@@ -81,10 +101,12 @@ class Application:
                 KERNELS[name](self, *args)
             except gs.CudaError as error:
                 return self.session.fail(error)
+            except TypeError:
+                assert job.ended.is_set(), "an array was freed while a job used it"  # unless that was cancelled
             with self.changed:
                 if self.jobs and self.jobs[0][0] is job:
                     self.jobs.pop(0)
-            self.blocks_done += 1
+            self.operations += 1
             job.ended.set()
 
 
@@ -144,19 +166,7 @@ class StandIn:
         self.policy = policy
 
     def status(self):
-        return {
-            "applications": [
-                {
-                    "name": each.name,
-                    "priority": each.priority,
-                    "state": "running" if each.jobs else "idle",
-                    "blocks_done": each.blocks_done,
-                    "sm_time_ns": 1000 * each.blocks_done,
-                    "preemptions": 0,
-                }
-                for each in self.applications
-            ]
-        }
+        return SimpleNamespace(applications=[each.status() for each in self.applications])
 
     def require_alive(self):
         if self.failure is not None:

@@ -165,7 +165,7 @@ def test_the_watchdog_suspects_only_what_runs_and_does_not_move():
 
     def look(now, **blocks):
         return watchdog.look([
-            {"name": name, "state": "waiting" if done is None else "running", "blocks_done": done, "ended_jobs": 0}
+            {"name": name, "state": "waiting" if done is None else "running", "done": done, "ended_jobs": 0}
             for name, done in blocks.items()
         ], now)  # fmt: skip
 

@@ -26,7 +26,8 @@ def victim(path, seed):
         application = session.application("victim")
         while True:
             with contextlib.suppress(gs.WorkerLostError):
-                arrays = [session.array(np.ones(chance.choice([10, 200_000]))) for _ in range(2)]
+                size = chance.choice([10, 200_000])
+                arrays = [session.array(np.ones(size)) for _ in range(2)]
                 kernel = chance.choice(kernels)
                 args = {"add": [arrays[0], 1], "slow_add": [arrays[0], 1, 0.02], "add_to": arrays}[kernel.name]
                 jobs = [application.submit(kernel, grid=1, block=1, args=args) for _ in range(chance.randrange(1, 5))]

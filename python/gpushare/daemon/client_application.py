@@ -68,5 +68,5 @@ class DaemonApplication:
 
     def cancel(self) -> None:
         """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
-        registered = self._session._connected()
+        registered = self._session._connection.registered()
         registered.link.request("cancel", application=registered.application(self))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpushare.daemon.client_array import ArrayState
-from gpushare.daemon.errors import with_source
+from gpushare.daemon.errors import DaemonGoneError, with_source
 from gpushare.daemon.kernel_wire import packed_argument
 from gpushare.daemon.registered import Registered
 from gpushare.job import DEFAULT_TIMEOUT_S
@@ -80,16 +80,27 @@ class DaemonJob:
         self._registered: Registered | None = None
 
     def submit_on(self, registered: Registered, number: int) -> None:
-        """Submits it to that worker."""
+        """Submits it to that worker. If that is lost meanwhile, it ends like a job that had been submitted."""
         self._registered = registered
         self.attempts += 1
         link = registered.link
-        link.watch(number, registered.application(self.submission.application), self._end)
+        try:
+            application = registered.application(self.submission.application)
+        except DaemonGoneError as error:
+            if link.lost is None:
+                raise
+            return self._end(error)
+        link.watch(number, application, self._end)
         try:
             self.submission.send(registered, number)
+        except DaemonGoneError:
+            if link.lost is None:
+                link.unwatch(number)
+                raise  # an array was lost, with another worker
         except BaseException:
             link.unwatch(number)
             raise
+        return None
 
     def _end(self, error: Exception | None) -> None:
         retryable = getattr(error, "retryable", False)

@@ -34,6 +34,7 @@ def replay(log: ReplayLog, registered: Registered, numbers: Iterator[int], patie
             _upload(step, registered, patience_s)
         elif (job := _again(step, registered, numbers)) is not None:
             before.append(job)
+    _wait_for([each for each in before if each not in steps])  # who was told of a job's end may look at its results
     for array in {each.array for each in steps if isinstance(each, Upload) and each.array.is_freed}:
         array.give_back()
 
@@ -68,6 +69,8 @@ def _again(job: DaemonJob, registered: Registered, numbers: Iterator[int]) -> Da
         return None
     again = DaemonJob(job.submission, is_replayable=False) if job.has_ended else job
     again.submit_on(registered, next(numbers))
+    if registered.link.lost is not None:
+        raise registered.link.lost
     return again
 
 

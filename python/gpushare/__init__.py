@@ -9,8 +9,10 @@ True
 """
 
 from gpushare._core import (
+    Cancelled,
     CudaError,
     Device,
+    DeviceError,
     Event,
     EventKind,
     InvalidInput,
@@ -41,12 +43,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Application",
+    "Cancelled",
     "CompileError",
     "CompiledKernel",
     "Copy",
     "CudaError",
     "DaemonGoneError",
     "Device",
+    "DeviceError",
     "Event",
     "EventKind",
     "InvalidInput",

@@ -34,6 +34,7 @@ class Job:
         """Whether it has ended.
 
         Raises:
+            Cancelled: its application has been cancelled.
             CudaError: it failed.
         """
         return self._wait(0)
@@ -43,6 +44,7 @@ class Job:
 
         Raises:
             TimeoutError: it has not ended within ``timeout`` seconds.
+            Cancelled: its application has been cancelled.
             CudaError: it, or another job of the session, failed.
         """
         seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
@@ -50,7 +52,11 @@ class Job:
             raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
 
     def _wait(self, seconds: float) -> bool:
-        ended = self._arguments is None or self._session._core.wait(self._number, seconds)
+        try:
+            ended = self._session._core.wait(self._number, seconds)
+        except _core.Cancelled:
+            self._arguments = None
+            raise
         if ended:
             self._arguments = None
         return ended
@@ -65,5 +71,5 @@ class Submitted:
 
     launch: Launch
     core: _core.Launch
-    program: _core.CudaProgram
+    program: _core.CudaProgram | None
     arguments: Sequence[Any]

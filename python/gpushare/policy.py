@@ -38,6 +38,14 @@ class Plan:
     wake_at_ns: int | None = None
 
 
+WANTED = (
+    EventKind.LAUNCH_ARRIVED,
+    EventKind.LAUNCH_ENDED,
+    EventKind.DEADLINE_REACHED,
+    EventKind.PRIORITY_CHANGED,
+)
+
+
 class Policy:
     """Decides who runs where. Override :meth:`decide`; the rest has working defaults.
 
@@ -61,8 +69,11 @@ class Policy:
         raise NotImplementedError(f"{type(self).__name__} must override decide(self, state) and return a gpushare.Plan")
 
     def wants(self, event: Event) -> bool:
-        """Is a new plan needed after this event? By default when a launch arrives or ends, or ``wake_at_ns`` is due."""
-        return event.kind in (EventKind.LAUNCH_ARRIVED, EventKind.LAUNCH_ENDED, EventKind.DEADLINE_REACHED)
+        """Is a new plan needed after this event?
+
+        By default when a launch arrives or ends, ``wake_at_ns`` is due, or a priority changes.
+        """
+        return event.kind in WANTED
 
     def observe(self, event: Event, state: State) -> None:
         """Called after every event, before :meth:`wants`. For predictors and memory; does nothing by default."""

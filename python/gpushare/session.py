@@ -4,29 +4,26 @@
 from __future__ import annotations
 
 import copy
-import statistics
 import threading
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from gpushare import _core
-from gpushare._core import HardwareSharing, InvalidInput
-from gpushare.cuda_device import CudaDevice, cuda_device, give_up_if_broken
-from gpushare.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare._core import Device, InvalidInput, SessionStatus
+from gpushare.device_array import DeviceArray
 from gpushare.job import DEFAULT_TIMEOUT_S, Job, Submitted
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import number, require, require_name, whole
+from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
-from gpushare.measured import Measured
 from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Application, Launch, Workload
-
-ALONE_REPEATS = 3
+from gpushare.session_device import session_device
+from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Application, Workload
 
 
 class SessionApplication:
@@ -42,15 +39,32 @@ class SessionApplication:
         self._session = session
         self._number: int | None = None
         self._launches: list[Submitted] = []
+        self._cancelled = False
 
     @property
     def priority(self) -> int:
         """Larger is more urgent, for policies that look at it."""
         return self._priority
 
+    def set_priority(self, priority: int) -> None:
+        """Changes the priority, while launches are under way or before.
+
+        Raises:
+            InvalidInput: it is above the session's ``highest_priority``.
+            PolicyError: the session's policy has no use for it.
+        """
+        self._session._set_priority(self, priority)
+
+    def cancel(self) -> None:
+        """Ends the application: what waits is dropped, and what runs stops at the next block boundary.
+
+        Its jobs that have not ended raise :class:`gpushare.Cancelled`; others notice nothing. Returns at once.
+        """
+        self._session._cancel(self)
+
     def submit(
         self,
-        kernel: Kernel,
+        kernel: Kernel | KernelModel,
         *,
         grid: int | Extent,
         block: int | Extent,
@@ -60,7 +74,7 @@ class SessionApplication:
         """Submits a launch and returns at once.
 
         Args:
-            kernel: what runs.
+            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
             grid: blocks, an int or up to three, x first.
             block: threads per block, likewise.
             args: one per parameter: arrays in device memory (of this session, PyTorch, CuPy, Numba) for pointers,
@@ -69,6 +83,7 @@ class SessionApplication:
 
         Raises:
             InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            Cancelled: the application has been cancelled.
             CudaError: the session has failed.
         """
         return self._session._submit(self, kernel, grid, block, args, shared_bytes)
@@ -80,8 +95,12 @@ class Session:
     Kernels are made preemptible and scheduled by a thread of their own, which never holds the GIL (unless the policy
     is written in Python). One session at a time per GPU and process.
 
+    On a simulated device launches take the time that their model says, and compute nothing: arrays live in host memory
+    and keep what they hold, and arguments are not looked at. Its time is the wall clock's, as far as simulating keeps
+    up with that.
+
     Args:
-        device: ``"cuda:0"``.
+        device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
         policy: the name of a built-in policy, or an instance of your own.
         measure_alone: when the session is finished, run every application's launches again, original kernels with
             nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
@@ -89,33 +108,38 @@ class Session:
         highest_priority: the highest that an application may ask for; None: any. Priorities are the business of
             whoever opens the session, as on Linux those above the default are of the superuser: hand
             ``session.application`` to others after setting this.
+        speed: on a simulated device, seconds that pass there in one second.
 
     >>> import gpushare as gs
-    >>> with gs.Session("cuda:0", policy="srtf") as session:  # doctest: +SKIP
+    >>> with gs.Session("sim:h100", policy="srtf") as session:
     ...     alice, bob = session.application("alice"), session.application("bob")
-    ...     x = session.array(np.ones(1000, np.float32))
-    ...     job = alice.submit(kernel, grid=4, block=256, args=[x, 2.0, 1000])
+    ...     triad = gs.Launch.of_suite("triad")
+    ...     job = alice.submit(triad.kernel, grid=100, block=triad.block)
     ...     job.result()
     ...     run = session.finish()
+    >>> run.launches()["kernel"].tolist()
+    ['triad']
     """
 
     def __init__(
         self,
-        device: str = "cuda:0",
+        device: str | Path | Device = "cuda:0",
         policy: str | Policy = "srtf",
         *,
         measure_alone: bool = True,
         highest_priority: int | None = None,
+        speed: float = 1.0,
     ) -> None:
-        if not isinstance(policy, str | Policy):
-            raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
+        _require_policy(policy)
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self.device: CudaDevice = cuda_device(device)
+        self._on = session_device(device, speed)
+        self.device = self._on.device
         self.policy = policy
+        self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
-        self._core = _core.CoreSession(self.device.core, policy if isinstance(policy, str) else copy.deepcopy(policy))
+        self._core = self._on.open(_own(policy))
         self._applications: list[SessionApplication] = []
         self._jobs: list[Job] = []
         self._finished = False
@@ -164,19 +188,50 @@ class Session:
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values in device memory."""
-        return from_host(self.device.core, values)
+        return self._on.array(values)
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
         """Zeroed device memory."""
-        return allocate(self.device.core, shape, dtype)
+        return self._on.zeros(shape, dtype)
 
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it now rather than at its first launch: loading waits for running kernels."""
         self._require_open()
-        self.device.load(kernel)
+        self._on.load(kernel)
+
+    def set_policy(self, policy: str | Policy) -> None:
+        """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
+
+        Raises:
+            InvalidInput: there is no such policy.
+            PolicyError: it cannot serve an application that is there, or does not get along with what is going on. The
+                last one goes on then.
+        """
+        _require_policy(policy)
+        self._require_open()
+        self._core.set_policy(_own(policy))
+        self.policy = policy
+        self._policies.append(policy_name(policy))
+
+    def status(self) -> SessionStatus:
+        """What is going on at this moment: applications that have launched something and have not been cancelled.
+
+        >>> import gpushare as gs
+        >>> model = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)
+        >>> with gs.Session("sim:gtx480", "fifo") as session:
+        ...     job = session.application("alice").submit(model, grid=2, block=128)
+        ...     (alice,) = session.status().applications
+        >>> alice.name, alice.kernel, alice.blocks, alice.done, alice.quota
+        ('alice', 'long', 2, 0, '8')
+        """
+        self._require_open()
+        return self._core.status()
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
+
+        Of an application that was cancelled the run has the launches that had begun. How long they would have taken
+        alone, nobody knows: it counts as undisturbed.
 
         Args:
             timeout: in seconds.
@@ -191,26 +246,34 @@ class Session:
         busy.sort(key=lambda each: each._number or 0)
         self._finished = True
         try:
-            done, record = self._core.finish(self.device.core, number("timeout", timeout, 0, 1e6))
-        except _core.CudaError:
-            give_up_if_broken(self.device)
+            done, record = self._core.finish(self.device.description, number("timeout", timeout, 0, 1e6))
+        except _core.DeviceError:
+            self._on.check()
             raise
-        alone = {each.name: self._alone_ns(each) if self._measure_alone else 1 for each in busy}
-        arrived = [
+        arrived = [len(each.operations) for each in done.applications]
+        turnarounds = [end - start for start, end in zip(record.arrivals, record.ends, strict=True)]
+        alone = {
+            each.name: turnaround if each._cancelled else self._alone_ns(each)
+            for each, turnaround in zip(busy, turnarounds, strict=True)
+        }
+        applications = [
             Application(
                 each.name,
-                tuple(each_launch.launch for each_launch in each._launches),
+                tuple(submitted.launch for submitted in each._launches[:count]),
                 arrival_ns=start,
                 priority=each.priority,
                 weight=each.weight,
                 deadline_ns=each.deadline_ns,
             )
-            for each, start in zip(busy, record.arrivals, strict=True)
+            for each, start, count in zip(busy, record.arrivals, arrived, strict=True)
         ]
-        workload = Workload("session", tuple(arrived))
-        measured = Measured.now(self.device, workload, done)
-        policy = policy_name(self.policy)
+        workload = Workload("session", tuple(applications))
+        measured = self._on.conditions(workload, done)
+        policy = ", then ".join(self._policies)
         return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
+
+    def _alone_ns(self, application: SessionApplication) -> int:
+        return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1
 
     def _require_open(self) -> None:
         require(not self._finished, "the session has been finished: open another one")
@@ -221,7 +284,7 @@ class Session:
             return
         self._finished = True
         self._core.close()
-        give_up_if_broken(self.device)
+        self._on.check()
 
     def __enter__(self) -> Session:
         return self
@@ -234,7 +297,7 @@ class Session:
     def _submit(
         self,
         application: SessionApplication,
-        kernel: Kernel,
+        kernel: Kernel | KernelModel,
         grid: int | Extent,
         block: int | Extent,
         args: Sequence[Any],
@@ -242,40 +305,47 @@ class Session:
     ) -> Job:
         self._require_open()
         require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
-        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
-        code = self.device.load(kernel)
-        packed = self.device.compiled(kernel).pack(args)
-        program = _core.CudaProgram()
-        program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, packed)
-        core = _core.Launch(self.device.model(launch), launch.blocks)
+        submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
-            if application._number is None:
-                deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
-                application._number = self._core.add(
-                    application.name, application.priority, application.weight, deadline_ns
-                )
-        job_number = self._core.submit(application._number, core, program)
-        kept = args if self._measure_alone else ()
-        application._launches.append(Submitted(launch, core, program, kept))
+            self._register(application)
+            # In one go, so that the list is in the order of the numbers.
+            job_number = self._core.submit(application._number, submitted.core, submitted.program)
+            application._launches.append(submitted)
         job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
         self._jobs = [each for each in self._jobs if each._arguments is not None]
         self._jobs.append(job)
         return job
 
-    def _alone_ns(self, application: SessionApplication) -> int:
-        """The launches again, one after the other; what they write is put back."""
-        program = _core.CudaProgram()
-        arrays = {}
-        for submitted in application._launches:
-            program.extend(submitted.program)
-            arrays |= {id(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
-        kept = [Kept(self.device.core, array) for array in arrays.values()]
-        operations = [submitted.core for submitted in application._launches]
-        workload = _core.CoreWorkload("alone", [_core.Application(application.name, operations)])
-        times = []
-        for _ in range(ALONE_REPEATS):
-            record = _core.run_as_hardware_does(self.device.core, program, workload, HardwareSharing.STREAMS)
-            times.append(record.ends[0] - record.arrivals[0])
-            for each in kept:
-                each.put_back()
-        return round(statistics.median(times))
+    def _register(self, application: SessionApplication) -> None:
+        if application._cancelled:
+            raise _core.Cancelled(f"application {application.name!r} has been cancelled")
+        if application._number is None:
+            deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
+            application._number = self._core.add(
+                application.name, application.priority, application.weight, deadline_ns
+            )
+
+    def _set_priority(self, application: SessionApplication, priority: int) -> None:
+        self._require_open()
+        priority = self._permitted(application.name, priority)
+        with self._lock:
+            if application._number is not None and not application._cancelled:
+                self._core.set_priority(application._number, priority)
+            application._priority = priority
+
+    def _cancel(self, application: SessionApplication) -> None:
+        self._require_open()
+        with self._lock:
+            application._cancelled = True
+            if application._number is not None:
+                self._core.withdraw(application._number)
+
+
+def _require_policy(policy: object) -> None:
+    if not isinstance(policy, str | Policy):
+        raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
+
+
+def _own(policy: str | Policy) -> str | Policy:
+    """What the session keeps for itself."""
+    return policy if isinstance(policy, str) else copy.deepcopy(policy)

@@ -5,7 +5,7 @@
 namespace gpushare::bindings {
 
 void bind_cuda_errors(py::module_& module) {
-  py::register_exception<cuda::CudaError>(module, "CudaError", PyExc_RuntimeError).doc() =
+  py::register_exception<cuda::CudaError>(module, "CudaError", module.attr("DeviceError")).doc() =
       "CUDA, or a part of it, is missing or too old, or said no; the message names the call and what to do.";
 }
 

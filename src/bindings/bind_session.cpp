@@ -5,40 +5,48 @@
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
 #include "bindings/run_record.hpp"
-#include "cuda/session.hpp"
+#include "core/session/paced_gpu.hpp"
+#include "core/session/session.hpp"
+#include "cuda/cuda_gpu.hpp"
 
 namespace gpushare::bindings {
 namespace {
 
-using SessionPtr = std::shared_ptr<cuda::Session>;
+using SessionPtr = std::shared_ptr<Session>;
 
 /// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
 struct WithoutGil {
-  void operator()(cuda::Session* session) const {
+  void operator()(Session* session) const {
     if (PyGILState_Check() == 0) return delete session;
     const py::gil_scoped_release no_gil;
     delete session;
   }
 };
 
-SessionPtr open_session(const CudaDevice& device, const py::object& policy) {
+Session::MakePolicy maker_of(const py::object& policy) {
   if (py::isinstance<py::str>(policy)) static_cast<void>(to_policy(policy, nullptr));  // an unknown name is said here
   auto kept = std::shared_ptr<py::object>(new py::object(policy), [](py::object* object) {
     const py::gil_scoped_acquire gil;
     delete object;
   });
-  const auto make_policy = [kept](std::shared_ptr<const void> world) {
+  return [kept](std::shared_ptr<const void> world) {
     const py::gil_scoped_acquire gil;
     return to_policy(*kept, std::move(world));
   };
-  const py::gil_scoped_release no_gil;
-  return {new cuda::Session(device.resources, make_policy), WithoutGil{}};
 }
 
+SessionPtr open_session(LiveDevice device, const py::object& policy) {
+  const Session::MakePolicy make_policy = maker_of(policy);
+  const py::gil_scoped_release no_gil;
+  return {new Session(std::move(device), make_policy), WithoutGil{}};
+}
+
+Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
+
 /// Waits in pieces, so that Ctrl-C is heeded.
-bool wait(cuda::Session& session, std::size_t job, double timeout_s) {
+bool wait(Session& session, JobId job, double timeout_s) {
   constexpr Duration piece(50'000'000);
-  auto left = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout_s));
+  Duration left = seconds(timeout_s);
   while (true) {
     bool ended = false;
     {
@@ -52,45 +60,102 @@ bool wait(cuda::Session& session, std::size_t job, double timeout_s) {
   }
 }
 
-py::tuple finish(cuda::Session& session, const CudaDevice& device, double timeout_s) {
-  cuda::SessionRecord done;
+py::tuple finish(Session& session, const Device& device, double timeout_s) {
+  SessionRecord done;
   {
     const py::gil_scoped_release no_gil;
-    done = session.finish(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(timeout_s)));
+    done = session.finish(seconds(timeout_s));
   }
-  UsageMeter meter(device.context->description(), done.workload);
+  UsageMeter meter(device, done.workload);
   for (const Event& event : done.trace.events) meter.saw(event);
   RunRecord record = record_of(meter);
   record.trace = std::move(done.trace);
   return py::make_tuple(std::move(done.workload), std::move(record));
 }
 
+int add(Session& session, std::string name, int priority, double weight, std::optional<std::int64_t> deadline) {
+  Application application{.name = std::move(name), .priority = priority, .weight = weight};
+  if (deadline) application.deadline = Duration(*deadline);
+  const py::gil_scoped_release no_gil;
+  return static_cast<int>(session.add(std::move(application)));
+}
+
+JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program) {
+  std::shared_ptr<const DeviceCode> code;
+  if (program != nullptr) code = std::make_shared<cuda::SubmittedCode>(program->operations.front());
+  const py::gil_scoped_release no_gil;
+  return session.submit(static_cast<ApplicationId>(application), launch, std::move(code));
+}
+
+void bind_status(py::module_& module) {
+  py::class_<ApplicationStatus>(module, "ApplicationStatus", "An application of a session at one moment.")
+      .def_property_readonly("number", [](const ApplicationStatus& self) { return static_cast<int>(self.id); })
+      .def_readonly("name", &ApplicationStatus::name)
+      .def_readonly("priority", &ApplicationStatus::priority)
+      .def_readonly("weight", &ApplicationStatus::weight)
+      .def_readonly("state", &ApplicationStatus::state,
+                    "idle, copying, waiting, starting, running, leaving or cancelled")
+      .def_readonly("waiting", &ApplicationStatus::waiting, "Operations behind the present one.")
+      .def_readonly("kernel", &ApplicationStatus::kernel, "Of the present launch.")
+      .def_readonly("blocks", &ApplicationStatus::blocks, "Of the present launch.")
+      .def_readonly("started", &ApplicationStatus::started, "Blocks of the present launch.")
+      .def_readonly("done", &ApplicationStatus::done, "Blocks of the present launch.")
+      .def_readonly("quota", &ApplicationStatus::quota, "Blocks per SM, by ranges of SMs.")
+      .def_property_readonly("sm_time_ns", [](const ApplicationStatus& self) { return self.sm_time.count(); })
+      .def_readonly("operations", &ApplicationStatus::operations, "Those that have ended.")
+      .def_readonly("preemptions", &ApplicationStatus::preemptions)
+      .def_property_readonly("elapsed_ns", [](const ApplicationStatus& self) { return self.elapsed.count(); })
+      .def_property_readonly(
+          "remaining_ns",
+          [](const ApplicationStatus& self) {
+            return self.remaining ? std::optional(self.remaining->count()) : std::nullopt;
+          },
+          "Of the present launch, where something says so.");
+  py::class_<SessionStatus>(module, "SessionStatus", "A session at one moment.")
+      .def_property_readonly("now_ns", [](const SessionStatus& self) { return self.now.time_since_epoch().count(); })
+      .def_readonly("applications", &SessionStatus::applications);
+}
+
 }  // namespace
 
 void bind_session(py::module_& module) {
-  py::class_<cuda::Session, SessionPtr>(module, "CoreSession", "An open run on a GPU, in a thread of its own.")
-      .def(py::init(&open_session), py::arg("device"), py::arg("policy"))
-      .def(
-          "add",
-          [](cuda::Session& self, std::string name, int priority, double weight, std::optional<std::int64_t> deadline) {
-            Application application{.name = std::move(name), .priority = priority, .weight = weight};
-            if (deadline) application.deadline = Duration(*deadline);
-            const py::gil_scoped_release no_gil;
-            return static_cast<int>(self.add(std::move(application)));
-          },
-          py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
-          "An application arrives; returns its number.")
-      .def(
-          "submit",
-          [](cuda::Session& self, int application, const Launch& launch, const CudaProgram& program) {
-            const auto& code = std::get<cuda::DeviceLaunch>(program.operations.front());
-            const py::gil_scoped_release no_gil;
-            return self.submit(static_cast<ApplicationId>(application), launch, code);
-          },
-          py::arg("application"), py::arg("launch"), py::arg("program"),
-          "Submits the launch, which is the program's only operation; returns the number of the job.")
+  bind_status(module);
+  constexpr py::call_guard<py::gil_scoped_release> no_gil;
+  py::class_<Session, SessionPtr>(module, "CoreSession", "An open run on a device, in a thread of its own.")
+      .def(py::init([](const CudaDevice& device, const py::object& policy) {
+             return open_session(cuda::live_device(device.resources), policy);
+           }),
+           py::arg("device"), py::arg("policy"))
+      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed) {
+             return open_session(paced_device(device, seed, speed), policy);
+           }),
+           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"),
+           "On a simulated device; `speed`: seconds of it in one of the wall clock's.")
+      .def("add", &add, py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
+           "An application arrives; returns its number.")
+      .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
+           "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
+           "the job.")
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
-      .def("close", &cuda::Session::close, py::call_guard<py::gil_scoped_release>(),
+      .def(
+          "withdraw", [](Session& self, int application) { self.withdraw(static_cast<ApplicationId>(application)); },
+          py::arg("application"), no_gil, "The application goes: its jobs are cancelled.")
+      .def(
+          "set_priority",
+          [](Session& self, int application, int priority) {
+            self.set_priority(static_cast<ApplicationId>(application), priority);
+          },
+          py::arg("application"), py::arg("priority"), no_gil)
+      .def(
+          "set_policy",
+          [](Session& self, const py::object& policy) {
+            Session::MakePolicy make_policy = maker_of(policy);
+            const py::gil_scoped_release released;
+            self.set_policy(std::move(make_policy));
+          },
+          py::arg("policy"), "Another policy decides from now on.")
+      .def("status", &Session::status, no_gil)
+      .def("close", &Session::close, no_gil,
            "Ends everything at the next block boundary; jobs that have not ended fail.")
       .def("finish", &finish, py::arg("device"), py::arg("timeout_s"),
            "Waits for everything; returns what was done as a workload, and its record.");

@@ -19,7 +19,8 @@ void bind_event(py::module_& module) {
       .value("COPY_STARTED", EventKind::CopyStarted)
       .value("COPY_ENDED", EventKind::CopyEnded)
       .value("APPLICATION_ENDED", EventKind::ApplicationEnded)
-      .value("DEADLINE_REACHED", EventKind::DeadlineReached);
+      .value("DEADLINE_REACHED", EventKind::DeadlineReached)
+      .value("PRIORITY_CHANGED", EventKind::PriorityChanged);
 
   py::class_<Event>(module, "Event", "Something that happened on the device.")
       .def_readonly("kind", &Event::kind)

@@ -10,16 +10,35 @@ namespace gpushare {
 void Dispatcher::deliver(const Event& event) {
   state_.update(event);
   for (RunObserver* observer : observers_) observer->saw(event);
-  policy_.observe(event, state_);
-  if (!state_.running().empty() && policy_.wants(event)) decide();
+  policy_->observe(event, state_);
+  if (!state_.running().empty() && policy_->wants(event)) enforce(decision_of(*policy_, state_));
 }
 
-void Dispatcher::decide() {
-  const Plan plan = policy_.decide(state_);
-  check(plan, state_);
-  wake_at_ = plan.wake_at;
-  for (RunObserver* observer : observers_) observer->decided(plan);
-  gpu_.apply(plan);
+Plan Dispatcher::decision_of(const Policy& policy, const State& state) const {
+  Plan plan = policy.decide(state);
+  check(plan, state);
+  return plan;
+}
+
+void Dispatcher::enforce(Plan plan) {
+  plan_ = std::move(plan);
+  wake_at_ = plan_.wake_at;
+  for (RunObserver* observer : observers_) observer->decided(plan_);
+  gpu_.apply(plan_);
+}
+
+void Dispatcher::hand_over(Policy& policy, State empty, std::span<const Event> history) {
+  for (const Event& event : history) {
+    empty.update(event);
+    policy.observe(event, empty);
+  }
+  std::optional<Plan> plan;
+  if (!empty.running().empty()) plan = decision_of(policy, empty);
+  policy_ = &policy;
+  state_ = std::move(empty);
+  wake_at_.reset();
+  for (RunObserver* observer : observers_) observer->saw(history.back());
+  if (plan) enforce(std::move(*plan));
 }
 
 void Dispatcher::deliver(EventKind kind, ApplicationId application) {
@@ -33,6 +52,13 @@ void Dispatcher::submit(const Submission& submission) {
                 .application = submission.application,
                 .operation = submission.id,
                 .kind = EventKind::LaunchArrived});
+}
+
+void Dispatcher::change_priority(ApplicationId application, int priority) {
+  deliver(Event{.time = std::max(now_, state_.now()),
+                .block = priority,
+                .application = application,
+                .kind = EventKind::PriorityChanged});
 }
 
 void Dispatcher::wake_policy() {

@@ -16,7 +16,7 @@ namespace gpushare {
 class Dispatcher {
  public:
   Dispatcher(Gpu& gpu, Policy& policy, State state, std::span<RunObserver* const> observers)
-      : gpu_(gpu), policy_(policy), observers_(observers), state_(std::move(state)) {}
+      : gpu_(gpu), policy_(&policy), observers_(observers), state_(std::move(state)) {}
 
   State& state() { return state_; }
   const State& state() const { return state_; }
@@ -33,14 +33,24 @@ class Dispatcher {
   /// wake_at() has been reached.
   void wake_policy();
 
+  void change_priority(ApplicationId application, int priority);
+
+  /// The plan in force.
+  const Plan& plan() const { return plan_; }
+  /// Another policy decides from now on, after it has seen a history that leads to the present state. Of that history
+  /// the last event is told to those who look on. If the policy throws, everything stays as it was.
+  void hand_over(Policy& policy, State empty, std::span<const Event> history);
+
  private:
-  void decide();
+  Plan decision_of(const Policy& policy, const State& state) const;
+  void enforce(Plan plan);
 
   Gpu& gpu_;
-  Policy& policy_;
+  Policy* policy_;
   std::span<RunObserver* const> observers_;
   State state_;
-  std::optional<Time> wake_at_;
+  Plan plan_;
+  std::optional<Time> wake_at_;  // plan_'s, until it has been reached
   Time now_{};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three ways to fail: the caller gave something impossible, a policy broke its contract, or gpushare has a bug.
+// The ways to fail: the caller gave something impossible, a policy broke its contract, a device failed, a job was
+// cancelled, or gpushare has a bug.
 #pragma once
 
 #include <stdexcept>
@@ -14,6 +15,16 @@ struct InvalidInput : std::invalid_argument {
 
 /// A policy returned an impossible plan, starved the work, or raised. Other policies are not affected.
 struct PolicyError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A device failed, or what runs on it did not end. Kinds of devices have kinds of these.
+struct DeviceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A job will never end, because its application was cancelled.
+struct Cancelled : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

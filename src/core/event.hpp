@@ -11,11 +11,12 @@ enum class EventKind : std::uint8_t {
   LaunchArrived,       ///< a launch waits for a plan that gives it a quota
   BlockStarted,
   BlockEnded,
-  LaunchEnded,  ///< all its blocks have ended
+  LaunchEnded,  ///< all its blocks have ended; those of one that was withdrawn: all that had started
   CopyStarted,
   CopyEnded,
   ApplicationEnded,  ///< its last operation has ended
   DeadlineReached,   ///< the plan's wake_at
+  PriorityChanged,   ///< the application's priority is another one from now on
 };
 
 /// A block event stands for one block, as in the simulator, or for a group: a real GPU tells how many blocks of a
@@ -23,7 +24,8 @@ enum class EventKind : std::uint8_t {
 struct Event {
   Time time{};
   Time started;            ///< of the block or copy that ended; of a group, `time` - the mean duration of its blocks
-  std::int64_t block = 0;  ///< index in its grid; of a group, how many of the launch started (ended) before it
+  std::int64_t block = 0;  ///< index in its grid; of a group, how many of the launch started (ended) before it; of a
+                           ///< change of priority, the new one
   ApplicationId application{};
   OperationId operation{};
   SmId sm{};

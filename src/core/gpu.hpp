@@ -11,6 +11,12 @@
 
 namespace gpushare {
 
+/// What an operation is on one kind of device, such as machine code with its arguments. Only that device looks inside.
+class DeviceCode {
+ public:
+  virtual ~DeviceCode() = default;
+};
+
 /// An operation that is ready to run: everything before it in its application has ended.
 struct Submission {
   OperationId id{};
@@ -18,6 +24,7 @@ struct Submission {
   const Operation* operation = nullptr;  ///< owned by the workload, which outlives the run
   /// Made from the application's name and the operation's place in it: the same in every workload that holds them.
   std::uint64_t identity = 0;
+  const DeviceCode* code = nullptr;  ///< where work comes in while a run goes on; it lives as long as the operation
 };
 
 class Gpu {
@@ -33,6 +40,11 @@ class Gpu {
   /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
   /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
   virtual void apply(const Plan& plan) = 0;
+
+  /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and
+  /// once those that run have ended, it ends, perhaps with blocks that never ran. What cannot be stopped, such as a
+  /// copy, ends as it would have. Must not block.
+  virtual void withdraw(OperationId operation) = 0;
 
   /// Advances to the next event and returns it, but not beyond the deadline: nullopt means that the deadline was
   /// reached, or, without one, that nothing can happen any more under the present plan.

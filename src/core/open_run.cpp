@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/open_run.hpp"
 
+#include <limits>
+
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
 #include "core/residency.hpp"
+#include "core/session/handover.hpp"
 
 namespace gpushare {
 namespace {
@@ -20,7 +23,24 @@ bool ends_operation(const Event& event) {
   return event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded;
 }
 
-/// A trace with other numbers for its operations, and with every application's end behind its last operation.
+bool names_operation(EventKind kind) {
+  return kind != EventKind::ApplicationArrived && kind != EventKind::ApplicationEnded &&
+         kind != EventKind::DeadlineReached && kind != EventKind::PriorityChanged;
+}
+
+/// Which operations were handed to the device.
+std::vector<bool> arrived_in(const Trace& trace, std::size_t operations) {
+  std::vector<bool> arrived(operations, false);
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::CopyStarted) {
+      arrived[index(event.operation)] = true;
+    }
+  }
+  return arrived;
+}
+
+/// A trace with other numbers for its operations, and with every application's end behind its last operation; of one
+/// that was withdrawn the trace tells the end by itself.
 class ClosedTrace {
  public:
   ClosedTrace(const Workload& workload, const std::vector<OperationId>& renumbered) : renumbered_(renumbered) {
@@ -28,6 +48,9 @@ class ClosedTrace {
   }
 
   Trace of(const Trace& trace) {
+    for (const Event& event : trace.events) {
+      if (event.kind == EventKind::ApplicationEnded) unfinished_[index(event.application)] = never;
+    }
     Trace closed;
     auto decision = trace.decisions.begin();
     for (std::size_t position = 0; position < trace.events.size(); ++position) {
@@ -43,9 +66,7 @@ class ClosedTrace {
 
  private:
   void append(Event event, std::vector<Event>& events) const {
-    const bool names_operation =
-        event.kind != EventKind::ApplicationArrived && event.kind != EventKind::DeadlineReached;
-    if (names_operation) event.operation = renumbered_[index(event.operation)];
+    if (names_operation(event.kind)) event.operation = renumbered_[index(event.operation)];
     events.push_back(event);
   }
 
@@ -54,11 +75,27 @@ class ClosedTrace {
     events.push_back({.time = event.time, .application = event.application, .kind = EventKind::ApplicationEnded});
   }
 
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
   const std::vector<OperationId>& renumbered_;
   std::vector<std::size_t> unfinished_;  // operations, by application
 };
 
+std::vector<RunObserver*> with(std::span<RunObserver* const> observers, RunObserver& another) {
+  std::vector<RunObserver*> all(observers.begin(), observers.end());
+  all.push_back(&another);
+  return all;
+}
+
 }  // namespace
+
+OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers)
+    : gpu_(gpu),
+      policy_(&policy),
+      observers_(with(observers, tallies_)),
+      dispatcher_(gpu, policy, State(gpu.device()), observers_),
+      tallies_(dispatcher_.state()),
+      work_(std::move(work)) {}
 
 ApplicationId OpenRun::add(Application application, Time now) {
   GPUSHARE_EXPECT(application.operations.empty(), "they are submitted one by one");
@@ -71,33 +108,85 @@ ApplicationId OpenRun::add(Application application, Time now) {
   return id;
 }
 
-OperationId OpenRun::submit(ApplicationId application, Operation operation, Time now) {
+OperationId OpenRun::submit(ApplicationId application, Operation operation, Time now,
+                            std::shared_ptr<const DeviceCode> code) {
   require_runnable(operation, gpu_.device());
   work_->operations.push_back(std::move(operation));
+  work_->codes.push_back(std::move(code));
   owners_.push_back(application);
   const OperationId id = dispatcher_.state().add(work_->operations.back());
   ++unfinished_;
   streams_[index(application)].waiting.push_back(id);
   dispatcher_.advance_to(now);
-  if (!streams_[index(application)].busy) start_next(application);
+  if (!streams_[index(application)].current) start_next(application);
   return id;
 }
 
 void OpenRun::start_next(ApplicationId application) {
-  Stream& stream = streams_[index(application)];
-  stream.busy = !stream.waiting.empty();
-  if (!stream.busy) return;
+  OpenStream& stream = streams_[index(application)];
+  stream.current.reset();
+  if (stream.waiting.empty()) return;
   const OperationId id = stream.waiting.front();
   stream.waiting.pop_front();
-  dispatcher_.submit({.id = id, .application = application, .operation = &work_->operations[index(id)]});
+  stream.current = id;
+  dispatcher_.submit({.id = id,
+                      .application = application,
+                      .operation = &work_->operations[index(id)],
+                      .code = work_->codes[index(id)].get()});
+}
+
+std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) {
+  OpenStream& stream = streams_[index(application)];
+  if (stream.is_withdrawn) return {};
+  stream.is_withdrawn = true;
+  std::vector<OperationId> dropped(stream.waiting.begin(), stream.waiting.end());
+  stream.waiting.clear();
+  unfinished_ -= std::ssize(dropped);
+  dispatcher_.advance_to(now);
+  if (stream.current) {
+    gpu_.withdraw(*stream.current);
+  } else {
+    end_withdrawn(application);
+  }
+  return dropped;
+}
+
+void OpenRun::end_withdrawn(ApplicationId application) {
+  streams_[index(application)].has_ended = true;
+  dispatcher_.deliver(EventKind::ApplicationEnded, application);
+}
+
+void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
+  Application changed = work_->applications[index(application)];
+  changed.priority = priority;
+  policy_->check(changed);
+  dispatcher_.advance_to(now);
+  dispatcher_.change_priority(application, priority);
+}
+
+void OpenRun::hand_over(Policy& policy, Time now) {
+  dispatcher_.advance_to(now);
+  std::vector<ApplicationId> present;
+  State empty(gpu_.device());
+  for (std::size_t id = 0; id < streams_.size(); ++id) {
+    empty.add(work_->applications[id]);
+    if (streams_[id].has_ended) continue;
+    present.push_back(static_cast<ApplicationId>(id));
+    policy.check(work_->applications[id]);
+  }
+  for (const Operation& operation : work_->operations) empty.add(operation);
+  dispatcher_.hand_over(policy, std::move(empty), history_of(dispatcher_.state(), present));
+  policy_ = &policy;
 }
 
 void OpenRun::advance() {
   while (const auto event = gpu_.next_event(dispatcher_.wake_at())) {
+    if (event->kind == EventKind::LaunchEnded) tallies_.ending(*state().find(event->operation), event->time);
     dispatcher_.deliver(*event);
     if (!ends_operation(*event)) continue;
     --unfinished_;
     start_next(event->application);
+    if (streams_[index(event->application)].is_withdrawn) end_withdrawn(event->application);
   }
 }
 
@@ -113,7 +202,9 @@ Workload OpenRun::close(Trace& trace) const {
   Workload workload{.name = "session"};
   for (const Application& application : work_->applications) workload.applications.push_back(application);
   std::vector<std::size_t> places(owners_.size());
+  const std::vector<bool> arrived = arrived_in(trace, owners_.size());
   for (std::size_t id = 0; id < owners_.size(); ++id) {
+    if (!arrived[id]) continue;
     auto& operations = workload.applications[index(owners_[id])].operations;
     places[id] = operations.size();
     operations.push_back(work_->operations[id]);

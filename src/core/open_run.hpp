@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run whose work comes in while it goes on: what a session does. Nothing is known of the future, so oracle policies
-// see what has arrived and no more.
+// see what has arrived and no more. Applications may be withdrawn, priorities changed and policies replaced meanwhile.
 #pragma once
 
 #include <deque>
@@ -9,25 +9,48 @@
 #include <vector>
 
 #include "core/dispatcher.hpp"
+#include "core/session/application_tally.hpp"
 
 namespace gpushare {
 
 /// What has come in: states point into it. Nothing in it moves.
 struct OpenWork {
-  std::deque<Application> applications;  ///< without their operations
-  std::deque<Operation> operations;      ///< by OperationId
+  std::deque<Application> applications;                 ///< without their operations
+  std::deque<Operation> operations;                     ///< by OperationId
+  std::deque<std::shared_ptr<const DeviceCode>> codes;  ///< by OperationId
+};
+
+/// An application of an open run: its stream of operations, one under way at a time.
+struct OpenStream {
+  std::deque<OperationId> waiting;
+  std::optional<OperationId> current;
+  bool is_withdrawn = false;
+  bool has_ended = false;
 };
 
 class OpenRun {
  public:
-  OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers)
-      : gpu_(gpu), dispatcher_(gpu, policy, State(gpu.device()), observers), work_(std::move(work)) {}
+  OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers);
+  OpenRun(const OpenRun&) = delete;
+  OpenRun& operator=(const OpenRun&) = delete;
 
   /// The application arrives at `now`. Its `operations` must be empty.
   ApplicationId add(Application application, Time now);
   /// The operation starts when those before it in the application have ended. Throws InvalidInput for a launch whose
   /// blocks the device cannot run.
-  OperationId submit(ApplicationId application, Operation operation, Time now);
+  OperationId submit(ApplicationId application, Operation operation, Time now,
+                     std::shared_ptr<const DeviceCode> code = nullptr);
+
+  /// The application goes: what has not begun is dropped and returned, and what it has on the device stops at the next
+  /// block boundary. With that it has ended, to policies like any other.
+  std::vector<OperationId> withdraw(ApplicationId application, Time now);
+  bool is_withdrawn(ApplicationId application) const { return streams_[index(application)].is_withdrawn; }
+
+  /// Throws PolicyError where the policy has no use for this priority.
+  void set_priority(ApplicationId application, int priority, Time now);
+
+  /// Another policy decides from now on. If it throws, all stays as it was.
+  void hand_over(Policy& policy, Time now);
 
   /// Passes on events until the device has none: it waits for something, or has been woken.
   void advance();
@@ -41,23 +64,29 @@ class OpenRun {
   /// Who waits although nothing can happen under the present plan.
   std::string waiting() const;
 
+  const State& state() const { return dispatcher_.state(); }
+  const Plan& plan() const { return dispatcher_.plan(); }
+  ApplicationId owner(OperationId operation) const { return owners_[index(operation)]; }
+  /// By ApplicationId.
+  const std::vector<OpenStream>& streams() const { return streams_; }
+  const Tally& tally(ApplicationId application) const { return tallies_.of(application); }
+
   /// What has been done, as a workload: operations are numbered application by application, in the trace too, and an
-  /// application ends with its last operation. Requires is_idle().
+  /// application ends with its last operation. What was dropped is not part of it. Requires is_idle().
   Workload close(Trace& trace) const;
 
  private:
-  struct Stream {
-    std::deque<OperationId> waiting;
-    bool busy = false;
-  };
-
   void start_next(ApplicationId application);
+  void end_withdrawn(ApplicationId application);
 
   Gpu& gpu_;
+  Policy* policy_;
+  std::vector<RunObserver*> observers_;
   Dispatcher dispatcher_;
+  ApplicationTallies tallies_;
   std::shared_ptr<OpenWork> work_;
   std::vector<ApplicationId> owners_;  // by OperationId
-  std::vector<Stream> streams_;
+  std::vector<OpenStream> streams_;    // by ApplicationId
   std::int64_t unfinished_ = 0;
 };
 

@@ -25,11 +25,11 @@ class Policy {
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.
   virtual void observe(const Event& /*event*/, const State& /*state*/) {}
 
-  /// Called after observe(): is a new plan needed? The default asks for one when a launch arrives or ends and when
-  /// the plan's wake_at is reached. Until the next plan the last one holds.
+  /// Called after observe(): is a new plan needed? The default asks for one when a launch arrives or ends, when the
+  /// plan's wake_at is reached, and when a priority changes. Until the next plan the last one holds.
   virtual bool wants(const Event& event) const {
     return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
-           event.kind == EventKind::DeadlineReached;
+           event.kind == EventKind::DeadlineReached || event.kind == EventKind::PriorityChanged;
   }
 
   /// The plan for this state. Must be a function of the events seen so far and nothing else. Never called when no

@@ -15,6 +15,7 @@ State::State(const Device& device, const Workload& workload) : device_(&device) 
 
 ApplicationId State::add(const Application& application) {
   applications_.push_back(&application);
+  priorities_.push_back(application.priority);
   arrived_.push_back(false);
   return static_cast<ApplicationId>(applications_.size() - 1);
 }
@@ -73,6 +74,8 @@ void State::update(const Event& event) {
     }
     case EventKind::LaunchEnded:
       return end(event.operation);
+    case EventKind::PriorityChanged:
+      return change_priority(event.application, static_cast<int>(event.block));
     default:
       return;
   }
@@ -100,10 +103,17 @@ void State::arrive(const Event& event) {
                       .application = event.application,
                       .launch = launch,
                       .arrival = event.time,
-                      .priority = owner.priority,
+                      .priority = priority(event.application),
                       .weight = owner.weight,
                       .max_residency = max_residency(*device_, launch->kernel.needs),
                       .per_sm = std::vector<SmProgress>(static_cast<std::size_t>(device_->sms))});
+}
+
+void State::change_priority(ApplicationId application, int priority) {
+  priorities_[index(application)] = priority;
+  for (RunningLaunch& launch : running_) {
+    if (launch.application == application) launch.priority = priority;
+  }
 }
 
 void State::end(OperationId launch) {

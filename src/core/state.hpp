@@ -65,6 +65,9 @@ class State {
   /// (an open session announces nobody, and the list is empty).
   std::vector<const Launch*> first_launches_arriving_within(Duration window) const;
 
+  /// As it is now: it may have changed since the application came.
+  int priority(ApplicationId id) const { return priorities_[index(id)]; }
+
   void update(const Event& event);
 
   /// Throws InvalidInput where the event names what is not there: one from a trace of another workload or device.
@@ -73,10 +76,12 @@ class State {
  private:
   void arrive(const Event& event);
   void end(OperationId launch);
+  void change_priority(ApplicationId application, int priority);
   RunningLaunch& at(OperationId launch);
 
   const Device* device_;
   std::vector<const Application*> applications_;  // by ApplicationId
+  std::vector<int> priorities_;                   // by ApplicationId
   std::vector<const Operation*> operations_;      // by OperationId
   std::vector<int> position_;                     // by OperationId: index in running_, or -1
   std::vector<RunningLaunch> running_;

@@ -81,7 +81,7 @@ Event read_event(Reader& reader) {
           "this trace is damaged: an event is of no block, or of too many");
   event.blocks = static_cast<std::int32_t>(blocks);
   const std::int64_t kind = reader.integer();
-  require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::DeadlineReached),
+  require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::PriorityChanged),
           "this trace is damaged: it holds an unknown event");
   event.kind = static_cast<EventKind>(kind);
   return event;

@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/workers/stream_level.hpp"
+#include "cuda/shared_library.hpp"
 
 namespace gpushare::cuda {
 namespace {
@@ -74,8 +75,15 @@ std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
   return applications;
 }
 
+const DeviceOperation& CudaGpu::operation_of(const Submission& submission) const {
+  if (submission.code == nullptr) return program_[index(submission.id)];
+  const auto* code = dynamic_cast<const SubmittedCode*>(submission.code);
+  GPUSHARE_EXPECT(code != nullptr, "a GPU gets code for GPUs");
+  return code->operation();
+}
+
 void CudaGpu::submit(const Submission& submission) {
-  const DeviceOperation& operation = program_[index(submission.id)];
+  const DeviceOperation& operation = operation_of(submission);
   if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) {
     launches_.push_back(make_launch(resources_, submission, *launch));
     applied_.reset();
@@ -83,6 +91,17 @@ void CudaGpu::submit(const Submission& submission) {
   }
   const auto& copy = std::get<DeviceCopy>(operation);
   (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, now(), events_);
+}
+
+// What has begun leaves like a launch that is evicted; the look after that shows what it has done.
+void CudaGpu::withdraw(OperationId operation) {
+  const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
+  if (launch == launches_.end()) return;
+  const Time time = now();
+  (*launch)->withdraw(time);
+  make_room(time);
+  report_ends(time);
+  look_soon();
 }
 
 // A policy may answer every block of a look with the same plan.
@@ -203,6 +222,7 @@ void CudaGpu::report_ends(Time time) {
   std::erase_if(launches_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
     if (!launch->ended()) return false;
     const Submission& submission = launch->submission();
+    launch->close(events_);
     events_.push_back({.time = std::min(time, launch->end()),
                        .application = submission.application,
                        .operation = submission.id,
@@ -278,6 +298,16 @@ void CudaGpu::start_look(Time time) {
   if (time - look_ended_ < wait) return;
   resources_.tables.start_look();
   look_started_ = time;
+}
+
+void CudaGpu::fail(const std::string& message) const { throw CudaError(message); }
+
+LiveDevice live_device(std::shared_ptr<LaunchResources> resources) {
+  const Device& device = resources->device;
+  return {.description = std::shared_ptr<const Device>(resources->context, &device), .open = [resources] {
+            static const Program none;
+            return std::make_unique<CudaGpu>(*resources, none);
+          }};
 }
 
 }  // namespace gpushare::cuda

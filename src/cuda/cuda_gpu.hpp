@@ -15,43 +15,41 @@
 #include <mutex>
 #include <vector>
 
-#include "core/gpu.hpp"
+#include "core/session/live_gpu.hpp"
 #include "cuda/copy_engines.hpp"
 #include "cuda/launch_on_gpu.hpp"
 
 namespace gpushare::cuda {
 
-class CudaGpu final : public Gpu {
+class CudaGpu final : public LiveGpu {
  public:
-  /// The program says what every operation is; it may grow while the run goes on. Time 0 is now. Throws InvalidInput
-  /// while another run is on this GPU.
+  /// The program says what every operation is that comes without code. Time 0 is now. Throws InvalidInput while another
+  /// run is on this GPU.
   CudaGpu(LaunchResources& resources, const Program& program);
 
   const Device& device() const override { return resources_.device; }
   void submit(const Submission& submission) override;
   void apply(const Plan& plan) override;
+  void withdraw(OperationId operation) override;
   /// As the seam says, and nullopt too after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
 
-  Time now() const;
-  /// Is anything under way, or has ended without having been reported?
-  bool is_idle() const;
-  /// Makes next_event() return soon. From any thread.
-  void wake();
+  Time now() const override;
+  bool is_idle() const override;
+  void wake() override;
 
   /// Called some times a second while a run waits; what it throws ends the run.
   void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
 
-  /// Stops everything at the next block boundary. False if something is still there after `patience`: then the context
-  /// is abandoned.
-  bool stop(Duration patience);
-
-  /// The applications that have work on the GPU: one of them is to blame where a kernel faults.
-  std::vector<ApplicationId> applications_on_gpu() const;
+  /// Where something is still there after `patience`, the context is abandoned.
+  bool stop(Duration patience) override;
+  std::vector<ApplicationId> applications_on_gpu() const override;
+  [[noreturn]] void fail(const std::string& message) const override;
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  const DeviceOperation& operation_of(const Submission& submission) const;
   gpushare::Event take_event();
   bool is_busy() const;
   void attend(Time time);
@@ -94,5 +92,8 @@ class CudaGpu final : public Gpu {
   std::atomic<bool> woken_{false};
   const Clock::time_point start_;
 };
+
+/// A GPU to open sessions on.
+LiveDevice live_device(std::shared_ptr<LaunchResources> resources);
 
 }  // namespace gpushare::cuda

@@ -9,8 +9,15 @@
 
 namespace gpushare::cuda {
 
+void LaunchOnGpu::withdraw(Time now) {
+  set_quota(Quota::nowhere(), rank_);
+  is_withdrawn_ = true;
+  end_ = now;
+}
+
 void LaunchOnGpu::set_quota(const Quota& quota, int rank) {
   rank_ = rank;
+  if (is_withdrawn_) return;
   for (std::size_t sm = 0; sm < wanted_.size(); ++sm) {
     wanted_[sm] = std::min(quota.at(static_cast<SmId>(sm)), max_residency_);
   }

@@ -59,6 +59,8 @@ class LaunchOnGpu {
 
   /// From now on this is what the policy wants.
   void set_quota(const Quota& quota, int rank);
+  /// From now on the policy can want what it likes: no more of it starts.
+  void withdraw(Time now);
   /// What the launch wants of the SMs, for make_room().
   virtual RoomClaim claim() const = 0;
   /// What the policy wants, less what has to make room for others.
@@ -72,8 +74,12 @@ class LaunchOnGpu {
   virtual void look(Time seen, Time now, std::vector<gpushare::Event>& events) = 0;
   /// Should the tables be looked at soon?
   virtual bool is_settling() const = 0;
-  /// Have all blocks ended and been reported?
+  /// Have all blocks that will ever start ended and been reported?
   virtual bool ended() const = 0;
+  /// Reports what was withdrawn before anybody could say what had become of it. Requires ended().
+  void close(std::vector<gpushare::Event>& events) {
+    if (is_withdrawn_) progress_.end_rest(end_, events);
+  }
   /// When the last block ended. Requires ended().
   Time end() const { return end_; }
 
@@ -87,6 +93,7 @@ class LaunchOnGpu {
   std::vector<int> wanted_;  // by SM
   WorkerProgress progress_;
   int rank_ = 0;
+  bool is_withdrawn_ = false;
   Time end_{};
 };
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/workload.hpp"
+#include "core/gpu.hpp"
 #include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {
@@ -37,7 +37,17 @@ struct DeviceCopy {
 
 using DeviceOperation = std::variant<DeviceLaunch, DeviceCopy>;
 
-/// By OperationId. A deque, so that what is there stays where it is while more comes in.
+/// What is submitted while a run goes on.
+class SubmittedCode final : public DeviceCode {
+ public:
+  explicit SubmittedCode(DeviceOperation operation) : operation_(std::move(operation)) {}
+  const DeviceOperation& operation() const { return operation_; }
+
+ private:
+  DeviceOperation operation_;
+};
+
+/// By OperationId: of a workload that is known beforehand.
 using Program = std::deque<DeviceOperation>;
 
 }  // namespace gpushare::cuda

@@ -9,8 +9,8 @@
 namespace gpushare::cuda {
 
 /// CUDA, or a part of it, is missing or too old, or said no. The message names the call and what to do.
-struct CudaError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct CudaError : DeviceError {
+  using DeviceError::DeviceError;
 };
 
 /// Stays open until the process ends: threads of CUDA's own may be running in it.

@@ -41,7 +41,7 @@ class WholeLaunch final : public LaunchOnGpu {
     if (hardware_.empty() && !progress_.finished()) progress_.end_whole(start_, end_, events);
   }
   bool is_settling() const override { return launched_ && (!is_reported_ || hardware_.empty()); }
-  bool ended() const override { return progress_.finished(); }
+  bool ended() const override { return progress_.finished() || (is_withdrawn_ && !launched_); }
 
  private:
   bool has_quota_ = false;

@@ -19,12 +19,14 @@ class WorkerLaunch final : public LaunchOnGpu {
   bool collect(Time now, std::vector<gpushare::Event>& events) override;
   void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
   bool is_settling() const override;
-  bool ended() const override { return progress_.finished() && hardware_.empty(); }
+  bool ended() const override { return hardware_.empty() && (progress_.finished() || has_left_for_good()); }
 
  private:
   void place(Time now);
   bool some_wait() const { return launched_ - progress_.workers_gone() > progress_.workers(); }
   bool some_are_to_leave() const;
+  /// Nobody of it is on the GPU, and a look since then has shown what it has done.
+  bool has_left_for_good() const { return is_withdrawn_ && (launched_ == 0 || seen_ > changed_); }
   WorkerDemand demand() const;
   int workers_to_launch() const;
   WorkerParameters parameters(int workers) const;

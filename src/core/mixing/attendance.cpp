@@ -7,11 +7,13 @@ namespace gpushare {
 
 void Attendance::observe(const Event& event, const State& state) {
   const bool concerns = event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
-                        event.kind == EventKind::ApplicationEnded;
+                        event.kind == EventKind::ApplicationEnded || event.kind == EventKind::PriorityChanged;
   if (!concerns) return;
   if (applications_.size() <= index(event.application)) applications_.resize(index(event.application) + 1);
   Known& known = applications_[index(event.application)];
-  if (event.kind == EventKind::LaunchArrived) {
+  if (event.kind == EventKind::PriorityChanged) {
+    known.last.priority = static_cast<int>(event.block);
+  } else if (event.kind == EventKind::LaunchArrived) {
     const RunningLaunch& launch = *state.find(event.operation);
     if (known.is_away) known.is_reliable = event.time - known.left <= patience_;
     known.is_away = false;

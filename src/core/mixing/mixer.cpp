@@ -29,7 +29,8 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
 
 bool Mixer::is_occasion(const Event& event) {
   return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
-         event.kind == EventKind::ApplicationEnded || event.kind == EventKind::DeadlineReached;
+         event.kind == EventKind::ApplicationEnded || event.kind == EventKind::DeadlineReached ||
+         event.kind == EventKind::PriorityChanged;
 }
 
 void Mixer::observe(const Event& event, const State& state) {

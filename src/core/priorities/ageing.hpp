@@ -17,6 +17,8 @@ class AgeingPriority {
   explicit AgeingPriority(int initial = 0) : initial_(initial) {}
 
   int initial() const { return initial_; }
+  /// What it has waited for still counts.
+  void begin_at(int initial) { initial_ = initial; }
   int at(Time now) const {
     return initial_ + static_cast<int>(std::min<Duration::rep>(waited(now) / step, most_steps));
   }

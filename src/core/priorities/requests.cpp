@@ -4,6 +4,14 @@
 #include <algorithm>
 
 namespace gpushare {
+namespace {
+
+std::string owner_of(ApplicationId application, const State& state) {
+  const std::string& name = state.application(application).name;
+  return name.substr(0, name.find('/'));
+}
+
+}  // namespace
 
 void Requests::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::LaunchArrived) {
@@ -12,12 +20,14 @@ void Requests::observe(const Event& event, const State& state) {
     Request& request = all_[request_of_[index(event.operation)]];
     std::erase(request.launches, event.operation);
     request.ended = event.time;
+  } else if (event.kind == EventKind::PriorityChanged) {
+    const auto request = std::ranges::find(all_, owner_of(event.application, state), &Request::owner);
+    if (request != all_.end()) request->priority = static_cast<int>(event.block);
   }
 }
 
 void Requests::arrive(const RunningLaunch& launch, const State& state) {
-  const std::string& name = state.application(launch.application).name;
-  const std::string owner = name.substr(0, name.find('/'));
+  const std::string owner = owner_of(launch.application, state);
   auto request = std::ranges::find(all_, owner, &Request::owner);
   if (request == all_.end()) request = all_.insert(request, Request{.owner = owner});
   const bool is_new = !request->is_there() && request->ended != launch.arrival;

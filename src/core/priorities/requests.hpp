@@ -14,7 +14,7 @@ namespace gpushare {
 
 struct Request {
   std::string owner;
-  int priority = 0;  ///< of the stream it began with; all should have one
+  int priority = 0;  ///< of the stream it began with, or as changed since; all should have one
   Time arrival{};
   std::optional<Time> ended{};          ///< when it last had nothing left to run
   std::vector<OperationId> launches{};  ///< that run, in order of arrival

@@ -10,6 +10,9 @@ void Turns::observe(const Event& event, const State& state) {
   requests_.observe(event, state);
   const std::vector<Request>& all = requests_.all();
   turns_.resize(all.size());
+  if (event.kind == EventKind::PriorityChanged) {
+    for (std::size_t id = 0; id < all.size(); ++id) turns_[id].ageing.begin_at(all[id].priority);
+  }
   if (event.kind == EventKind::LaunchArrived) {
     for (std::size_t id = 0; id < all.size(); ++id) {
       if (all[id].launches.size() == 1 && all[id].launches.front() == event.operation) welcome(id, event.time);

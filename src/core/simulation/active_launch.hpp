@@ -16,6 +16,7 @@ struct ActiveLaunch {
       : id(submission.id),
         application(submission.application),
         launch(std::get<Launch>(*submission.operation)),
+        blocks(launch.blocks),
         block(footprint(device, launch.kernel.needs)),
         max_residency(gpushare::max_residency(device, launch.kernel.needs)),
         first_wave(static_cast<std::int64_t>(max_residency) * device.sms),
@@ -23,7 +24,10 @@ struct ActiveLaunch {
         workers(device.sms, device.delays.top_up),
         ready_at(ready_at) {}
 
-  std::int64_t unstarted() const { return launch.blocks - started; }
+  std::int64_t unstarted() const { return blocks - started; }
+  bool has_ended() const { return ended == blocks; }
+  /// No more blocks than have started.
+  void cut_short() { blocks = started; }
   bool evicted() const { return started > 0 && started == ended && !has_quota; }
 
   double work_of(std::int64_t block_index) const {
@@ -33,8 +37,8 @@ struct ActiveLaunch {
 
   double trend(std::int64_t block_index) const {
     const double ratio = launch.kernel.cost.trend_ratio;
-    const auto blocks = static_cast<double>(launch.blocks);
-    return ratio == 0 ? 1.0 : std::max(1 + ratio * (1 - (2.0 * static_cast<double>(block_index) + 1) / blocks), 1e-3);
+    const auto grid = static_cast<double>(launch.blocks);
+    return ratio == 0 ? 1.0 : std::max(1 + ratio * (1 - (2.0 * static_cast<double>(block_index) + 1) / grid), 1e-3);
   }
 
   /// An SM that serves some of its blocks first ends them one after the other, where equal shares would end a whole
@@ -47,6 +51,7 @@ struct ActiveLaunch {
   OperationId id;
   ApplicationId application;
   const Launch& launch;
+  std::int64_t blocks;  ///< that are to run
   BlockFootprint block;
   int max_residency;
   std::int64_t first_wave;

@@ -33,6 +33,8 @@ class SimulatedCopyEngine {
   }
 
   Time started() const { return started_; }
+  /// The copy under way, or nullptr.
+  const Submission* running() const { return running_ ? &*running_ : nullptr; }
 
   Submission end() {
     const Submission ended = *running_;

@@ -50,6 +50,32 @@ void SimulatedGpu::apply(const Plan& plan) {
   timers_.add(now_ + nanoseconds(delay), PlanArrived{});
 }
 
+/// Whatever lies between its last block and its end lies between those of any launch.
+void SimulatedGpu::withdraw(OperationId operation) {
+  ActiveLaunch* launch = find(operation);
+  if (launch == nullptr || launch->unstarted() == 0) return;
+  launch->cut_short();
+  dispatch_all_ = true;
+  if (launch->has_ended()) timers_.add(now_ + nanoseconds(device_.delays.completion), LaunchDone{operation});
+}
+
+std::optional<Time> SimulatedGpu::next_change() const {
+  const double next = std::min(ends_.time(), timers_.time());
+  if (next == EarliestOf::never) return std::nullopt;
+  return Time(Duration(std::llrint(std::ceil(next))));
+}
+
+std::vector<ApplicationId> SimulatedGpu::applications_at_work() const {
+  std::vector<ApplicationId> applications;
+  for (const auto& launch : launches_) {
+    if (launch != nullptr && launch->started > launch->ended) applications.push_back(launch->application);
+  }
+  for (const SimulatedCopyEngine* engine : {&to_device_, &to_host_}) {
+    if (engine->running() != nullptr) applications.push_back(engine->running()->application);
+  }
+  return applications;
+}
+
 void SimulatedGpu::make_effective(const Plan& plan) {
   const std::vector<Ranked> before = std::exchange(ranks_, {});
   for (const Share& share : plan.shares) {
@@ -159,7 +185,7 @@ void SimulatedGpu::end_block() {
                       .operation = launch.id,
                       .sm = sm,
                       .kind = EventKind::BlockEnded});
-  if (launch.ended == launch.launch.blocks) {
+  if (launch.has_ended()) {
     const double delay = nanoseconds(device_.delays.completion);
     if (delay == 0) {
       tell_end_of(launch);

@@ -26,7 +26,15 @@ class SimulatedGpu : public Gpu {
   const Device& device() const override { return device_; }
   void submit(const Submission& submission) override;
   void apply(const Plan& plan) override;
+  void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;
+
+  /// How far it has come.
+  Time now() const { return time_; }
+  /// When something may happen next, unless somebody calls. Requires that next_event() has just returned nothing.
+  std::optional<Time> next_change() const;
+  /// The applications that have blocks on an SM, or copies under way.
+  std::vector<ApplicationId> applications_at_work() const;
 
  private:
   struct DispatchDue {

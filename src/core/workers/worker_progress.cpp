@@ -157,6 +157,13 @@ void WorkerProgress::finish(Time now, std::vector<Event>& events) {
   observe({.control = control, .orders = orders, .sms = table}, now, events);
 }
 
+void WorkerProgress::end_rest(Time now, std::vector<Event>& events) {
+  for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
+    const OnSm& counted = per_sm_[sm];
+    end(static_cast<SmId>(sm), counted.started - counted.ended, counted.block_time, now, events);
+  }
+}
+
 std::int64_t WorkerProgress::share_of(SmId sm) const {
   const auto sms = static_cast<std::int64_t>(per_sm_.size());
   const auto before = static_cast<std::int64_t>(index(sm));

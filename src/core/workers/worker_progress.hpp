@@ -49,6 +49,9 @@ class WorkerProgress {
   void start_whole(Time now, std::vector<Event>& events);
   void end_whole(Time started, Time now, std::vector<Event>& events);
 
+  /// The launch is over, and its workers are gone: no block that was reported runs any more.
+  void end_rest(Time now, std::vector<Event>& events);
+
   std::int64_t done() const { return done_; }
   bool finished() const { return done_ == blocks_; }
   /// Workers present at the last look.

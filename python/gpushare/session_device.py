@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session needs of a device, and how a GPU provides it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpushare import _core
+from gpushare._core import Device, HardwareSharing, InvalidInput
+from gpushare.cuda_device import CudaDevice, cuda_device, give_up_if_broken, is_cuda
+from gpushare.device import chosen
+from gpushare.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare.job import Submitted
+from gpushare.kernel_model import KernelModel
+from gpushare.measured import Measured
+from gpushare.operation import Launch
+from gpushare.workload import Workload
+
+if TYPE_CHECKING:
+    from gpushare.kernel import Kernel
+
+ALONE_REPEATS = 3
+
+
+class SessionDevice(Protocol):
+    """A device to open sessions on."""
+
+    device: Any
+    """What users see of it: it has a ``name`` and a ``description``."""
+
+    def open(self, policy: Any) -> _core.CoreSession:
+        """A session of the core under this policy."""
+
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values on the device."""
+
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Zeroed memory of the device."""
+
+    def load(self, kernel: Kernel) -> None:
+        """Makes the kernel ready to run."""
+
+    def launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
+
+    def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
+        """How long these launches take one after the other, with nobody else there."""
+
+    def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
+        """What is to be kept of how a run was made; nothing for one that can be made again anywhere."""
+
+    def check(self) -> None:
+        """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
+
+
+def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
+    """The device of this name, as :func:`gpushare.device` knows it.
+
+    Raises:
+        InvalidInput: there is none, or a GPU is to run at another speed than its own.
+        CudaError: there is no such GPU, or no driver.
+    """
+    if is_cuda(chosen(name)):
+        if speed != 1:
+            raise InvalidInput(f"speed is for simulated devices: {str(name)!r} runs as fast as it does, not {speed!r}")
+        return GpuInSession(cuda_device(str(name)))
+    from gpushare.simulated_session import SimulatorInSession
+
+    return SimulatorInSession(name, speed)
+
+
+class GpuInSession:
+    """A GPU, for sessions."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self.device = device
+
+    def open(self, policy: Any) -> _core.CoreSession:
+        """A session of the core under this policy."""
+        return _core.CoreSession(self.device.core, policy)
+
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values on the device."""
+        return from_host(self.device.core, values)
+
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Zeroed memory of the device."""
+        return allocate(self.device.core, shape, dtype)
+
+    def load(self, kernel: Kernel) -> None:
+        """Compiles the kernel and loads it."""
+        self.device.load(kernel)
+
+    def launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """With its code and arguments; both are checked."""
+        if isinstance(kernel, KernelModel):
+            raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
+        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        code = self.device.load(kernel)
+        packed = self.device.compiled(kernel).pack(args)
+        program = _core.CudaProgram()
+        program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, packed)
+        core = _core.Launch(self.device.model(launch), launch.blocks)
+        return Submitted(launch, core, program, args if keeps else ())
+
+    def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
+        """The original kernels again; what they write is put back."""
+        program = _core.CudaProgram()
+        arrays = {}
+        for submitted in launches:
+            program.extend(submitted.program)
+            arrays |= {id(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
+        kept = [Kept(self.device.core, array) for array in arrays.values()]
+        operations = [submitted.core for submitted in launches]
+        workload = _core.CoreWorkload("alone", [_core.Application(name, operations)])
+        times = []
+        for _ in range(ALONE_REPEATS):
+            record = _core.run_as_hardware_does(self.device.core, program, workload, HardwareSharing.STREAMS)
+            times.append(record.ends[0] - record.arrivals[0])
+            for each in kept:
+                each.put_back()
+        return round(statistics.median(times))
+
+    def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
+        """Date, driver, and how the kernels fit."""
+        return Measured.now(self.device, workload, done)
+
+    def check(self) -> None:
+        """Gives up a GPU on which a kernel has faulted or does not end."""
+        give_up_if_broken(self.device)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions on simulated devices: launches take time and compute nothing, arrays live in host memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.device import device as find_device
+from gpushare.device_array import DeviceArray, allocate, from_host
+from gpushare.job import Submitted
+from gpushare.kernel_model import KernelModel, number
+from gpushare.launch_geometry import block_of
+from gpushare.operation import Launch
+
+if TYPE_CHECKING:
+    from gpushare.kernel import Kernel
+    from gpushare.measured import Measured
+    from gpushare.workload import Workload
+
+SPEEDS = (1e-6, 1e6)
+
+
+class HostMemory:
+    """Memory of a simulated device. It has no address that a GPU could take, so other libraries refuse the array."""
+
+    def __init__(self, count: int) -> None:
+        self._bytes = np.zeros(count, np.uint8)
+
+    def upload(self, source: np.ndarray, offset: int = 0) -> None:
+        """Copies these bytes in."""
+        self._bytes[offset : offset + source.size] = source
+
+    def download(self, target: np.ndarray, offset: int = 0) -> None:
+        """Copies as many bytes out."""
+        target[:] = self._bytes[offset : offset + target.size]
+
+
+class HostAllocator:
+    """Makes memory of a simulated device, which takes as much as the host has."""
+
+    def allocate(self, count: int) -> HostMemory:
+        """Zeroed."""
+        return HostMemory(count)
+
+
+@dataclass(frozen=True)
+class SimulatedDevice:
+    """A simulated device of a session.
+
+    Attributes:
+        name: as the user gave it.
+        description: the device.
+    """
+
+    name: str
+    description: Device
+
+
+class SimulatorInSession:
+    """A simulated device, for sessions."""
+
+    def __init__(self, name: str | Path | Device, speed: float) -> None:
+        self.device = SimulatedDevice("sim" if isinstance(name, Device) else str(name), find_device(name))
+        self._speed = number("speed", speed, *SPEEDS)
+        self._memory = HostAllocator()
+
+    def open(self, policy: Any) -> _core.CoreSession:
+        """A session of the core under this policy."""
+        return _core.CoreSession(self.device.description, policy, 0, self._speed)
+
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values in host memory."""
+        return from_host(self._memory, values)
+
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Zeroed host memory."""
+        return allocate(self._memory, shape, dtype)
+
+    def load(self, kernel: Kernel) -> None:
+        """There is nothing to load."""
+
+    def launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """By its model; arguments are not looked at."""
+        launch = _of_model(kernel, grid, block) if isinstance(kernel, KernelModel) else None
+        launch = launch or Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        return Submitted(launch, launch.on(self.device.description), None, ())
+
+    def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
+        """Simulated, not in the time of the wall clock."""
+        workload = _core.CoreWorkload("alone", [_core.Application(name, [each.core for each in launches])])
+        record = _core.simulate(self.device.description, workload, "fifo", seed=0)
+        return record.ends[0] - record.arrivals[0]
+
+    def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
+        """None: nothing that was measured."""
+        return None
+
+    def check(self) -> None:
+        """A simulated device does not break."""
+
+
+def _of_model(model: KernelModel, grid: Any, block: Any) -> Launch:
+    """A model knows its threads; a block of as many may be given all the same."""
+    threads = math.prod(block_of(f"launch of {model.name!r}: block", block))
+    if threads != model.threads:
+        raise InvalidInput(
+            f"launch of {model.name!r}: block has {threads} threads, but the model is of {model.threads}"
+        )
+    extents = grid if isinstance(grid, tuple | list) else [grid]
+    return Launch(model, math.prod(extents))

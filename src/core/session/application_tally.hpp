@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each application of an open run has had so far, beyond what the state knows of its present launch. Costs nothing
+// per block: launches are added up when they end.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/engine.hpp"
+
+namespace gpushare {
+
+struct Tally {
+  Duration sm_time{};            ///< time on each SM with at least one block, summed over SMs and ended launches
+  std::int64_t blocks = 0;       ///< of ended launches
+  std::int64_t operations = 0;   ///< that have ended
+  std::int64_t preemptions = 0;  ///< how often a plan took a launch off the GPU that had begun and was not through
+  bool operator==(const Tally&) const = default;
+};
+
+/// Time with at least one block, summed over the SMs.
+inline Duration sm_time(const RunningLaunch& launch, Time now) {
+  Duration sum{};
+  for (const SmProgress& sm : launch.per_sm) sum += sm.active(now);
+  return sum;
+}
+
+class ApplicationTallies : public RunObserver {
+ public:
+  explicit ApplicationTallies(const State& state) : state_(state) {}
+
+  const Tally& of(ApplicationId application) const {
+    static constexpr Tally none;
+    return index(application) < tallies_.size() ? tallies_[index(application)] : none;
+  }
+
+  /// The launch is about to end: call it while the state still has it.
+  void ending(const RunningLaunch& launch, Time now) {
+    Tally& tally = at(launch.application);
+    tally.sm_time += sm_time(launch, now);
+    tally.blocks += launch.done;
+  }
+
+  void saw(const Event& event) override {
+    if (event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded) ++at(event.application).operations;
+  }
+
+  void decided(const Plan& plan) override {
+    std::vector<OperationId> holders;
+    for (const Share& share : plan.shares) {
+      if (share.quota.largest() > 0) holders.push_back(share.launch);
+    }
+    for (const OperationId before : holders_) {
+      if (std::ranges::find(holders, before) != holders.end()) continue;
+      const RunningLaunch* launch = state_.find(before);
+      if (launch == nullptr || launch->started == launch->done || launch->unstarted() == 0) continue;
+      ++at(launch->application).preemptions;
+    }
+    holders_ = std::move(holders);
+  }
+
+ private:
+  Tally& at(ApplicationId application) {
+    if (tallies_.size() <= index(application)) tallies_.resize(index(application) + 1);
+    return tallies_[index(application)];
+  }
+
+  const State& state_;
+  std::vector<Tally> tallies_;        // by ApplicationId
+  std::vector<OperationId> holders_;  // of a quota, by the plan in force
+};
+
+}  // namespace gpushare

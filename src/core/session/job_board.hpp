@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which jobs of a session have ended, and how. Jobs are numbered in the order of their submission; what is kept of them
+// is a byte each, from the oldest one that has not ended on, and a line for each that was cancelled.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+
+using JobId = std::uint64_t;
+
+class JobBoard {
+ public:
+  JobId open() {
+    jobs_.push_back(State::Open);
+    ++unfinished_;
+    return first_ + jobs_.size() - 1;
+  }
+
+  void end(JobId job) { close(job, State::Ended); }
+  void cancel(JobId job, std::string reason) {
+    reasons_.emplace(job, std::move(reason));
+    close(job, State::Cancelled);
+  }
+
+  std::uint64_t opened() const { return first_ + jobs_.size(); }
+  std::size_t unfinished() const { return unfinished_; }
+
+  bool is_over(JobId job) const { return job < first_ || jobs_[job - first_] != State::Open; }
+  /// Throws Cancelled for a job that was.
+  void require_not_cancelled(JobId job) const {
+    const auto reason = reasons_.find(job);
+    if (reason != reasons_.end()) throw gpushare::Cancelled(reason->second);
+  }
+
+ private:
+  enum class State : std::uint8_t { Open, Ended, Cancelled };
+
+  void close(JobId job, State how) {
+    jobs_[job - first_] = how;
+    --unfinished_;
+    for (; !jobs_.empty() && jobs_.front() != State::Open; ++first_) jobs_.pop_front();
+  }
+
+  JobId first_ = 0;  // of jobs_
+  std::deque<State> jobs_;
+  std::unordered_map<JobId, std::string> reasons_;
+  std::size_t unfinished_ = 0;
+};
+
+}  // namespace gpushare

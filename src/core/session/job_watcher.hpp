@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells the listener, and then those who wait for a job, that it is over.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "core/session/session.hpp"
+
+namespace gpushare {
+
+class JobWatcher : public RunObserver {
+ public:
+  /// The board is shared with others, under this mutex.
+  JobWatcher(std::mutex& mutex, std::condition_variable& changed, JobBoard& board, SessionListener* listener)
+      : mutex_(mutex), changed_(changed), board_(board), listener_(listener) {}
+
+  void watch(const OpenRun& run) { run_ = &run; }
+
+  /// Jobs become operations in the order of their numbers: the next one does now.
+  void expect_next() { jobs_.push_back(next_++); }
+
+  void saw(const Event& event) override {
+    if (event.kind != EventKind::LaunchEnded && event.kind != EventKind::CopyEnded) return;
+    if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
+    const JobId job = jobs_[index(event.operation)];
+    tell({.job = job, .application = event.application, .end = event.time});
+    const std::scoped_lock lock(mutex_);
+    board_.end(job);
+    changed_.notify_all();
+  }
+
+  void cancel(OperationId operation, Time now) {
+    const JobId job = jobs_[index(operation)];
+    const ApplicationId owner = run_->owner(operation);
+    tell({.job = job, .application = owner, .is_cancelled = true, .end = now});
+    const std::scoped_lock lock(mutex_);
+    board_.cancel(job, "application '" + run_->state().application(owner).name + "' has been cancelled");
+    changed_.notify_all();
+  }
+
+ private:
+  void tell(const JobEnd& end) const {
+    if (listener_ != nullptr) listener_->job_ended(end);
+  }
+
+  std::mutex& mutex_;
+  std::condition_variable& changed_;
+  JobBoard& board_;
+  SessionListener* listener_;
+  const OpenRun* run_ = nullptr;
+  std::vector<JobId> jobs_;  // by OperationId
+  JobId next_ = 0;
+};
+
+}  // namespace gpushare

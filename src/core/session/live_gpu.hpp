@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that goes on while nobody looks: what sessions run on. Beyond the seam that every device has (core/gpu.hpp)
+// it has a clock, can be woken, and can be stopped. CudaGpu is one, and PacedGpu makes one of the simulated device.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/gpu.hpp"
+
+namespace gpushare {
+
+/// Like the others' methods, these are called from one thread, except for wake().
+class LiveGpu : public Gpu {
+ public:
+  /// The time of the run: 0 when the device was opened. Never before what has been reported.
+  virtual Time now() const = 0;
+
+  /// Makes next_event() return nullopt soon. From any thread.
+  virtual void wake() = 0;
+
+  /// Is nothing under way, and nothing left to report?
+  virtual bool is_idle() const = 0;
+
+  /// Stops everything at the next block boundary. False if something is still there after `patience`: then the device
+  /// is of no more use to this process.
+  virtual bool stop(Duration patience) = 0;
+
+  /// Those that have work on the device: one of them is to blame where it fails.
+  virtual std::vector<ApplicationId> applications_on_gpu() const = 0;
+
+  /// Throws what this kind of device throws when it fails.
+  [[noreturn]] virtual void fail(const std::string& message) const = 0;
+};
+
+/// A device to open sessions on.
+struct LiveDevice {
+  std::shared_ptr<const Device> description;
+  /// Called in the thread that will use the device. Throws InvalidInput while somebody else does.
+  std::function<std::unique_ptr<LiveGpu>()> open;
+};
+
+}  // namespace gpushare

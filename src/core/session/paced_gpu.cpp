@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/paced_gpu.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.hpp"
+
+namespace gpushare {
+namespace {
+
+/// Asking for the time takes tens of nanoseconds, an event may take less.
+constexpr int events_per_clock = 16;
+
+/// Who is woken late by so much catches up; more is forgotten.
+constexpr Duration most_delay(2'000'000);
+
+}  // namespace
+
+PacedGpu::PacedGpu(const Device& device, std::uint64_t seed, double speed)
+    : gpu_(device, seed), speed_(speed), anchor_(Clock::now()) {
+  require(speed > 0, "the speed of a simulated device must be above 0");
+}
+
+Time PacedGpu::clock_time() const {
+  const auto elapsed = std::chrono::duration_cast<Duration>(Clock::now() - anchor_);
+  return virtual_anchor_ + Duration(std::llrint(nanoseconds(elapsed) * speed_));
+}
+
+/// Never beyond what has been told.
+Time PacedGpu::now() const {
+  if (!is_settled_) return gpu_.now();
+  const Time time = clock_time();
+  return std::max(gpu_.now(), next_change_ ? std::min(time, *next_change_ - Duration(1)) : time);
+}
+
+void PacedGpu::catch_up() {
+  if (is_settled_) GPUSHARE_EXPECT(!gpu_.next_event(now()), "nothing happens before the next change");
+  is_settled_ = false;
+}
+
+void PacedGpu::submit(const Submission& submission) {
+  catch_up();
+  gpu_.submit(submission);
+}
+
+void PacedGpu::apply(const Plan& plan) {
+  catch_up();
+  gpu_.apply(plan);
+}
+
+void PacedGpu::withdraw(OperationId operation) {
+  catch_up();
+  gpu_.withdraw(operation);
+}
+
+std::optional<Event> PacedGpu::next_event(std::optional<Time> deadline) {
+  while (true) {
+    if (events_since_clock_ == 0) {
+      read_clock();
+      if (was_woken()) return std::nullopt;
+    }
+    events_since_clock_ = (events_since_clock_ + 1) % events_per_clock;
+    is_settled_ = false;
+    if (auto event = gpu_.next_event(deadline ? std::min(horizon_, *deadline) : horizon_)) return event;
+    is_settled_ = true;
+    events_since_clock_ = 0;
+    next_change_ = gpu_.next_change();
+    if (deadline && gpu_.now() >= *deadline) return std::nullopt;
+    if (!next_change_ && !deadline) return std::nullopt;
+    sleep_until(!next_change_ ? *deadline : deadline ? std::min(*next_change_, *deadline) : *next_change_);
+  }
+}
+
+/// What is late by more than somebody who slept is not made up for.
+void PacedGpu::read_clock() {
+  horizon_ = clock_time();
+  const std::optional<Time> due = is_settled_ ? next_change_ : gpu_.now();
+  if (!due || nanoseconds(horizon_ - *due) <= nanoseconds(most_delay) * speed_) return;
+  virtual_anchor_ -= horizon_ - *due;
+  horizon_ = *due;
+}
+
+/// Or until somebody wakes it, or for a second.
+void PacedGpu::sleep_until(Time time) {
+  const double wait_ns = std::min(nanoseconds(time - clock_time()) / speed_, 1e9);
+  if (wait_ns <= 0) return;
+  std::unique_lock lock(mutex_);
+  wakes_.wait_for(lock, Duration(std::llrint(std::ceil(wait_ns))), [this] { return woken_.load(); });
+}
+
+void PacedGpu::wake() {
+  const std::scoped_lock lock(mutex_);
+  woken_.store(true, std::memory_order_release);
+  wakes_.notify_all();
+}
+
+LiveDevice paced_device(const Device& device, std::uint64_t seed, double speed) {
+  return {.description = std::make_shared<const Device>(device),
+          .open = [device, seed, speed] { return std::make_unique<PacedGpu>(device, seed, speed); }};
+}
+
+}  // namespace gpushare

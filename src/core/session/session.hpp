@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open run on a device in wall-clock time, in a thread of its own: work comes in from any thread and is scheduled at
+// once. The only thing that those who submit and the scheduler share is a list of requests.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "core/session/job_board.hpp"
+#include "core/session/live_gpu.hpp"
+#include "core/session/session_status.hpp"
+
+namespace gpushare {
+
+/// What a session leaves behind.
+struct SessionRecord {
+  Workload workload;
+  Trace trace;
+};
+
+/// A job has ended, or, if it was cancelled, will never do so.
+struct JobEnd {
+  JobId job = 0;
+  ApplicationId application{};
+  bool is_cancelled = false;
+  Time end{};  ///< in the time of the run
+};
+
+/// Told of what happens in a session, in its thread, which waits meanwhile: be short, and do not call the session.
+class SessionListener {
+ public:
+  virtual ~SessionListener() = default;
+  virtual void job_ended(const JobEnd& end) = 0;
+  /// The session will do nothing more: all jobs that have not ended fail.
+  virtual void session_failed(const std::exception_ptr& /*failure*/) {}
+};
+
+struct SessionOptions {
+  SessionListener* listener = nullptr;  ///< outlives the session
+  bool keeps_record = true;             ///< for finish(): everything that happens, as long as the session lasts
+};
+
+class Session {
+ public:
+  /// Makes a policy. What is handed over owns all that the states of the session point into.
+  using MakePolicy = std::function<std::unique_ptr<Policy>(std::shared_ptr<const void> world)>;
+
+  /// Policies are made, used and destroyed in the session's thread. Throws InvalidInput while another run is on the
+  /// device.
+  Session(LiveDevice device, MakePolicy make_policy, SessionOptions options = {});
+  ~Session() { close(); }
+
+  ApplicationId add(Application application);
+  /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that
+  /// has to be said. Throws InvalidInput for a launch that cannot run, Cancelled for an application that was withdrawn,
+  /// and what the session has failed with.
+  JobId submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code = nullptr);
+
+  /// The application goes, and returns at once. Its waiting jobs are cancelled, and so is the one that runs once it has
+  /// stopped at a block boundary, unless it has ended by then. Nothing happens where it has gone already.
+  void withdraw(ApplicationId application);
+
+  /// Throws PolicyError where the policy has no use for this priority.
+  void set_priority(ApplicationId application, int priority);
+  /// Another policy decides from now on. If it cannot be made, or does not get along with what is going on, this
+  /// throws, and the old one goes on.
+  void set_policy(MakePolicy make_policy);
+  SessionStatus status();
+
+  /// Has the job ended within this time? Throws Cancelled where it was, and what the session has failed with, unless
+  /// the job had ended by then.
+  bool wait(JobId job, Duration timeout);
+
+  /// Waits for all that has been submitted, at most so long. Throws what the session has failed with, and the device's
+  /// error where something did not end in time.
+  SessionRecord finish(Duration timeout);
+
+  /// Ends everything at the next block boundary; jobs that have not ended fail.
+  void close();
+
+ private:
+  struct Service;
+  struct Job {
+    ApplicationId application;
+    Operation operation;
+    std::shared_ptr<const DeviceCode> code;
+  };
+  using Task = std::function<void(Service&)>;
+  using Request = std::variant<Application, Job, Task>;
+  struct Known {
+    std::string name;
+    bool is_withdrawn = false;
+  };
+
+  void push(Request request);
+  /// Has the session's thread do it, and waits for that. Throws what it throws.
+  void call(Task task);
+
+  void serve();
+  void serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::shared_ptr<OpenWork>& work,
+             const std::shared_ptr<const void>& world);
+  void serve_until_closed(Service& service);
+  void give_up(const Service& service);
+  /// False once the session closes and there is nothing left to do.
+  bool take_requests(Service& service);
+  void carry_out(Service& service, Request& request);
+  void drop(Service& service, ApplicationId application);
+  void replace_policy(Service& service, const MakePolicy& make_policy);
+  void require_progress(const Service& service) const;
+  void set_gpu(LiveGpu* gpu);
+  void end(std::string reason);
+  void fail(std::exception_ptr failure);
+  std::string names_on_gpu(const LiveGpu& gpu) const;
+  void require_alive() const;
+  void require_present(ApplicationId application) const;
+
+  LiveDevice device_;
+  MakePolicy make_policy_;
+  SessionOptions options_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable requested_;  // for the session's thread
+  std::condition_variable changed_;    // for all others
+  std::vector<Request> requests_;
+  std::vector<Known> applications_;
+  JobBoard jobs_;
+  std::exception_ptr failure_;
+  std::string given_up_;  // why the rest is not waited for
+  bool closing_ = false;
+  LiveGpu* gpu_ = nullptr;  // while the thread has one
+  SessionRecord record_;
+  std::thread thread_;
+};
+
+}  // namespace gpushare

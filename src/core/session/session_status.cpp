@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/session_status.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/predictors/launch_rate.hpp"
+
+namespace gpushare {
+namespace {
+
+Quota quota_of(const Plan& plan, OperationId launch) {
+  const auto share = std::ranges::find(plan.shares, launch, &Share::launch);
+  return share == plan.shares.end() ? Quota::nowhere() : share->quota;
+}
+
+const char* state_of(const RunningLaunch& launch, const Quota& quota) {
+  const bool is_resident = launch.started > launch.done;
+  if (quota.largest() > 0) return is_resident || launch.done > 0 ? "running" : "starting";
+  if (!is_resident) return "waiting";
+  return launch.unstarted() > 0 ? "leaving" : "running";
+}
+
+void describe(const RunningLaunch& launch, const OpenRun& run, Time now, ApplicationStatus& status) {
+  const Quota quota = quota_of(run.plan(), launch.id);
+  status.state = state_of(launch, quota);
+  status.kernel = launch.launch->kernel.name;
+  status.blocks = launch.blocks();
+  status.started = launch.started;
+  status.done = launch.done;
+  status.quota = short_form(quota);
+  status.sm_time += sm_time(launch, now);
+  status.remaining = remaining_time(launch, run.state(), now);
+}
+
+/// Those in flight are half done, as a guess.
+double sm_time_per_block(const RunningLaunch& launch, Time now) {
+  const auto in_flight = static_cast<double>(launch.started - launch.done);
+  return nanoseconds(sm_time(launch, now)) / (static_cast<double>(launch.done) + in_flight / 2);
+}
+
+Duration rounded(double nanoseconds) { return Duration(std::llround(nanoseconds)); }
+
+}  // namespace
+
+std::string short_form(const Quota& quota) {
+  if (quota.is_uniform()) return std::to_string(quota.at(SmId{}));
+  std::string text;
+  for (std::size_t first = 0, end = 0; first < quota.size(); first = end) {
+    const int blocks = quota.at(static_cast<SmId>(first));
+    while (end < quota.size() && quota.at(static_cast<SmId>(end)) == blocks) ++end;
+    if (blocks == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(blocks) + " on " + std::to_string(first);
+    if (end - first > 1) text += "-" + std::to_string(end - 1);
+  }
+  return text.empty() ? "0" : text;
+}
+
+std::optional<Duration> remaining_time(const RunningLaunch& launch, const State& state, Time now) {
+  const auto left = static_cast<double>(launch.unfinished());
+  const auto is_on = [](const SmProgress& sm) { return sm.resident > 0; };
+  const auto sms = std::ranges::count_if(launch.per_sm, is_on);
+  if (launch.done > 0 && sms > 0) {
+    return rounded(left * sm_time_per_block(launch, now) / static_cast<double>(sms));
+  }
+  if (launch.launch->kernel.is_profiled) return rounded(left / launch_rate_alone(state.device(), *launch.launch));
+  if (launch.done == 0) return std::nullopt;
+  return rounded(left * sm_time_per_block(launch, now) / state.sms());
+}
+
+SessionStatus status_of(const OpenRun& run, Time now) {
+  SessionStatus status{.now = now};
+  for (std::size_t number = 0; number < run.streams().size(); ++number) {
+    const OpenStream& stream = run.streams()[number];
+    if (stream.has_ended) continue;
+    const auto id = static_cast<ApplicationId>(number);
+    const Application& application = run.state().application(id);
+    const Tally& tally = run.tally(id);
+    ApplicationStatus each{.id = id,
+                           .name = application.name,
+                           .priority = run.state().priority(id),
+                           .weight = application.weight,
+                           .waiting = stream.waiting.size(),
+                           .sm_time = tally.sm_time,
+                           .operations = tally.operations,
+                           .preemptions = tally.preemptions,
+                           .elapsed = now - Time(application.arrival)};
+    const RunningLaunch* launch = stream.current ? run.state().find(*stream.current) : nullptr;
+    if (launch != nullptr) describe(*launch, run, now, each);
+    if (stream.current && launch == nullptr) each.state = "copying";
+    if (stream.is_withdrawn) each.state = "cancelled";
+    status.applications.push_back(std::move(each));
+  }
+  return status;
+}
+
+}  // namespace gpushare

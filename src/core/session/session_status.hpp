@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session at one moment, for who looks on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/open_run.hpp"
+
+namespace gpushare {
+
+struct ApplicationStatus {
+  ApplicationId id{};
+  std::string name;
+  int priority = 0;
+  double weight = 1;
+  /// "idle"; "copying"; "waiting": no plan gives its launch anything; "starting": one does, and no block has begun yet;
+  /// "running"; "leaving": the plan has taken everything away, and its blocks end; "cancelled": so it is for good.
+  std::string state = "idle";
+  std::size_t waiting = 0;  ///< operations behind the present one
+  std::string kernel{};     ///< of its present launch, as everything up to `quota`
+  std::int64_t blocks = 0;  ///< of the grid
+  std::int64_t started = 0;
+  std::int64_t done = 0;
+  std::string quota{};          ///< as short_form() writes it
+  Duration sm_time{};           ///< time on each SM with at least one block, summed over the SMs
+  std::int64_t operations = 0;  ///< that have ended
+  std::int64_t preemptions = 0;
+  Duration elapsed{};                   ///< since it came
+  std::optional<Duration> remaining{};  ///< of the present launch, where something says so
+};
+
+struct SessionStatus {
+  Time now{};
+  std::vector<ApplicationStatus> applications{};  ///< those who have not gone, in order of their arrival
+};
+
+SessionStatus status_of(const OpenRun& run, Time now);
+
+/// Blocks per SM: "8", or by ranges of SMs, those with none left out: "8 on 0-65, 2 on 66".
+std::string short_form(const Quota& quota);
+
+/// How long the rest of a launch takes: with the SMs that it is on, at the pace at which SMs have ended its blocks so
+/// far; before the first block has ended, or while it is on no SM, with all SMs, by its profile if there is one.
+std::optional<Duration> remaining_time(const RunningLaunch& launch, const State& state, Time now);
+
+}  // namespace gpushare

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/session_status.hpp"
+
+#include <gtest/gtest.h>
+
+#include "interrupted_run.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+
+TEST(SessionStatus, QuotasInShort) {
+  EXPECT_EQ(short_form(Quota::everywhere(8)), "8");
+  EXPECT_EQ(short_form(Quota::nowhere()), "0");
+  EXPECT_EQ(short_form(Quota::per_sm({0, 0})), "0");
+  EXPECT_EQ(short_form(Quota::per_sm({8, 8, 2, 0, 1, 1, 1})), "8 on 0-1, 2 on 2, 1 on 4-6");
+}
+
+TEST(SessionStatus, FollowsALaunch) {
+  InterruptedRun trial(small_device(2), "effisha-static");
+  const ApplicationId a = trial.add("a");
+  const auto state = [&] { return status_of(trial.run(), trial.now()).applications.at(0); };
+  EXPECT_EQ(state().state, "idle");
+  trial.submit(a, launch_of(80, 100));
+  EXPECT_EQ(state().state, "starting");
+  EXPECT_EQ(state().remaining, std::chrono::nanoseconds(1000));  // by its profile
+  ASSERT_TRUE(trial.advance(20));
+  EXPECT_EQ(state().state, "running");
+  const ApplicationId urgent = trial.add("urgent", 1);
+  const OperationId second = trial.submit(urgent, launch_of(80, 100));
+  EXPECT_EQ(state().state, "leaving");
+  EXPECT_EQ(state().quota, "0");
+  EXPECT_EQ(state().preemptions, 1);
+  ASSERT_TRUE(trial.advance(20));
+  EXPECT_EQ(state().state, "waiting");
+  trial.run().withdraw(urgent, trial.now());
+  EXPECT_EQ(status_of(trial.run(), trial.now()).applications.at(1).state, "cancelled");
+  ASSERT_TRUE(trial.advance());
+  EXPECT_EQ(trial.run().state().find(second), nullptr);
+  EXPECT_EQ(status_of(trial.run(), trial.now()).applications.size(), 1U);
+  EXPECT_EQ(state().state, "idle");
+  EXPECT_EQ(state().operations, 1);
+  EXPECT_EQ(trial.run().tally(a).blocks, 80);
+}
+
+TEST(SessionStatus, SmTimeCountsEverySmWithABlock) {
+  InterruptedRun trial(small_device(2), "fifo");
+  const ApplicationId a = trial.add("a");
+  trial.submit(a, launch_of(8, 100));  // both SMs for a wave
+  trial.submit(a, launch_of(1, 100));
+  ASSERT_TRUE(trial.advance());
+  EXPECT_EQ(trial.run().tally(a).sm_time, std::chrono::nanoseconds(300));
+}
+
+TEST(SessionStatus, ACopyIsNoLaunch) {
+  InterruptedRun trial(small_device(2), "fifo");
+  trial.submit(trial.add("a"), copy_to_device(1000));
+  EXPECT_EQ(status_of(trial.run(), trial.now()).applications.at(0).state, "copying");
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/session.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "core/errors.hpp"
+#include "core/metrics.hpp"
+#include "core/policies/registry.hpp"
+#include "core/session/paced_gpu.hpp"
+#include "recorded_run.hpp"
+#include "sample_devices.hpp"
+#include "sample_workloads.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr Duration patience = 30s;
+
+Session::MakePolicy named(std::string name) {
+  return [name](const std::shared_ptr<const void>& /*world*/) { return make_policy(name); };
+}
+
+/// On two SMs with room for four blocks each.
+class TrialSession {
+ public:
+  explicit TrialSession(const std::string& policy = "fifo", SessionOptions options = {})
+      : session(paced_device(small_device(2), 1, 1.0), named(policy), options) {}
+
+  ApplicationId add(const std::string& name, int priority = 0) {
+    return session.add({.name = name, .priority = priority});
+  }
+  JobId submit(ApplicationId application, std::int64_t blocks, Duration block_time) {
+    return session.submit(application, launch_of(blocks, block_time.count()));
+  }
+  /// Until the application is in this state.
+  ApplicationStatus await(ApplicationId application, const std::string& state) {
+    for (const auto end = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < end;) {
+      for (const ApplicationStatus& each : session.status().applications) {
+        if (each.id == application && each.state == state && (state != "running" || each.started > 0)) return each;
+      }
+    }
+    ADD_FAILURE() << "never " << state;
+    return {};
+  }
+
+  Session session;
+};
+
+TEST(Session, JobsEndWhenTheirTimeHasCome) {
+  TrialSession trial;
+  const auto begin = std::chrono::steady_clock::now();
+  const JobId job = trial.submit(trial.add("a"), 16, 10ms);  // two waves
+  EXPECT_FALSE(trial.session.wait(job, 1ms));
+  EXPECT_TRUE(trial.session.wait(job, patience));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+}
+
+TEST(Session, LeavesARecordOfWhatWasDone) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  const ApplicationId b = trial.add("b");
+  trial.submit(b, 5, 100us);
+  trial.submit(a, 6, 100us);
+  trial.submit(b, 7, 100us);
+  const SessionRecord record = trial.session.finish(patience);
+  ASSERT_THAT(record.workload.applications, SizeIs(2));
+  EXPECT_THAT(record.workload.applications[1].operations, SizeIs(2));
+  UsageMeter meter(small_device(2), record.workload);
+  for (const Event& event : record.trace.events) meter.saw(event);
+  EXPECT_EQ(meter.blocks(), 18);
+}
+
+TEST(Session, JobsFromManyThreadsAllEnd) {
+  TrialSession trial("srtf");
+  constexpr int threads = 4;
+  constexpr int jobs = 300;
+  std::vector<std::thread> submitters;
+  for (int number = 0; number < threads; ++number) {
+    submitters.emplace_back([&trial, number] {
+      const ApplicationId application = trial.add(std::to_string(number));
+      JobId last = 0;
+      for (int job = 0; job < jobs; ++job) last = trial.submit(application, 3, 1us);
+      EXPECT_TRUE(trial.session.wait(last, patience));
+    });
+  }
+  for (std::thread& each : submitters) each.join();
+  const SessionRecord record = trial.session.finish(patience);
+  EXPECT_EQ(record.workload.operation_count(), static_cast<std::size_t>(threads * jobs));
+}
+
+TEST(Session, WhatCannotRunIsRefusedAndTheRestGoesOn) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  Launch large = launch_of(1, 100);
+  large.kernel.needs.threads = 1 << 16;
+  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, large); }), HasSubstr("no block of it fits"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, launch_of(0, 100)); }),
+              HasSubstr("at least one block"));
+  EXPECT_TRUE(trial.session.wait(trial.submit(a, 1, 1us), patience));
+}
+
+TEST(Session, CopiesAreOperationsToo) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  trial.session.submit(a, copy_to_device(1000));
+  const JobId job = trial.session.submit(a, copy_to_host(1000));
+  EXPECT_TRUE(trial.session.wait(job, patience));
+  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, copy_to_host(0)); }),
+              HasSubstr("at least a byte"));
+}
+
+TEST(Session, FinishGivesUpWhatTakesTooLong) {
+  TrialSession trial;
+  const JobId job = trial.submit(trial.add("slow"), 1, 1h);
+  trial.await(ApplicationId{0}, "running");
+  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.finish(10ms); }),
+              HasSubstr("jobs did not end in time: jobs of 'slow' were still running"));
+  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.wait(job, 0s); }), HasSubstr("did not end in time"));
+}
+
+TEST(Session, CloseDoesNotWait) {
+  TrialSession trial;
+  const JobId job = trial.submit(trial.add("slow"), 1, 1h);  // it may have begun, or not
+  trial.session.close();
+  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.wait(job, 0s); }), HasSubstr("the session has been closed"));
+  EXPECT_THROW(trial.submit(ApplicationId{0}, 1, 1us), DeviceError);
+  EXPECT_THROW(trial.session.status(), DeviceError);
+}
+
+TEST(Session, APolicyThatFailsEndsTheSession) {
+  const auto fails = [](const std::shared_ptr<const void>&) -> std::unique_ptr<Policy> {
+    return std::make_unique<ScriptedPolicy>([](const State&) -> Plan { throw PolicyError("not today"); });
+  };
+  Session session(paced_device(small_device(2), 1, 1.0), fails);
+  const JobId job = session.submit(session.add({.name = "a"}), launch_of(1, 100));
+  EXPECT_EQ(message_of<PolicyError>([&] { session.wait(job, patience); }), "not today");
+  EXPECT_THROW(session.status(), PolicyError);
+}
+
+TEST(Session, APolicyThatGivesNobodyAnythingIsNoticed) {
+  const auto starves = [](const std::shared_ptr<const void>&) -> std::unique_ptr<Policy> {
+    return std::make_unique<ScriptedPolicy>([](const State&) { return Plan{}; });
+  };
+  Session session(paced_device(small_device(2), 1, 1.0), starves);
+  const JobId job = session.submit(session.add({.name = "a"}), launch_of(1, 100));
+  EXPECT_THAT(message_of<PolicyError>([&] { session.wait(job, patience); }), HasSubstr("idle for ever"));
+}
+
+TEST(Session, AnUnknownDeviceOrPolicyIsSaidAtOnce) {
+  EXPECT_THROW(TrialSession("no such policy"), InvalidInput);
+  EXPECT_THROW(Session(paced_device(small_device(2), 1, 0.0), named("fifo")), InvalidInput);
+}
+
+// Withdrawing.
+
+TEST(Session, WithdrawnJobsAreCancelledAndOthersNoticeNothing) {
+  TrialSession trial("even");
+  const ApplicationId gone = trial.add("gone");
+  const ApplicationId stays = trial.add("stays");
+  const JobId running = trial.submit(gone, 1'000'000'000, 100us);
+  const JobId waiting = trial.submit(gone, 8, 100us);
+  trial.await(gone, "running");
+  const JobId other = trial.submit(stays, 64, 1ms);
+  trial.session.withdraw(gone);
+  trial.session.withdraw(gone);
+  for (const JobId job : {running, waiting}) {
+    EXPECT_EQ(message_of<Cancelled>([&] { trial.session.wait(job, patience); }),
+              "application 'gone' has been cancelled");
+  }
+  EXPECT_THROW(trial.submit(gone, 1, 1us), Cancelled);
+  EXPECT_TRUE(trial.session.wait(other, patience));
+  EXPECT_THAT(trial.session.status().applications, SizeIs(1));
+  const SessionRecord record = trial.session.finish(patience);
+  EXPECT_THAT(record.workload.applications[0].operations, SizeIs(1));  // what waited has never been
+  EXPECT_THAT(record.workload.applications[1].operations, SizeIs(1));
+}
+
+TEST(Session, WhatHasEndedBeforeStaysEnded) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  const JobId job = trial.submit(a, 1, 1us);
+  EXPECT_TRUE(trial.session.wait(job, patience));
+  trial.session.withdraw(a);
+  EXPECT_TRUE(trial.session.wait(job, 0s));
+}
+
+// While it runs.
+
+TEST(Session, AnotherPolicyTakesOver) {
+  TrialSession trial("fifo");
+  const ApplicationId first = trial.add("first");
+  const ApplicationId urgent = trial.add("urgent", 5);
+  trial.submit(first, 1'000'000'000, 1ms);
+  trial.await(first, "running");
+  const JobId job = trial.submit(urgent, 8, 1ms);
+  EXPECT_FALSE(trial.session.wait(job, 20ms));
+  trial.session.set_policy(named("effisha-static"));
+  EXPECT_TRUE(trial.session.wait(job, patience));
+}
+
+TEST(Session, APolicyThatCannotBeMadeChangesNothing) {
+  TrialSession trial("fifo");
+  const JobId job = trial.submit(trial.add("a", -1), 8, 5ms);
+  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.set_policy(named("none")); }),
+              HasSubstr("no policy 'none'"));
+  EXPECT_THROW(trial.session.set_policy(named("effisha-dynamic")), PolicyError);
+  EXPECT_TRUE(trial.session.wait(job, patience));
+}
+
+TEST(Session, APriorityChangesWhileItRuns) {
+  TrialSession trial("effisha-static");
+  const ApplicationId first = trial.add("first", 3);
+  const ApplicationId second = trial.add("second", 1);
+  trial.submit(first, 1'000'000'000, 1ms);
+  trial.await(first, "running");
+  const JobId job = trial.submit(second, 8, 1ms);
+  EXPECT_FALSE(trial.session.wait(job, 20ms));
+  trial.session.set_priority(second, 4);
+  EXPECT_TRUE(trial.session.wait(job, patience));
+  const auto status = trial.session.status();
+  EXPECT_EQ(status.applications.at(1).priority, 4);
+}
+
+TEST(Session, AStatusTellsWhatGoesOn) {
+  TrialSession trial("fifo");
+  const ApplicationId first = trial.add("first");
+  const ApplicationId second = trial.add("second", 2);
+  trial.submit(first, 1'000'000'000, 1ms);
+  trial.submit(first, 1, 1ms);
+  trial.submit(second, 1, 1ms);
+  while (trial.await(first, "running").done < 8) {
+  }
+  const SessionStatus status = trial.session.status();
+  ASSERT_THAT(status.applications, SizeIs(2));
+  const ApplicationStatus& one = status.applications[0];
+  EXPECT_EQ(one.name, "first");
+  EXPECT_EQ(one.waiting, 1U);
+  EXPECT_EQ(one.kernel, "kernel");
+  EXPECT_EQ(one.blocks, 1'000'000'000);
+  EXPECT_GE(one.done, 8);
+  EXPECT_EQ(one.started, one.done + 8);
+  EXPECT_EQ(one.quota, "4");
+  EXPECT_GE(one.sm_time, 2ms);
+  EXPECT_GT(one.elapsed, 1ms);
+  ASSERT_TRUE(one.remaining);
+  EXPECT_NEAR(nanoseconds(*one.remaining), 1e9 / 8 * 1e6, 0.5e9 / 8 * 1e6);
+  EXPECT_EQ(status.applications[1].priority, 2);
+  EXPECT_EQ(status.applications[1].started, 0);
+}
+
+// Who listens.
+
+class Counts : public SessionListener {
+ public:
+  void job_ended(const JobEnd& end) override { (end.is_cancelled ? cancelled : ended)++; }
+  void session_failed(const std::exception_ptr&) override { ++failed; }
+  std::atomic<int> ended = 0;
+  std::atomic<int> cancelled = 0;
+  std::atomic<int> failed = 0;
+};
+
+TEST(Session, TheListenerIsToldOfEveryJob) {
+  Counts counts;
+  {
+    TrialSession trial("even", {.listener = &counts, .keeps_record = false});
+    const ApplicationId a = trial.add("a");
+    const ApplicationId b = trial.add("b");
+    JobId last = 0;
+    for (int job = 0; job < 20; ++job) last = trial.submit(a, 1, 1us);
+    EXPECT_TRUE(trial.session.wait(last, patience));
+    for (int job = 0; job < 5; ++job) last = trial.submit(b, 1, 1h);
+    trial.await(b, "running");
+    trial.session.withdraw(b);
+    EXPECT_FALSE(trial.session.wait(last - 4, 0s));  // a block is never cut short
+    EXPECT_THROW(trial.session.wait(last, patience), Cancelled);
+    EXPECT_EQ(counts.ended, 20);
+    EXPECT_EQ(counts.cancelled, 4);
+    EXPECT_EQ(counts.failed, 0);
+  }
+  EXPECT_EQ(counts.failed, 1);
+}
+
+}  // namespace
+}  // namespace gpushare

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions on a simulated device: what a session does on a GPU, without one."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare import _core
+
+PATIENCE_S = 30
+DEVICE = "sim:gtx480"  # 15 SMs
+
+
+def model(name="kernel", block_ms=1.0, threads=192):
+    return gs.KernelModel(name, threads=threads, latency_ns=block_ms * 1e6)
+
+
+def submit(application, blocks=15, *, block_ms=1.0, name="kernel"):
+    return application.submit(model(name, block_ms), grid=blocks, block=192)
+
+
+@pytest.fixture
+def session():
+    with gs.Session(DEVICE, "srtf") as session:
+        yield session
+
+
+def started(session, name):
+    """The application's status, once its first block has begun."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        for each in session.status().applications:
+            if each.name == name and each.started > 0:
+                return each
+    raise AssertionError(f"{name} never began")
+
+
+def test_finish_returns_a_run(session):
+    alice, bob = session.application("alice", weight=2.0), session.application("bob", priority=3)
+    for _ in range(3):
+        submit(alice)
+        submit(bob, 200)
+    session.application("idle")
+    run = session.finish()
+    assert not run.is_real
+    assert run.policy == "srtf"
+    assert [each.name for each in run.workload.applications] == ["alice", "bob"]
+    assert (run.workload.applications[0].weight, run.workload.applications[1].priority) == (2.0, 3)
+    assert run.blocks().groupby("launch")["blocks"].sum().to_dict() == dict(enumerate([15] * 3 + [200] * 3))
+    table = run.applications()
+    assert (table["alone_ns"] > 0).all()
+    assert (table["ntt"] > 0.99).all()
+    assert 0 < run.metrics()["stp"] <= 2
+
+
+def test_time_is_the_wall_clocks(session):
+    begin = time.monotonic()
+    submit(session.application("alice"), block_ms=50).result(PATIENCE_S)
+    assert time.monotonic() - begin > 0.05
+
+
+def test_speed():
+    with gs.Session(DEVICE, "fifo", speed=100) as session:
+        begin = time.monotonic()
+        submit(session.application("alice"), block_ms=2000).result(PATIENCE_S)
+        assert 0.02 < time.monotonic() - begin < 1.9
+        assert session.finish().record.makespan > 2e9
+    with pytest.raises(gs.InvalidInput, match="speed"):
+        gs.Session(DEVICE, speed=0)
+    with pytest.raises(gs.InvalidInput, match="speed is for simulated devices"):
+        gs.Session("cuda:0", speed=2)
+
+
+def test_kernels_of_the_suite():
+    with gs.Session("sim:h100", "even") as session:
+        for name in ("triad", "nbody"):
+            launch = gs.Launch.of_suite(name)
+            values = session.zeros(10)
+            session.load(launch.kernel)
+            session.application(name).submit(launch.kernel, grid=300, block=launch.block, args=[values])
+        run = session.finish()
+    assert sorted(run.launches()["kernel"]) == ["nbody", "triad"]
+    assert run.metrics()["stp"] > 0.5
+
+
+def test_kernels_that_nobody_measured(session):
+    kernel = gs.Kernel("__global__ void mine() {}", "mine")
+    with pytest.raises(gs.InvalidInput, match="'mine' is CUDA code and has no model"):
+        session.application("alice").submit(kernel, grid=1, block=32)
+
+
+@pytest.mark.parametrize(
+    ("launch", "message"),
+    [
+        ({"block": 64}, "block has 64 threads, but the model is of 192"),
+        ({"grid": 0}, r"blocks must lie in 1\.\."),
+        ({"grid": 1.5}, "blocks must be a whole number"),
+        ({"args": 5}, "args must be a list"),
+    ],
+)
+def test_launches_that_cannot_be(session, launch, message):
+    with pytest.raises(gs.InvalidInput, match=message):
+        session.application("alice").submit(model(), **({"grid": 1, "block": 192} | launch))
+
+
+def test_arrays(session):
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    array = session.array(values)
+    assert (array.shape, array.dtype, array.nbytes) == ((3, 4), np.float32, 48)
+    assert np.array_equal(array.numpy(), values)
+    array.upload(values + 1)
+    submit(session.application("alice")).result(PATIENCE_S)
+    assert np.array_equal(array.numpy(), values + 1)  # a simulated kernel computes nothing
+    assert not session.zeros((2, 3), np.int16).numpy().any()
+    assert not hasattr(array, "__cuda_array_interface__")
+    array.free()
+    with pytest.raises(gs.InvalidInput, match="has been freed"):
+        array.numpy()
+
+
+def test_many_threads_submit(session):
+    errors = []
+
+    def work(number):
+        try:
+            application = session.application(f"thread {number}")
+            jobs = [submit(application, 3, block_ms=0.001) for _ in range(50)]
+            jobs[-1].result(PATIENCE_S)
+            assert all(job.done() for job in jobs)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert [len(each.operations) for each in session.finish().workload.applications] == [50] * 4
+
+
+def test_a_policy_written_in_python():
+    class Fifo(gs.Policy):
+        def decide(self, state):
+            return gs.Plan({each: state.full_quota(each) for each in state.running})
+
+    with gs.Session(DEVICE, Fifo()) as session:
+        submit(session.application("alice")).result(PATIENCE_S)
+        session.set_policy("srtf")
+        submit(session.application("bob")).result(PATIENCE_S)
+        session.set_policy(Fifo())
+        assert session.finish().policy == "Fifo, then srtf, then Fifo"
+
+
+def test_a_policy_that_fails():
+    class Fails(gs.Policy):
+        def decide(self, state):
+            raise ValueError("not today")
+
+    with gs.Session(DEVICE, Fails()) as session:
+        application = session.application("alice")
+        job = submit(application)
+        with pytest.raises(gs.PolicyError, match="not today"):
+            job.result(PATIENCE_S)
+        for action in (job.done, session.finish):
+            with pytest.raises(gs.PolicyError, match="not today"):
+                action()
+
+
+def test_close_does_not_wait():
+    with gs.Session(DEVICE, "fifo") as session:
+        job = submit(session.application("slow"), block_ms=1e5)
+        assert not job.done()
+        with pytest.raises(TimeoutError, match="job 'kernel' of 'slow' has not ended within"):
+            job.result(timeout=0.01)
+    with pytest.raises(gs.DeviceError, match="the session has been closed"):
+        job.result(timeout=1)
+    with pytest.raises(gs.InvalidInput, match="finished"):
+        session.status()
+
+
+def test_finish_gives_up(session):
+    submit(session.application("slow"), block_ms=1e5)
+    with pytest.raises(gs.DeviceError, match="jobs did not end in time: jobs of 'slow' were still running"):
+        session.finish(timeout=0.2)
+
+
+# Cancelling.
+
+
+def test_cancelled_jobs_say_so_and_others_go_on():
+    with gs.Session(DEVICE, "even") as session:
+        gone, stays = session.application("gone"), session.application("stays")
+        jobs = [submit(gone, 10**9, block_ms=0.5), submit(gone)]
+        other = submit(stays, 300)
+        started(session, "gone")
+        gone.cancel()
+        gone.cancel()
+        for job in [*jobs, *jobs]:
+            with pytest.raises(gs.Cancelled, match="application 'gone' has been cancelled"):
+                job.result(PATIENCE_S)
+        with pytest.raises(gs.Cancelled):
+            submit(gone)
+        other.result(PATIENCE_S)
+        assert [each.name for each in session.status().applications] == ["stays"]
+        run = session.finish()
+    assert [len(each.operations) for each in run.workload.applications] == [1, 1]
+    blocks = run.blocks().groupby("application")["blocks"].sum()
+    assert 0 < blocks["gone"] < 10**9
+    assert blocks["stays"] == 300
+    assert run.applications().set_index("application")["ntt"]["gone"] == 1
+
+
+def test_cancel_before_anything_was_submitted(session):
+    application = session.application("early")
+    application.cancel()
+    with pytest.raises(gs.Cancelled, match="application 'early' has been cancelled"):
+        submit(application)
+    submit(session.application("late")).result(PATIENCE_S)
+    assert [each.name for each in session.finish().workload.applications] == ["late"]
+
+
+# While it runs.
+
+
+def test_another_policy_takes_over():
+    with gs.Session(DEVICE, "fifo") as session:
+        submit(session.application("long"), 10**9, block_ms=0.5)
+        started(session, "long")
+        urgent = submit(session.application("urgent", priority=2))
+        with pytest.raises(TimeoutError):
+            urgent.result(0.05)
+        session.set_policy("effisha-static")
+        urgent.result(PATIENCE_S)
+        with pytest.raises(gs.InvalidInput, match="no policy 'none'"):
+            session.set_policy("none")
+        with pytest.raises(gs.InvalidInput, match="a policy must be a name or an instance"):
+            session.set_policy(5)
+
+
+def test_priorities_change():
+    with gs.Session(DEVICE, "effisha-static", highest_priority=5) as session:
+        first, second = session.application("first", priority=3), session.application("second")
+        second.set_priority(1)  # before anything was submitted
+        submit(first, 10**9, block_ms=0.5)
+        started(session, "first")
+        job = submit(second)
+        with pytest.raises(TimeoutError):
+            job.result(0.05)
+        with pytest.raises(gs.InvalidInput, match="priority 6 is above 5"):
+            second.set_priority(6)
+        second.set_priority(4)
+        job.result(PATIENCE_S)
+        assert second.priority == 4
+        assert [each.priority for each in session.status().applications] == [3, 4]
+        first.cancel()
+        states = session.finish().trace  # a trace with a change of priority is one like any other
+        assert _core.Trace.from_bytes(states.to_bytes()).to_bytes() == states.to_bytes()
+
+
+def test_status_of_an_application(session):
+    application = session.application("alice", priority=1, weight=2.0)
+    assert session.status().applications == []
+    submit(application, 10**6, block_ms=1, name="long")
+    submit(application)
+    seen = started(session, "alice")
+    assert (seen.priority, seen.weight, seen.state, seen.waiting) == (1, 2.0, "running", 1)
+    assert (seen.kernel, seen.blocks) == ("long", 10**6)
+    assert 0 < seen.started <= 10**6
+    assert seen.elapsed_ns > 0
+    assert seen.quota
+    assert 0 < session.status().now_ns
+    session.close()

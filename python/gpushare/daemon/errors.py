@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gpushare._core import CudaError, InvalidInput, PolicyError
+from gpushare._core import Cancelled, CudaError, DeviceError, InvalidInput, PolicyError
 from gpushare.compile_error import CompileError
 
 
@@ -51,7 +51,9 @@ KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind
     for kind in (
         InvalidInput,
+        Cancelled,
         CudaError,
+        DeviceError,
         PolicyError,
         DaemonGoneError,
         WorkerLostError,
@@ -73,7 +75,7 @@ def as_message(error: BaseException) -> dict[str, Any]:
     for kind in type(error).__mro__:
         if kind.__name__ in KINDS:
             return {"kind": kind.__name__, "message": str(error)}
-    return {"kind": "CudaError", "message": f"this is a bug in gpushare: {type(error).__name__}: {error}"}
+    return {"kind": "DeviceError", "message": f"this is a bug in gpushare: {type(error).__name__}: {error}"}
 
 
 def from_message(message: Any) -> Exception:
@@ -88,4 +90,4 @@ def from_message(message: Any) -> Exception:
     if message.get("kind") == "CompileError":
         options = message.get("options") or ()
         return CompileError(text, log=str(message.get("log", "")), text="", options=options)
-    return KINDS.get(str(message.get("kind")), CudaError)(text)
+    return KINDS.get(str(message.get("kind")), DeviceError)(text)

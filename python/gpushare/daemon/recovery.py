@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpushare.daemon.client_job import MOST_ATTEMPTS, DaemonJob
-from gpushare.daemon.errors import WorkerLostError
+from gpushare.daemon.errors import DaemonGoneError, WorkerLostError
 from gpushare.daemon.registered import Registered
 from gpushare.daemon.replay import ReplayLog, Upload
 
@@ -43,7 +43,7 @@ def _wait_for(jobs: list[DaemonJob]) -> None:
     for job in jobs:
         try:
             job.result(LONGEST_S)
-        except WorkerLostError:
+        except DaemonGoneError:
             raise
         except Exception as error:  # whoever submitted it is told; here it only matters what it leaves behind
             _spoil(job, f"a job on it failed: {error}")

@@ -91,8 +91,7 @@ class ServedApplication:
     def cancel(self) -> None:
         """Drops its jobs; the running one stops at the next block boundary."""
         self._cancelled = True
-        if self._jobs:
-            self.application.cancel()
+        self.application.cancel()
 
     def leave(self) -> None:
         """Cancels, and returns when nothing of it is on the device any more."""

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from gpushare._core import CudaError
+from gpushare._core import DeviceError
 from gpushare.daemon.status import status_of
 
 if TYPE_CHECKING:
@@ -63,4 +63,6 @@ def _watch(worker: Worker) -> None:
             LOG.exception("the watchdog cannot look")
             continue
         if name is not None:
-            worker.fail(CudaError(f"a kernel of '{name}' does not end: no block of it has ended for {patience_s:g} s"))
+            worker.fail(
+                DeviceError(f"a kernel of '{name}' does not end: no block of it has ended for {patience_s:g} s")
+            )

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gpushare._core import CudaError, PolicyError
+from gpushare._core import CudaError, DeviceError, PolicyError
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History
@@ -106,9 +106,9 @@ class Worker:
 
     def is_fatal(self, error: Exception) -> bool:
         """Ends the worker if a job that nobody cancelled ended with this; the session serves nobody any more."""
-        if isinstance(error, CudaError | PolicyError):
+        if isinstance(error, DeviceError | PolicyError):
             self.fail(error)
-        return isinstance(error, CudaError | PolicyError)
+        return isinstance(error, DeviceError | PolicyError)
 
     def heed_health(self) -> None:
         """Ends the worker if its GPU can do no more."""
@@ -140,5 +140,4 @@ def is_healthy(session: Any) -> bool:
 def _memory_of(session: Any, settings: Settings) -> int:
     if settings.memory_bytes is not None:
         return settings.memory_bytes
-    description = getattr(session.device, "description", session.device)
-    return description.memory_bytes or MOST_BYTES
+    return session.device.description.memory_bytes or MOST_BYTES

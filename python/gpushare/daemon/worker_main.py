@@ -31,7 +31,7 @@ def open_session(device: str, policy: str) -> Any:
     """What the worker's clients share."""
     from gpushare.session import Session
 
-    return Session(device, policy, measure_alone=False)
+    return Session(device, policy, measure_alone=False, keeps_record=False)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:

@@ -64,13 +64,26 @@ def serve(folder):
         supervisor.close()
 
 
+@contextlib.contextmanager
+def server_of(**options):
+    """A server's socket, as long as it lasts."""
+    with short_folder() as path:
+        supervisor = started(path / "socket", **options)
+        yield path / "socket"
+        supervisor.close()
+
+
+@pytest.fixture(scope="session")
+def start_server():
+    """For servers that several tests share."""
+    return server_of
+
+
 @pytest.fixture(scope="module")
 def server():
     """The socket of one that the tests of a file share."""
-    with short_folder() as path:
-        supervisor = started(path / "socket")
-        yield path / "socket"
-        supervisor.close()
+    with server_of() as path:
+        yield path
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ class Application:
     def cancel(self):
         with self.changed:
             for job, _, _ in self.jobs:
-                job.error = gs.CudaError(f"application '{self.name}' was cancelled")
+                job.error = gs.Cancelled(f"application '{self.name}' has been cancelled")
                 job.ended.set()
             self.jobs.clear()
 

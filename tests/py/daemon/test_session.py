@@ -87,7 +87,7 @@ def test_cancelled_jobs_fail_and_others_do_not(session, run):
     other = run(bob, "sleep", 0.2)
     alice.cancel()
     for job in jobs:
-        with pytest.raises(Exception, match="cancelled"):
+        with pytest.raises(gs.Cancelled, match=r"application 'alice@[0-9]+' has been cancelled"):
             job.result(30)
     other.result(30)
 

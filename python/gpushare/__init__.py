@@ -24,6 +24,8 @@ from gpushare._core import (
 from gpushare.compare import compare, policies
 from gpushare.compile_error import CompileError
 from gpushare.compiled_kernel import CompiledKernel
+from gpushare.connect import connect
+from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, WorkerLostError
 from gpushare.device import device, device_names
 from gpushare.host_pace import HostPace
 from gpushare.kernel import Kernel
@@ -48,6 +50,7 @@ __all__ = [
     "CompiledKernel",
     "Copy",
     "CudaError",
+    "DaemonGoneError",
     "Device",
     "DeviceError",
     "Event",
@@ -60,16 +63,20 @@ __all__ = [
     "Plan",
     "Policy",
     "PolicyError",
+    "ProtocolError",
+    "RefusedError",
     "Result",
     "Run",
     "RunningLaunch",
     "Session",
     "SimpleSlicing",
     "State",
+    "WorkerLostError",
     "Workload",
     "Zeros",
     "bundled_workload",
     "compare",
+    "connect",
     "device",
     "device_names",
     "make_preemptible",

@@ -109,6 +109,7 @@ class Session:
             whoever opens the session, as on Linux those above the default are of the superuser: hand
             ``session.application`` to others after setting this.
         speed: on a simulated device, seconds that pass there in one second.
+        keeps_record: False for a session without an end, which cannot be finished: what is over is forgotten.
 
     >>> import gpushare as gs
     >>> with gs.Session("sim:h100", policy="srtf") as session:
@@ -129,6 +130,7 @@ class Session:
         measure_alone: bool = True,
         highest_priority: int | None = None,
         speed: float = 1.0,
+        keeps_record: bool = True,
     ) -> None:
         _require_policy(policy)
         if highest_priority is not None:
@@ -139,7 +141,8 @@ class Session:
         self.policy = policy
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
-        self._core = self._on.open(_own(policy))
+        self._keeps_record = keeps_record
+        self._core = self._on.open(_own(policy), keeps_record=keeps_record)
         self._applications: list[SessionApplication] = []
         self._jobs: list[Job] = []
         self._finished = False
@@ -241,6 +244,7 @@ class Session:
             InvalidInput: nothing was submitted.
         """
         self._require_open()
+        require(self._keeps_record, "this session keeps no record that it could be finished with: close it")
         busy = [each for each in self._applications if each._launches]
         require(len(busy) > 0, "nothing was submitted to this session")
         busy.sort(key=lambda each: each._number or 0)
@@ -310,7 +314,8 @@ class Session:
             self._register(application)
             # In one go, so that the list is in the order of the numbers.
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
-            application._launches.append(submitted)
+            if self._keeps_record:
+                application._launches.append(submitted)
         job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
         self._jobs = [each for each in self._jobs if each._arguments is not None]
         self._jobs.append(job)
@@ -339,6 +344,8 @@ class Session:
             application._cancelled = True
             if application._number is not None:
                 self._core.withdraw(application._number)
+            if not self._keeps_record and application in self._applications:
+                self._applications.remove(application)
 
 
 def _require_policy(policy: object) -> None:

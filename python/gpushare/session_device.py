@@ -31,7 +31,7 @@ class SessionDevice(Protocol):
     device: Any
     """What users see of it: it has a ``name`` and a ``description``."""
 
-    def open(self, policy: Any) -> _core.CoreSession:
+    def open(self, policy: Any, *, keeps_record: bool) -> _core.CoreSession:
         """A session of the core under this policy."""
 
     def array(self, values: Any) -> DeviceArray:
@@ -80,9 +80,9 @@ class GpuInSession:
     def __init__(self, device: CudaDevice) -> None:
         self.device = device
 
-    def open(self, policy: Any) -> _core.CoreSession:
+    def open(self, policy: Any, *, keeps_record: bool) -> _core.CoreSession:
         """A session of the core under this policy."""
-        return _core.CoreSession(self.device.core, policy)
+        return _core.CoreSession(self.device.core, policy, keeps_record)
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""

@@ -35,10 +35,10 @@ Session::MakePolicy maker_of(const py::object& policy) {
   };
 }
 
-SessionPtr open_session(LiveDevice device, const py::object& policy) {
+SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record) {
   const Session::MakePolicy make_policy = maker_of(policy);
   const py::gil_scoped_release no_gil;
-  return {new Session(std::move(device), make_policy), WithoutGil{}};
+  return {new Session(std::move(device), make_policy, {.keeps_record = keeps_record}), WithoutGil{}};
 }
 
 Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
@@ -122,14 +122,15 @@ void bind_session(py::module_& module) {
   bind_status(module);
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
   py::class_<Session, SessionPtr>(module, "CoreSession", "An open run on a device, in a thread of its own.")
-      .def(py::init([](const CudaDevice& device, const py::object& policy) {
-             return open_session(cuda::live_device(device.resources), policy);
+      .def(py::init([](const CudaDevice& device, const py::object& policy, bool keeps_record) {
+             return open_session(cuda::live_device(device.resources), policy, keeps_record);
            }),
-           py::arg("device"), py::arg("policy"))
-      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed) {
-             return open_session(paced_device(device, seed, speed), policy);
-           }),
-           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"),
+           py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true)
+      .def(py::init(
+               [](const Device& device, const py::object& policy, std::uint64_t seed, double speed, bool keeps_record) {
+                 return open_session(paced_device(device, seed, speed), policy, keeps_record);
+               }),
+           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
            "On a simulated device; `speed`: seconds of it in one of the wall clock's.")
       .def("add", &add, py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
            "An application arrives; returns its number.")

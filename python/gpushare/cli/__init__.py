@@ -18,6 +18,8 @@ from gpushare.cli.profile import profile
 from gpushare.cli.record import record
 from gpushare.cli.reproduce import reproduce
 from gpushare.cli.run import run
+from gpushare.cli.serve import serve
+from gpushare.cli.server import policy, priority, status, top, trace
 from gpushare.cli.suite import suite
 from gpushare.cli.validate import validate
 from gpushare.cli.workloads import workloads
@@ -44,7 +46,7 @@ def main() -> None:
 
 COMMANDS = (
     demo, compare, run, record, reproduce, compile_command, profile, validate, suite, policies, devices, workloads,
-    doctor,
+    doctor, serve, status, top, policy, priority, trace,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

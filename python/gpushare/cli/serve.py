@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gpushare serve``: shares a GPU among processes, until it is told to end."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpushare import _core
+from gpushare.kernel_model import require
+
+
+@click.command()
+@click.option("--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, or sim:NAME; may be repeated.")
+@click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
+@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="See docs/daemon.md.")
+@click.option(
+    "--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Where clients connect."
+)
+@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Prometheus metrics, for this machine alone.")
+@click.option("--log-json", is_flag=True, help="One JSON object per line on stderr.")
+@click.option("--log-level", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"]), default="INFO")
+def serve(
+    devices: tuple[str, ...],
+    policy: str | None,
+    config: Path | None,
+    socket: Path | None,
+    metrics_port: int | None,
+    log_json: bool,
+    log_level: str,
+) -> None:
+    """Share a GPU among processes, each of which says gpushare.connect().
+
+    Ctrl-C or SIGTERM ends it. Options go before what --config says.
+    """
+    from gpushare.daemon.logs import log_to_stderr
+    from gpushare.daemon.settings import default_socket, settings_in
+    from gpushare.daemon.supervisor import Supervisor
+
+    given = {"devices": list(devices) or None, "policy": policy, "metrics_port": metrics_port}
+    settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
+    require(len(set(settings.devices)) == len(settings.devices), "--device names a device twice")
+    _core.require_policy(settings.policy)
+    path = socket or (Path(settings.socket) if settings.socket else default_socket())
+    log_to_stderr(as_json=log_json, level=log_level)
+    supervisor = Supervisor(settings, path, log_json=log_json)
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        supervisor.start()
+        supervisor.serve()
+    finally:
+        supervisor.close()
+
+
+def _end(*_: Any) -> None:
+    """As Ctrl-C, but it is no failure."""
+    raise click.exceptions.Exit(0)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that talk to a server: what goes on there, and what is to be different."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpushare.cli.arguments import Decorator, json_option
+from gpushare.cli.output import print_json, print_table, remark
+from gpushare.cli.server_view import (
+    APPLICATION_COLUMNS,
+    CLIENT_COLUMNS,
+    TEXTS_OF_APPLICATION,
+    TEXTS_OF_CLIENT,
+    application_rows,
+    client_rows,
+    headline,
+)
+
+
+def socket_option() -> Decorator:
+    """--socket."""
+    return click.option("--socket", type=click.Path(path_type=Path), metavar="PATH", help="Of the server.")
+
+
+def device_option() -> Decorator:
+    """--device."""
+    return click.option("--device", metavar="DEVICE", help="One of the server's; its first by default.")
+
+
+def _connected(socket: Path | None, device: str | None) -> Any:
+    from gpushare.connect import connect
+
+    return connect(socket, device=device)
+
+
+@click.command()
+@socket_option()
+@device_option()
+@json_option()
+def status(socket: Path | None, device: str | None, as_json: bool) -> None:
+    """Show what goes on in a server: memory, clients, applications."""
+    with _connected(socket, device) as session:
+        found = session.status()
+    if as_json:
+        return print_json(found)
+    _print(found)
+    return None
+
+
+def _print(found: dict[str, Any]) -> None:
+    print_table(headline(found), APPLICATION_COLUMNS, application_rows(found), texts=TEXTS_OF_APPLICATION)
+    print_table("clients", CLIENT_COLUMNS, client_rows(found), texts=TEXTS_OF_CLIENT)
+
+
+@click.command()
+@socket_option()
+@device_option()
+@click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05, 3600), metavar="SECONDS")
+@click.option("--once", is_flag=True, help="Print it once, for scripts.")
+def top(socket: Path | None, device: str | None, every: float, once: bool) -> None:
+    """Watch the applications of a server; Ctrl-C ends it."""
+    with _connected(socket, device) as session:
+        if once:
+            return _print(session.status())
+        from rich.live import Live
+
+        with Live(auto_refresh=False, screen=True) as live:
+            while True:
+                live.update(_table(session.status()), refresh=True)
+                time.sleep(every)
+
+
+def _table(found: dict[str, Any]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(headline(found)), title_justify="left", box=box.SIMPLE_HEAD)
+    for number, column in enumerate(APPLICATION_COLUMNS):
+        table.add_column(column, justify="left" if number < TEXTS_OF_APPLICATION else "right")
+    for row in application_rows(found):
+        table.add_row(*map(Text, row))
+    return table
+
+
+@click.command()
+@click.argument("name")
+@socket_option()
+@device_option()
+def policy(name: str, socket: Path | None, device: str | None) -> None:
+    """Have a server share its GPU under another policy from now on."""
+    with _connected(socket, device) as session:
+        session.set_policy(name)
+    remark(f"policy {name} from now on")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("application")
+@click.argument("priority", type=int)
+@socket_option()
+@device_option()
+def priority(application: str, priority: int, socket: Path | None, device: str | None) -> None:
+    """Give an application of a server, as gpushare status names it, another priority."""
+    with _connected(socket, device) as session:
+        name = session.set_priority(application, priority)
+    remark(f"priority {priority} for {name} from now on")
+
+
+@click.command()
+@click.option("--last", required=True, type=click.FloatRange(0, 1e6, min_open=True), metavar="SECONDS")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@socket_option()
+@device_option()
+def trace(last: float, output: Path, socket: Path | None, device: str | None) -> None:
+    """Write what a server did in its last seconds, for ui.perfetto.dev."""
+    with _connected(socket, device) as session:
+        output.write_bytes(session.trace(last))
+    remark(f"wrote {output}; open it in ui.perfetto.dev")

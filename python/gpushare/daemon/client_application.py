@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client's application: its launches run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpushare.daemon.client_job import DaemonJob
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel
+from gpushare.launch_geometry import Extent
+
+if TYPE_CHECKING:
+    from gpushare.daemon.client_session import DaemonSession
+
+
+class DaemonApplication:
+    """Made by the session's ``application``.
+
+    Attributes:
+        name: unique within the session; the server adds which client it is of.
+        priority: larger is more urgent, for policies that look at it.
+    """
+
+    def __init__(
+        self, session: DaemonSession, name: str, priority: int, weight: float, deadline_ns: float | None
+    ) -> None:
+        self.name = name
+        self.priority = priority
+        self.weight = weight
+        self.deadline_ns = deadline_ns
+        self._session = session
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """As a worker is told of it."""
+        fields = {"name": self.name, "priority": self.priority, "weight": float(self.weight)}
+        return fields if self.deadline_ns is None else fields | {"deadline_ns": float(self.deadline_ns)}
+
+    def submit(
+        self,
+        kernel: Kernel | KernelModel,
+        *,
+        grid: int | Extent,
+        block: int | Extent,
+        args: Sequence[Any] = (),
+        shared_bytes: int = 0,
+        idempotent: bool = False,
+    ) -> DaemonJob:
+        """Submits a launch and returns at once.
+
+        Args:
+            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
+            grid: blocks, an int or up to three, x first.
+            block: threads per block, likewise.
+            args: one per parameter: arrays of this session for pointers, numbers for values.
+            shared_bytes: dynamic shared memory per block.
+            idempotent: it may be run again, and is if the worker ends before it does, provided that every array of it
+                is durable.
+
+        Raises:
+            InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            WorkerLostError: an array was lost with its worker.
+            DaemonGoneError: the server has ended.
+        """
+        return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
+
+    def cancel(self) -> None:
+        """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
+        registered = self._session._connection.registered()
+        registered.link.request("cancel", application=registered.application(self))

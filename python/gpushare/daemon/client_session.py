@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session with the server: what :func:`gpushare.connect` returns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.client_application import DaemonApplication
+from gpushare.daemon.client_array import ArrayState, DaemonArray
+from gpushare.daemon.client_job import DaemonJob, Submission
+from gpushare.daemon.connection import Connection
+from gpushare.daemon.errors import with_source
+from gpushare.daemon.registered import Registered
+from gpushare.device_array import _extent
+from gpushare.job import DEFAULT_TIMEOUT_S
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel, number, require, require_name, whole
+from gpushare.launch_geometry import Extent, block_of, grid_of
+from gpushare.operation import MOST_SHARED_BYTES
+from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+
+
+class DaemonSession:
+    """Applications of this process share a GPU with those of others. Any thread may use it.
+
+    If the worker that holds the GPU is lost, the session connects again by itself. A forked process that uses it gets a
+    connection of its own; arrays, applications' jobs and jobs stay with the process that made them.
+    """
+
+    def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
+        self._connection = Connection(path, device, trusted_uids, patience_s)
+        self._names: set[str] = set()
+
+    @property
+    def device(self) -> str:
+        """The name of the server's device."""
+        return self._connection.ask(lambda registered: registered.link.welcome["device"])
+
+    @property
+    def policy(self) -> str:
+        """The server's, now."""
+        return self.status()["policy"]
+
+    def application(
+        self, name: str, priority: int = 0, weight: float = 1.0, deadline_ns: float | None = None
+    ) -> DaemonApplication:
+        """A new application; it arrives with its first launch.
+
+        Args:
+            name: unique within this session; another process may use the same.
+            priority: larger is more urgent.
+            weight: share of the GPU, for weighted policies.
+            deadline_ns: when it should have ended, in nanoseconds after its first launch.
+
+        Raises:
+            InvalidInput: the name is taken, or a value is out of range.
+            RefusedError: the server's configuration does not permit this priority.
+        """
+        require_name("an application's name", name)
+        require(name not in self._names, f"the session has an application {name!r} already: take another name")
+        priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
+        number(f"application {name!r}: weight", weight, *WEIGHTS)
+        if deadline_ns is not None:
+            number(f"application {name!r}: deadline_ns", deadline_ns, *DEADLINES_NS)
+        application = DaemonApplication(self, name, priority, weight, deadline_ns)
+        self._connection.ask(lambda registered: registered.application(application))
+        self._names.add(name)
+        return application
+
+    def array(self, values: Any, *, durable: bool = False) -> DaemonArray:
+        """A copy of host values in device memory; ``durable`` arrays are there again after the loss of a worker."""
+        host = np.ascontiguousarray(values).reshape(np.shape(values))
+        state = self._allocated(host.shape, host.dtype, durable)
+        array = DaemonArray(self, state)
+        self._upload(state, host)
+        return array
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False) -> DaemonArray:
+        """Zeroed device memory; it waits until others have freed enough."""
+        state = self._allocated(_extent(shape), np.dtype(dtype), durable)
+        self._connection.log.uploaded(state, None)
+        return DaemonArray(self, state)
+
+    def load(self, kernel: Kernel) -> None:
+        """Compiles the kernel and loads it now rather than at its first launch."""
+        with with_source(kernel.text):
+            self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+
+    def status(self) -> dict[str, Any]:
+        """What goes on in the server: memory, clients, applications of all of them."""
+        return self._connection.ask(lambda registered: registered.link.request("status"))
+
+    def set_policy(self, policy: str) -> None:
+        """Another policy for everybody; for the server's operators."""
+        self._connection.ask(lambda registered: registered.link.request("policy", policy=policy))
+
+    def set_priority(self, application: str, priority: int) -> str:
+        """Another priority for anybody's application, by the name in the status; for the server's operators."""
+        fields = {"application": application, "priority": priority}
+        return self._connection.ask(lambda registered: registered.link.request("priority", **fields))
+
+    def trace(self, seconds: float) -> bytes:
+        """What the server did in its last seconds, for ui.perfetto.dev; for the server's operators."""
+        reply = self._connection.registered().link.begin("trace", seconds=float(seconds))
+        size = reply.result()
+        arena = Arena.received(reply.descriptors.pop(), size)
+        try:
+            return arena.view[:size]
+        finally:
+            arena.close()
+
+    def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
+        """Waits for all jobs of this session, and ends it. There is no run to return: others go on.
+
+        Raises:
+            TimeoutError: a job has not ended in time.
+            CudaError: a job has failed.
+        """
+        self._connection.require_open()
+        deadline = time.monotonic() + number("timeout", timeout, 0, 1e6)
+        try:
+            for job in self._connection.jobs:
+                job.result(max(deadline - time.monotonic(), 0))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the session without waiting: what runs stops at the next block boundary."""
+        self._connection.close()
+
+    def __enter__(self) -> DaemonSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool) -> ArrayState:
+        require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")
+        state = ArrayState(shape, dtype, is_durable=durable)
+        self._connection.ask(lambda registered: state.allocate(registered, self._connection.patience_s))
+        return state
+
+    def _upload(self, state: ArrayState, host: np.ndarray) -> None:
+        def upload(registered: Registered) -> None:
+            if not state.is_on(registered):
+                state.allocate(
+                    registered, self._connection.patience_s
+                )  # it was lost, and comes back with its new content
+            if host.size > 0:
+                registered.write(state.handle_on(registered), host)
+
+        state.require_kept()
+        self._connection.ask(upload)
+        self._connection.log.uploaded(state, host)
+
+    def _download(self, state: ArrayState) -> np.ndarray:
+        host = np.empty(state.shape, state.dtype)
+
+        def download(registered: Registered) -> None:
+            handle = state.handle_on(registered)
+            if host.size > 0:
+                registered.read(handle, host)
+
+        state.require_kept()
+        self._connection.ask(download)
+        self._connection.log.downloaded(state, host)
+        return host
+
+    def _submit(
+        self,
+        application: DaemonApplication,
+        kernel: Kernel | KernelModel,
+        grid: int | Extent,
+        block: int | Extent,
+        args: Sequence[Any],
+        shared_bytes: int,
+        idempotent: bool,
+    ) -> DaemonJob:
+        self._connection.require_open()
+        require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
+        submission = Submission(
+            application, kernel, _shape_of(kernel, grid, block, shared_bytes), [_state_of(each) for each in args]
+        )
+        job = DaemonJob(submission, is_replayable=self._connection.log.can_replay(submission.arrays, idempotent))
+        self._connection.submit(job)
+        return job
+
+
+def _state_of(value: Any) -> Any:
+    if not isinstance(value, DaemonArray):
+        return value
+    value._state.require_kept()
+    return value._state
+
+
+def _shape_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> dict[str, Any]:
+    require(
+        isinstance(kernel, Kernel | KernelModel), f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}"
+    )
+    subject = f"launch of {kernel.name!r}"
+    return {
+        "grid": list(grid_of(f"{subject}: grid", grid)),
+        "block": list(block_of(f"{subject}: block", block)),
+        "shared_bytes": whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES),
+    }

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client's way to whichever worker there is now: it connects again when one is lost, and does again what was lost."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpushare.daemon.client_job import DaemonJob
+from gpushare.daemon.errors import WorkerLostError
+from gpushare.daemon.limits import WELCOME_TIMEOUT_S
+from gpushare.daemon.link import Link
+from gpushare.daemon.recovery import replay
+from gpushare.daemon.registered import Registered
+from gpushare.daemon.replay import ReplayLog
+from gpushare.kernel_model import require
+
+PAUSE_S = 0.1
+MOST_WORKERS_ASKED = 3
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+class Connection:
+    """Any thread may use it; a forked process that does gets a link of its own.
+
+    Args:
+        path: of the server's socket.
+        device: of the server's; None: its first.
+        trusted_uids: of whom the server may be; None: of anybody.
+        patience_s: how long an array may wait for memory.
+
+    Attributes:
+        log: what is done again.
+    """
+
+    def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
+        self.patience_s = patience_s
+        self._where = path, device, trusted_uids
+        self._closed = False
+        self.start_anew()
+        self.registered()
+        _open.add(self)
+
+    def start_anew(self) -> None:
+        """Also after a fork: what there was is the parent's."""
+        self.log = ReplayLog()
+        self._lock = threading.RLock()
+        self._registered: Registered | None = None
+        self._numbers = itertools.count()
+        self._jobs: weakref.WeakSet[DaemonJob] = weakref.WeakSet()
+
+    @property
+    def jobs(self) -> list[DaemonJob]:
+        """Those that somebody still has, or that have not ended."""
+        return list(self._jobs)
+
+    def require_open(self) -> None:
+        """Raise InvalidInput once it has been closed."""
+        require(not self._closed, "the session has been finished: open another one")
+
+    def close(self) -> None:
+        """For good."""
+        with self._lock:
+            self._closed = True
+            registered, self._registered = self._registered, None
+        if registered is not None:
+            registered.link.close()
+            registered.close()
+
+    def registered(self) -> Registered:
+        """The link to the worker there is now; what was lost with another has been done again."""
+        with self._lock:
+            self.require_open()
+            if self._registered is None or self._registered.link.lost is not None:
+                if self._registered is not None:
+                    self._registered.close()
+                self._registered = self._connect()
+            return self._registered
+
+    def ask(self, ask: Callable[[Registered], Any]) -> Any:
+        """What can be asked of the next worker as well, if this one is lost meanwhile."""
+        for _ in range(MOST_WORKERS_ASKED - 1):
+            registered = self.registered()
+            try:
+                return ask(registered)
+            except WorkerLostError:
+                if registered.link.lost is None:
+                    raise  # something else is lost
+        return ask(self.registered())
+
+    def submit(self, job: DaemonJob) -> None:
+        """Jobs go out in the order of their numbers."""
+        with self._lock:
+            registered = self.registered()
+            if job.is_replayable:
+                self.log.submitted(job)
+            try:
+                job.submit_on(registered, next(self._numbers))
+            except BaseException:
+                if job.is_replayable:
+                    self.log.refused(job)
+                raise
+            self._jobs.add(job)
+            if registered.link.lost is not None:
+                self._lost(registered.link)  # perhaps before the log had the job
+
+    def _connect(self) -> Registered:
+        deadline = time.monotonic() + WELCOME_TIMEOUT_S
+        lost = weakref.WeakMethod(self._lost)  # the reading thread must not keep a session that nobody has any more
+        while True:
+            try:
+                link = Link(*self._where, on_lost=lambda link: (call := lost()) and call(link))
+                weakref.finalize(self, link.close)
+                registered = Registered(link)
+                replay(self.log, registered, self._numbers, self.patience_s)
+                return registered
+            except WorkerLostError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE_S)
+
+    def _lost(self, link: Link) -> None:
+        """Idempotent jobs are run again although nobody asks for anything."""
+        if isinstance(link.lost, WorkerLostError) and self.log.has_unfinished:
+            threading.Thread(target=self._recover, name="gpushare recovery", daemon=True).start()
+
+    def _recover(self) -> None:
+        try:
+            self.registered()
+        except Exception as error:  # who waits for a job must hear of it
+            for job in self.jobs:
+                job.settle(error)
+
+
+def _start_all_anew() -> None:
+    for connection in list(_open):
+        connection.start_anew()
+
+
+os.register_at_fork(after_in_child=_start_all_anew)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one client may ask of the server, whatever its configuration."""
+
+PROTOCOL_VERSION = 1
+
+MOST_MESSAGE_BYTES = 1 << 20
+MOST_SOURCE_BYTES = 16 << 20
+"""Of a kernel. Sources travel in shared memory and not in messages."""
+MOST_DESCRIPTORS = 4
+"""That come with one message."""
+MOST_ARGUMENTS = 1024
+MOST_OPTIONS = 256
+MOST_NAME = 256
+MOST_HANDLES = 1 << 16
+"""Applications, kernels, arrays and arenas of one client, each."""
+MOST_UNFINISHED_JOBS = 1 << 16
+MOST_ARENA_BYTES = 1 << 36
+MOST_WAITING_ALLOCATIONS = 16
+
+HELLO_TIMEOUT_S = 5.0
+"""Who connects and says nothing for so long is dropped."""
+SEND_TIMEOUT_S = 5.0
+"""Who reads nothing for so long is dropped."""
+MOST_GREETINGS = 64
+"""Connections that have not said who they are yet."""
+WELCOME_TIMEOUT_S = 60.0
+"""How long a client waits for the server's answer: a worker may have to start first."""

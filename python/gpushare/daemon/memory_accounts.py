@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who holds how much of the device's memory, and who waits for some (EffiSha section 6.4)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpushare._core import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """A place in the queue."""
+
+    client: int
+    bytes: int
+
+
+class MemoryAccounts:
+    """Memory is given out in order of asking: who waits holds up whoever comes later, so that nobody starves.
+
+    Args:
+        total_bytes: that can be given out.
+    """
+
+    def __init__(self, total_bytes: int) -> None:
+        self.total_bytes = total_bytes
+        self._held: Counter[int] = Counter()
+        self._waiting: deque[Ticket] = deque()
+        self._changed = threading.Condition()
+
+    def held_by(self, client: int) -> int:
+        """Bytes of this client."""
+        with self._changed:
+            return self._held[client]
+
+    @property
+    def used_bytes(self) -> int:
+        """Of all clients."""
+        with self._changed:
+            return self._held.total()
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        with self._changed:
+            return len(self._waiting)
+
+    def take_now(self, client: int, amount: int, quota: int | None) -> bool:
+        """Takes it if that is possible without waiting and without overtaking.
+
+        Raises:
+            InvalidInput: it never will be, or the client would hold more than its quota.
+        """
+        with self._changed:
+            self._require_possible(client, amount, quota)
+            if amount > 0 and (self._waiting or self._held.total() + amount > self.total_bytes):
+                return False
+            self._held[client] += amount
+            return True
+
+    def wait_for(self, client: int, amount: int, patience_s: float, is_gone: Callable[[], bool]) -> None:
+        """Takes it once there is room.
+
+        Raises:
+            TimeoutError: there was none in that time; the message says who holds the memory.
+            EOFError: the client is gone.
+        """
+        ticket = Ticket(client, amount)
+        deadline = time.monotonic() + patience_s
+        with self._changed:
+            self._waiting.append(ticket)
+            try:
+                while not self._is_next(ticket):
+                    left = deadline - time.monotonic()
+                    if is_gone():
+                        raise EOFError("the client is gone")
+                    if left <= 0:
+                        raise TimeoutError(self._too_long(ticket, patience_s))
+                    self._changed.wait(left)
+                self._held[client] += amount
+            finally:
+                self._waiting.remove(ticket)
+                self._changed.notify_all()
+
+    def give_back(self, client: int, amount: int) -> None:
+        """Whoever waits for it is woken."""
+        with self._changed:
+            self._held[client] -= amount
+            if self._held[client] == 0:
+                del self._held[client]
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Has everybody who waits look whether its client is gone."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _is_next(self, ticket: Ticket) -> bool:
+        return self._waiting[0] is ticket and self._held.total() + ticket.bytes <= self.total_bytes
+
+    def _require_possible(self, client: int, amount: int, quota: int | None) -> None:
+        if amount > self.total_bytes:
+            raise InvalidInput(f"an array of {amount} bytes; the device has {self.total_bytes} to give out")
+        if quota is not None and self._held[client] + amount > quota:
+            raise InvalidInput(
+                f"an array of {amount} bytes: this client may hold {quota} bytes and holds {self._held[client]}; free "
+                "some, or have the server's memory_bytes_per_client raised"
+            )
+
+    def _too_long(self, ticket: Ticket, patience_s: float) -> str:
+        others = {client: held for client, held in self._held.items() if client != ticket.client}
+        holders = ", ".join(f"client {client}: {held}" for client, held in sorted(others.items())) or "nobody else"
+        own = self._held[ticket.client]
+        return (
+            f"no {ticket.bytes} bytes of device memory within {patience_s:g} s: of {self.total_bytes} this client "
+            f"holds {own}; others hold: {holders}"
+        )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in device memory, and the shared memory through which their content comes and goes."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import numpy as np
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.limits import MOST_ARENA_BYTES, MOST_WAITING_ALLOCATIONS
+from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
+from gpushare.daemon.served_array import ServedArray
+from gpushare.daemon.served_client import ServedClient, descriptor_in
+from gpushare.kernel_model import MOST_BYTES, require
+
+
+def allocate(client: ServedClient, request: AllocateArray, number: int, _descriptors: list[int]) -> int | None:
+    """At once where that is possible; else a thread of its own waits, so that the client can free others meanwhile."""
+    amount = math.prod(request.shape) * _dtype(request.dtype).itemsize
+    require(amount <= MOST_BYTES, f"an array of {amount} bytes is larger than any device's memory")
+    if client.worker.accounts.take_now(client.number, amount, client.grant.memory_bytes):
+        return _made(client, request, amount)
+    if not client.may_wait.acquire(blocking=False):
+        raise InvalidInput(f"{MOST_WAITING_ALLOCATIONS} arrays of this client wait for memory already")
+    threading.Thread(target=_wait_and_answer, args=[client, request, amount, number], daemon=True).start()
+    return None
+
+
+def _wait_and_answer(client: ServedClient, request: AllocateArray, amount: int, number: int) -> None:
+    try:
+        client.worker.accounts.wait_for(client.number, amount, request.patience_s, client.is_gone.is_set)
+        client.answer_with(number, lambda: _made(client, request, amount))
+    except EOFError:
+        pass
+    except TimeoutError as error:
+        client.refuse(number, error)
+    finally:
+        client.may_wait.release()
+
+
+def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
+    """It is zeroed, so that nobody sees what another has left there."""
+    accounts = client.worker.accounts
+    try:
+        array = client.worker.session.zeros(tuple(request.shape), _dtype(request.dtype))
+    except BaseException:
+        accounts.give_back(client.number, amount)
+        raise
+    served = ServedArray(array, lambda: accounts.give_back(client.number, amount))
+    try:
+        handle = client.arrays.add(served)
+    except BaseException:
+        served.give_up()
+        raise
+    if client.is_gone.is_set():
+        served.give_up()
+    return handle
+
+
+def _dtype(text: str) -> np.dtype:
+    try:
+        return np.dtype(text)
+    except TypeError as error:
+        raise InvalidInput(f"no dtype {text!r}") from error
+
+
+def free(client: ServedClient, request: FreeArrays, _number: int, _descriptors: list[int]) -> bool:
+    """Each, although another may be unknown."""
+    unknown = []
+    for handle in request.arrays:
+        try:
+            client.arrays.take(handle).give_up()
+        except InvalidInput as error:
+            unknown.append(error)
+    if unknown:
+        raise unknown[0]
+    return True
+
+
+def share(client: ServedClient, request: ShareArena, _number: int, descriptors: list[int]) -> int:
+    """Maps what the client shares."""
+    descriptor = descriptor_in(descriptors)
+    arena = Arena.received(descriptor, request.bytes)
+    try:
+        require(sum(each.size for each in client.arenas) + arena.size <= MOST_ARENA_BYTES, "too much shared memory")
+        return client.arenas.add(arena)
+    except BaseException:
+        arena.close()
+        raise
+
+
+def drop(client: ServedClient, request: DropArena, _number: int, _descriptors: list[int]) -> bool:
+    """Unmaps it."""
+    client.arenas.take(request.arena).close()
+    return True
+
+
+def write(client: ServedClient, request: CopyArray, _number: int, _descriptors: list[int]) -> bool:
+    """From shared memory to the device."""
+    served, shared = client.arrays[request.array], client.arenas[request.arena]
+    array = served.use()
+    try:
+        array.upload(_view(shared, array.shape, array.dtype))
+    finally:
+        served.used()
+    return True
+
+
+def read(client: ServedClient, request: CopyArray, _number: int, _descriptors: list[int]) -> bool:
+    """From the device to shared memory."""
+    served, shared = client.arrays[request.array], client.arenas[request.arena]
+    array = served.use()
+    try:
+        _view(shared, array.shape, array.dtype)[...] = array.numpy()
+    finally:
+        served.used()
+    return True
+
+
+def _view(arena: Arena, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    count = math.prod(shape)
+    require(count * dtype.itemsize <= arena.size, f"the shared memory has {arena.size} bytes, too few for this array")
+    return np.frombuffer(arena.view, dtype, count).reshape(shape)

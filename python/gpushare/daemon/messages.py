@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client may ask: one schema per request, named as its ``do`` says. Whatever is not in it is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gpushare._core import InvalidInput
+from gpushare.daemon import limits
+from gpushare.daemon.errors import ProtocolError
+from gpushare.kernel_model import MOST_BYTES
+from gpushare.toml_file import Schema, checked
+from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+
+Handle = Annotated[int, Field(ge=0, lt=2**63)]
+Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
+Name = Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME)]
+Text = Annotated[str, Field(max_length=4096)]
+Extent = Annotated[list[Annotated[int, Field(ge=1, le=2**31 - 1)]], Field(min_length=1, max_length=3)]
+Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
+
+
+class Hello(Schema):
+    """The first message of a connection."""
+
+    device: Name | None = None
+    name: Name = "client"
+
+
+class OpenApplication(Schema):
+    """A new application of this client; the answer is its handle. Messages quote its name, so it has no quotes."""
+
+    name: Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=r"^[^\x00-\x1f'\"]+$")]
+    priority: Priority = 0
+    weight: Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])] = 1.0
+    deadline_ns: Annotated[float, Field(ge=DEADLINES_NS[0], le=DEADLINES_NS[1])] | None = None
+
+
+class RegisterKernel(Schema):
+    """A kernel of CUDA code, whose source comes in a shared file beside it; the answer is its handle."""
+
+    name: Name
+    source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_SOURCE_BYTES)]
+    file_name: Name
+    folder: Text | None = None
+    preemptible: bool = True
+    options: Annotated[list[Text], Field(default_factory=list, max_length=limits.MOST_OPTIONS)]
+
+
+class RegisterModel(Schema):
+    """A kernel as a simulated device knows it; the answer is its handle."""
+
+    fields: Annotated[dict[str, str | int | float | None], Field(max_length=64)]
+
+
+class LoadKernel(Schema):
+    """Compiles and loads it now."""
+
+    kernel: Handle
+
+
+class AllocateArray(Schema):
+    """Zeroed device memory; waits ``patience_s`` for memory of others to be freed. The answer is its handle."""
+
+    shape: Annotated[list[Bytes], Field(max_length=64)]
+    dtype: Annotated[str, Field(pattern=r"^[<>|=]?[biufcV][0-9]{1,9}$")]
+    patience_s: Annotated[float, Field(ge=0, le=1e6)] = 60.0
+
+
+class FreeArrays(Schema):
+    """Gives arrays back, each once the jobs that use it have ended."""
+
+    arrays: Annotated[list[Handle], Field(max_length=4096)]
+
+
+class ShareArena(Schema):
+    """Shared memory, whose file comes beside it; the answer is its handle."""
+
+    bytes: Annotated[int, Field(ge=1, le=limits.MOST_ARENA_BYTES)]
+
+
+class DropArena(Schema):
+    """The worker forgets it."""
+
+    arena: Handle
+
+
+class CopyArray(Schema):
+    """A whole array from or to the beginning of shared memory."""
+
+    array: Handle
+    arena: Handle
+
+
+class SubmitJob(Schema):
+    """A launch. The client chooses the number, larger than any before; an event says when the job has ended."""
+
+    job: Handle
+    application: Handle
+    kernel: Handle
+    args: Annotated[list[Any], Field(default_factory=list, max_length=limits.MOST_ARGUMENTS)]
+    grid: Extent
+    block: Extent
+    shared_bytes: Annotated[int, Field(ge=0, le=2**20)] = 0
+
+
+class CancelApplication(Schema):
+    """Drops its waiting jobs; a running one stops at the next block boundary."""
+
+    application: Handle
+
+
+class AskStatus(Schema):
+    """What goes on, for a live view."""
+
+
+class SetPolicy(Schema):
+    """Another policy from now on."""
+
+    policy: Name
+
+
+class SetPriority(Schema):
+    """Another priority for an application of any client, by the name that the status has."""
+
+    application: Name
+    priority: Priority
+
+
+class TakeTrace(Schema):
+    """The last seconds as a Perfetto trace, which comes in a shared file."""
+
+    seconds: Annotated[float, Field(gt=0, le=1e6)]
+
+
+REQUESTS: dict[str, type[Schema]] = {
+    "application": OpenApplication,
+    "kernel": RegisterKernel,
+    "model": RegisterModel,
+    "load": LoadKernel,
+    "array": AllocateArray,
+    "free": FreeArrays,
+    "arena": ShareArena,
+    "drop_arena": DropArena,
+    "write": CopyArray,
+    "read": CopyArray,
+    "submit": SubmitJob,
+    "cancel": CancelApplication,
+    "status": AskStatus,
+    "policy": SetPolicy,
+    "priority": SetPriority,
+    "trace": TakeTrace,
+}
+
+
+def require_version(message: dict[str, Any]) -> None:
+    """Raise ProtocolError, which names both versions, unless the message is of this one."""
+    spoken = message.get("v")
+    if type(spoken) is not int or spoken != limits.PROTOCOL_VERSION:
+        raise ProtocolError(
+            f"the client speaks version {spoken!r} of the protocol, the server version {limits.PROTOCOL_VERSION}: "
+            "install the same release of gpushare for both"
+        )
+
+
+def number_of(message: dict[str, Any]) -> int:
+    """What the answer is to be told by.
+
+    Raises:
+        ProtocolError: it has none.
+    """
+    number = message.get("id")
+    if type(number) is not int or not 0 <= number < 2**63:
+        raise ProtocolError(f"a request has no id that could be answered: {number!r}")
+    return number
+
+
+def hello_in(message: dict[str, Any]) -> Hello:
+    """The first message, checked."""
+    require_version(message)
+    if message.get("do") != "hello":
+        raise ProtocolError(f"the first message must be 'hello', got {message.get('do')!r}")
+    return checked(_fields(message), Hello)
+
+
+def request_in(message: dict[str, Any]) -> tuple[str, Schema]:
+    """What is asked, checked.
+
+    Raises:
+        InvalidInput: there is no such request, or a field of it is wrong; the message names it.
+    """
+    verb = message.get("do")
+    if not isinstance(verb, str) or verb not in REQUESTS:
+        raise InvalidInput(f"no request {verb!r}; known: {', '.join(REQUESTS)}")
+    return verb, checked(_fields(message), REQUESTS[verb])
+
+
+def _fields(message: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if key not in ("v", "id", "do")}

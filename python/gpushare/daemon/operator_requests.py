@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking on, and changing what concerns everybody."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority, TakeTrace
+from gpushare.daemon.served_application import ServedApplication
+from gpushare.daemon.served_client import ServedClient
+from gpushare.daemon.status import status_of
+
+
+def status(client: ServedClient, _request: AskStatus, _number: int, _descriptors: list[int]) -> dict[str, Any]:
+    """Of the worker and all its clients."""
+    return status_of(client.worker)
+
+
+def set_policy(client: ServedClient, request: SetPolicy, _number: int, _descriptors: list[int]) -> bool:
+    """For everybody."""
+    client.require_operator()
+    client.worker.set_policy(request.policy)
+    return True
+
+
+def set_priority(client: ServedClient, request: SetPriority, _number: int, _descriptors: list[int]) -> str:
+    """The name of the application whose priority it now is."""
+    client.require_operator()
+    application = _named(client, request.application)
+    application.application.set_priority(request.priority)
+    return application.name
+
+
+def _named(client: ServedClient, name: str) -> ServedApplication:
+    every = {each.name: each for other in client.worker.clients for each in other.applications}
+    found = [each for full, each in every.items() if name in (full, full.rpartition("@")[0])]
+    if len(found) != 1:
+        listed = ", ".join(each.name for each in found) or ", ".join(every) or "none"
+        which = f"{name!r} may be any of" if found else f"no application {name!r}; there are"
+        raise InvalidInput(f"{which}: {listed}")
+    return found[0]
+
+
+def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:
+    """It comes in a shared file, because it may be large."""
+    from gpushare.daemon.history_trace import history_trace
+
+    client.require_operator()
+    since_ns = time.monotonic_ns() - round(request.seconds * 1e9)
+    content = history_trace(*client.worker.history.since(since_ns), since_ns)
+    arena = Arena.made(len(content))
+    try:
+        arena.view[: len(content)] = content
+        client.reply(number, len(content), [arena.descriptor])
+    finally:
+        arena.close()

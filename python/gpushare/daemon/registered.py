@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client has told one worker of: kernels and applications by number, and shared memory to copy through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.kernel_wire import kernel_fields, model_fields
+from gpushare.daemon.limits import MOST_SOURCE_BYTES
+from gpushare.daemon.link import Link
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel, require
+
+if TYPE_CHECKING:
+    from gpushare.daemon.client_application import DaemonApplication
+
+LEAST_ARENA_BYTES = 1 << 20
+MOST_IDLE_ARENAS = 4
+
+
+class Registered:
+    """The numbers that a worker gave, valid as long as its link is.
+
+    Attributes:
+        link: to the worker.
+    """
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self._kernels: dict[Any, int] = {}
+        self._applications: dict[int, int] = {}
+        self._idle: list[tuple[Arena, int]] = []
+        self._lock = threading.Lock()
+        self._telling = threading.Lock()
+
+    def kernel(self, kernel: Kernel | KernelModel) -> int:
+        """Its number; the worker is told of it at its first use."""
+        return self._number(self._kernels, kernel, lambda: _tell_kernel(self.link, kernel))
+
+    def application(self, application: DaemonApplication) -> int:
+        """Likewise."""
+        fields = application.fields
+        return self._number(self._applications, id(application), lambda: self.link.request("application", **fields))
+
+    def _number(self, known: dict[Any, int], key: Any, tell: Callable[[], int]) -> int:
+        with self._lock:
+            if key in known:
+                return known[key]
+        with self._telling:  # so that two threads do not tell of the same one
+            if key not in known:
+                known[key] = tell()
+            return known[key]
+
+    def write(self, handle: int, values: np.ndarray) -> None:
+        """Copies them into the array of that number."""
+        with self._arena(values.nbytes) as (arena, number):
+            np.frombuffer(arena.view, np.uint8, values.nbytes)[...] = values.reshape(-1).view(np.uint8)
+            self.link.request("write", array=handle, arena=number)
+
+    def read(self, handle: int, target: np.ndarray) -> None:
+        """Copies what is in the array into ``target``."""
+        with self._arena(target.nbytes) as (arena, number):
+            self.link.request("read", array=handle, arena=number)
+            target.reshape(-1).view(np.uint8)[...] = np.frombuffer(arena.view, np.uint8, target.nbytes)
+
+    @contextmanager
+    def _arena(self, size: int) -> Iterator[tuple[Arena, int]]:
+        """Shared memory of at least that size, for one copy at a time."""
+        arena, number = self._idle_arena(size) or self._new_arena(size)
+        try:
+            yield arena, number
+        except BaseException:
+            arena.close()
+            raise
+        with self._lock:
+            self._idle.append((arena, number))
+            surplus = [self._idle.pop(0)] if len(self._idle) > MOST_IDLE_ARENAS else []
+        for each, its_number in surplus:
+            each.close()
+            self.link.begin("drop_arena", arena=its_number)
+
+    def _idle_arena(self, size: int) -> tuple[Arena, int] | None:
+        with self._lock:
+            fitting = [each for each in self._idle if each[0].size >= size]
+            if not fitting:
+                return None
+            best = min(fitting, key=lambda each: each[0].size)
+            self._idle.remove(best)
+            return best
+
+    def _new_arena(self, size: int) -> tuple[Arena, int]:
+        arena = Arena.made(max(LEAST_ARENA_BYTES, 1 << (size - 1).bit_length()))
+        return arena, self.link.request("arena", arena.descriptor, bytes=arena.size)
+
+    def close(self) -> None:
+        """Gives the shared memory back."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for arena, _ in idle:
+            arena.close()
+
+
+def _tell_kernel(link: Link, kernel: Kernel | KernelModel) -> int:
+    if isinstance(kernel, KernelModel):
+        return link.request("model", fields=model_fields(kernel))
+    content = kernel.text.encode("utf-8")
+    most = MOST_SOURCE_BYTES
+    require(len(content) <= most, f"kernel {kernel.name!r}: a source of {len(content)} bytes; at most {most} are taken")
+    shared = Arena.made(len(content))
+    try:
+        shared.view[: len(content)] = content
+        return link.request("kernel", shared.descriptor, source_bytes=len(content), **kernel_fields(kernel))
+    finally:
+        shared.close()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the worker does about each request. A handler returns the answer, or None where one follows by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpushare.daemon import memory_requests, operator_requests, work_requests
+from gpushare.daemon.served_client import ServedClient
+
+Handler = Callable[[ServedClient, Any, int, list[int]], Any]
+
+HANDLERS: dict[str, Handler] = {
+    "application": work_requests.open_application,
+    "kernel": work_requests.register_kernel,
+    "model": work_requests.register_model,
+    "load": work_requests.load,
+    "submit": work_requests.submit,
+    "cancel": work_requests.cancel,
+    "array": memory_requests.allocate,
+    "free": memory_requests.free,
+    "arena": memory_requests.share,
+    "drop_arena": memory_requests.drop,
+    "write": memory_requests.write,
+    "read": memory_requests.read,
+    "status": operator_requests.status,
+    "policy": operator_requests.set_policy,
+    "priority": operator_requests.set_priority,
+    "trace": operator_requests.trace,
+}

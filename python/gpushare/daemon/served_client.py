@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client, as the worker serves it: one thread reads what it asks and answers, tables hold what is its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
+from gpushare.daemon.grant import Grant
+from gpushare.daemon.handles import HandleTable
+from gpushare.daemon.limits import MOST_WAITING_ALLOCATIONS, PROTOCOL_VERSION
+from gpushare.daemon.messages import number_of, request_in, require_version
+from gpushare.daemon.served_application import Ended, ServedApplication
+from gpushare.daemon.served_array import ServedArray
+from gpushare.daemon.wire import Channel, Message, close_all
+
+if TYPE_CHECKING:
+    from gpushare.daemon.worker import Worker
+
+LOG = logging.getLogger("gpushare.daemon.client")
+
+
+class ServedClient:
+    """A connection and all that belongs to it.
+
+    Attributes:
+        number: told from others of this worker by it.
+        grant: who it is and what it may do.
+    """
+
+    def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
+        self.worker = worker
+        self.number = number
+        self.channel = channel
+        self.grant = grant
+        self.applications: HandleTable[ServedApplication] = HandleTable("application")
+        self.kernels: HandleTable[Any] = HandleTable("kernel")
+        self.arrays: HandleTable[ServedArray] = HandleTable("array")
+        self.arenas: HandleTable[Arena] = HandleTable("arena")
+        self.is_gone = threading.Event()
+        self.newest_job = -1
+        self.may_wait = threading.BoundedSemaphore(MOST_WAITING_ALLOCATIONS)
+        self.connected_s = time.time()
+
+    def serve(self) -> None:
+        """Answers until the client ends, says what is no message, or does not read."""
+        why = "has ended"
+        try:
+            self._welcome()
+            while True:
+                self._answer(*self.channel.receive())
+        except EOFError:
+            pass
+        except (ProtocolError, OSError) as error:
+            why = f"was dropped: {error}"
+            self._tell({"event": "dropped", "error": as_message(error)})
+        finally:
+            self._leave(why)
+
+    def answer_with(self, number: int, ask: Callable[[], Any]) -> None:
+        """Answers the request of this number with what ``ask`` returns or raises; None is no answer yet."""
+        try:
+            answer = ask()
+        except ProtocolError:
+            raise
+        except Exception as error:
+            LOG.debug("client %d: %s", self.number, error)
+            self.refuse(number, error)
+            self.worker.heed_health()
+        else:
+            if answer is not None:
+                self.reply(number, answer)
+
+    def reply(self, number: int, answer: Any, descriptors: Sequence[int] = ()) -> None:
+        """Answers it; a client that is gone hears nothing."""
+        self._tell({"id": number, "ok": answer}, descriptors)
+
+    def refuse(self, number: int, error: BaseException) -> None:
+        """Answers it with an error."""
+        self._tell({"id": number, "error": as_message(error)})
+
+    def jobs_ended(self, ended: Ended) -> None:
+        """Tells the client."""
+        self._tell({"event": "ended", "jobs": ended})
+
+    def lost(self, error: Exception, named: Callable[[str], bool]) -> None:
+        """Tells the client that the worker ends; jobs of applications that are ``named`` are the reason."""
+        failed = [handle for handle, each in self.applications.items() if named(each.name)]
+        again = WorkerLostError(f"the worker has ended, and with it what was on the GPU: {error}; submit again")
+        self._tell({
+            "event": "lost", "error": as_message(again), "applications": failed, "failure": as_message(error)
+        })  # fmt: skip
+
+    def require_operator(self) -> None:
+        """Raise RefusedError unless it may change what concerns others."""
+        if not self.grant.is_operator:
+            raise RefusedError(f"user {self.grant.user} is not among the server's 'operators', who may do this")
+
+    def _welcome(self) -> None:
+        welcome = {
+            "v": PROTOCOL_VERSION,
+            "client": self.number,
+            "device": self.worker.device,
+            "policy": self.worker.policy,
+            "highest_priority": self.grant.highest_priority,
+            "memory_bytes": self.grant.memory_bytes,
+        }
+        self.reply(self.grant.hello, welcome)
+        LOG.info("client %d: process %d of user %s", self.number, self.grant.pid, self.grant.user)
+
+    def _answer(self, message: Message, descriptors: list[int]) -> None:
+        from gpushare.daemon.requests import HANDLERS
+
+        number = number_of(message)
+        require_version(message)
+
+        def ask() -> Any:
+            verb, request = request_in(message)
+            return HANDLERS[verb](self, request, number, descriptors)
+
+        try:
+            self.answer_with(number, ask)
+        finally:
+            close_all(descriptors)
+
+    def _tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        try:
+            self.channel.send(message, descriptors)
+        except OSError as error:  # whoever receives sees that too, and the client leaves
+            LOG.debug("client %d cannot be told: %s", self.number, error)
+
+    def _leave(self, why: str) -> None:
+        """Its work stops at the next block boundary, and then its memory goes back."""
+        self.is_gone.set()
+        self.channel.close()
+        self.worker.accounts.wake()
+        for application in self.applications:
+            try:
+                application.leave()
+            except Exception:
+                LOG.exception("client %d: application %r cannot be withdrawn", self.number, application.name)
+        for array in self.arrays:
+            array.give_up()
+        for arena in self.arenas:
+            arena.close()
+        self.channel.release()
+        self.worker.forget(self)
+        LOG.info("client %d %s", self.number, why)
+
+
+def descriptor_in(descriptors: list[int]) -> int:
+    """The one that had to come with the message, which is then the caller's to close."""
+    if len(descriptors) != 1:
+        raise InvalidInput(f"this request needs one descriptor beside it, got {len(descriptors)}")
+    return descriptors.pop()

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the server is configured to do: a TOML file (docs/daemon.md), of which the command line changes a few."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.errors import RefusedError
+from gpushare.daemon.peer import Peer
+from gpushare.kernel_model import MOST_BYTES
+from gpushare.toml_file import Schema, read_toml
+from gpushare.workload import PRIORITIES
+
+Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
+Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
+
+
+class Settings(Schema):
+    """The file."""
+
+    socket: str | None = None
+    group: str | None = None
+    devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0"], min_length=1, max_length=64)]
+    policy: str = "auto"
+    highest_priority: Priority = 0
+    priority_of_user: dict[str, Priority] = Field(default_factory=dict)
+    priority_of_group: dict[str, Priority] = Field(default_factory=dict)
+    operators: list[str] = Field(default_factory=list)
+    memory_bytes: Quota | None = None
+    memory_bytes_per_client: Quota | None = None
+    clients: Annotated[int, Field(ge=1, le=4096)] = 256
+    watchdog_seconds: Annotated[float, Field(gt=0, le=1e6)] = 30.0
+    sources_of_other_users: bool = False
+    metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What one peer may do.
+
+    Attributes:
+        highest_priority: that it may ask for.
+        memory_bytes: of the device that it may hold; None: all of it.
+        is_operator: may it change the policy and others' priorities?
+        may_compile: are sources of it compiled, which lets them include files that the server can read?
+    """
+
+    highest_priority: int
+    memory_bytes: int | None
+    is_operator: bool
+    may_compile: bool
+
+
+def settings_in(path: Path | None) -> Settings:
+    """The file's; the defaults without one.
+
+    Raises:
+        InvalidInput: the file is wrong; the message names file, line and key.
+    """
+    settings = Settings() if path is None else read_toml(path, Settings)
+    for user in (*settings.priority_of_user, *settings.operators):
+        _uid(user)
+    for group in (*settings.priority_of_group, *([settings.group] if settings.group else [])):
+        gid_of(group)
+    return settings
+
+
+def default_socket() -> Path:
+    """GPUSHARE_SOCKET, else in the user's runtime folder, else in the folder for temporary files."""
+    if chosen := os.environ.get("GPUSHARE_SOCKET"):
+        return Path(chosen)
+    folder = os.environ.get("XDG_RUNTIME_DIR")
+    if folder and os.path.isdir(folder):
+        return Path(folder) / "gpushare.sock"
+    return Path(tempfile.gettempdir()) / f"gpushare-{os.getuid()}.sock"
+
+
+def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
+    """What the configuration allows this peer.
+
+    Raises:
+        RefusedError: it may not connect at all.
+
+    >>> rights_of(Peer(1, 1000, frozenset()), Settings(), 1000).highest_priority
+    0
+    """
+    own = peer.uid in (server_uid, 0)
+    in_group = settings.group is not None and gid_of(settings.group) in peer.groups
+    if not own and not in_group:
+        who = f"user {peer.user} may not use this server"
+        raise RefusedError(f"{who}: it is of user {_user(server_uid)}; its 'group' setting lets others in")
+    allowed = [settings.highest_priority]
+    allowed += [most for user, most in settings.priority_of_user.items() if _uid(user) == peer.uid]
+    allowed += [most for group, most in settings.priority_of_group.items() if gid_of(group) in peer.groups]
+    return Rights(
+        highest_priority=max(allowed),
+        memory_bytes=settings.memory_bytes_per_client,
+        is_operator=own or peer.uid in map(_uid, settings.operators),
+        may_compile=own or settings.sources_of_other_users,
+    )
+
+
+def gid_of(group: str) -> int:
+    """The number of the group."""
+    try:
+        return int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+    except KeyError:
+        raise InvalidInput(f"this machine has no group {group!r}") from None
+
+
+def _uid(user: str) -> int:
+    try:
+        return int(user) if user.isdigit() else pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise InvalidInput(f"this machine has no user {user!r}") from None
+
+
+def _user(uid: int) -> str:
+    return Peer(0, uid, frozenset()).user
+
+
+def to_dict(settings: Settings) -> dict[str, Any]:
+    """As plain values, for a worker."""
+    return settings.model_dump()

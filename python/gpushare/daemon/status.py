@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes on in a worker, as plain values: for ``gpushare status``, ``gpushare top`` and Prometheus."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpushare.daemon.served_client import ServedClient
+    from gpushare.daemon.worker import Worker
+
+FIELDS = (
+    "name",
+    "priority",
+    "weight",
+    "state",
+    "waiting",
+    "kernel",
+    "blocks",
+    "started",
+    "done",
+    "quota",
+    "sm_time_ns",
+    "operations",
+    "preemptions",
+    "elapsed_ns",
+    "remaining_ns",
+)
+"""Of an application, as the session's status has them."""
+
+
+def status_of(worker: Worker) -> dict[str, Any]:
+    """Times in seconds since 1970, durations in seconds or, where the name says so, in nanoseconds."""
+    clients = worker.clients
+    known = {each.name: _fields(each) for each in worker.session.status().applications}
+    return {
+        "device": worker.device,
+        "policy": worker.policy,
+        "started_s": worker.started_s,
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "memory": {
+            "total_bytes": worker.accounts.total_bytes,
+            "used_bytes": worker.accounts.used_bytes,
+            "waiting_requests": worker.accounts.waiting,
+        },
+        "clients": [_client(each) for each in clients],
+        "applications": [
+            known.get(application.name, {"name": application.name})
+            | {
+                "client": client.number,
+                "unfinished_jobs": application.unfinished,
+                "ended_jobs": application.jobs_ended,
+                "turnaround_s": application.turnaround_s,
+            }
+            for client in clients
+            for application in client.applications
+        ],
+    }
+
+
+def _client(client: ServedClient) -> dict[str, Any]:
+    return {
+        "client": client.number,
+        "name": client.grant.name,
+        "pid": client.grant.pid,
+        "user": client.grant.user,
+        "connected_for_s": time.time() - client.connected_s,
+        "memory_bytes": client.worker.accounts.held_by(client.number),
+        "arrays": len(client.arrays),
+        "applications": len(client.applications),
+    }
+
+
+def _fields(application: Any) -> dict[str, Any]:
+    """What the session tells of it."""
+    return {name: getattr(application, name) for name in FIELDS}

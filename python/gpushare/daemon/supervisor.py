@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's first process: it owns the socket, decides who may connect, and keeps one worker per device running.
+
+It never touches CUDA, and reads no more of a client than its first message; the rest is between client and worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
+from gpushare.daemon.grant import Grant
+from gpushare.daemon.limits import HELLO_TIMEOUT_S, MOST_GREETINGS
+from gpushare.daemon.listener import Listener
+from gpushare.daemon.messages import Hello, hello_in, number_of
+from gpushare.daemon.peer import Peer, peer_of
+from gpushare.daemon.settings import Rights, Settings, rights_of
+from gpushare.daemon.wire import Channel, packed
+from gpushare.daemon.worker_process import WorkerProcess
+
+LOG = logging.getLogger("gpushare.daemon.supervisor")
+
+
+class Supervisor:
+    """Serves until it is closed.
+
+    Args:
+        settings: what is allowed, and which devices.
+        path: of the socket.
+        log_json: whether workers log JSON.
+        worker_command: how a worker is started; the descriptor of its socket is put behind it.
+        find_peer: says who has connected.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        path: Path,
+        *,
+        log_json: bool = False,
+        worker_command: Sequence[str] | None = None,
+        find_peer: Callable[[socket.socket], Peer] = peer_of,
+    ) -> None:
+        self._settings = settings
+        self._find_peer = find_peer
+        self._greetings = threading.BoundedSemaphore(MOST_GREETINGS)
+        self._listener = Listener(path, settings.group)
+        try:
+            self._workers = {
+                device: WorkerProcess(device, number, settings, log_json, worker_command)
+                for number, device in enumerate(settings.devices)
+            }
+        except BaseException:
+            self._listener.close()
+            raise
+        self._closed = False
+
+    @property
+    def workers(self) -> dict[str, WorkerProcess]:
+        """By device."""
+        return self._workers
+
+    def start(self) -> None:
+        """Starts the workers.
+
+        Raises:
+            InvalidInput: a device cannot be opened.
+        """
+        for worker in self._workers.values():
+            worker.start()
+
+    def serve(self) -> None:
+        """Until :meth:`close` is called, in another thread or by a signal."""
+        LOG.info("serving %s at %s", ", ".join(self._workers), self._listener.path)
+        while not self._closed:
+            try:
+                connection, _ = self._listener.socket.accept()
+            except OSError as error:
+                if self._closed:
+                    return
+                LOG.warning("a connection cannot be taken: %s", error)  # out of descriptors, for one
+                time.sleep(0.1)
+                continue
+            if not self._greetings.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._greet, args=[connection], daemon=True).start()
+
+    def close(self) -> None:
+        """Ends the workers, and with them the clients' connections; the socket goes."""
+        self._closed = True
+        self._listener.close()
+        for worker in self._workers.values():
+            worker.close()
+
+    def _greet(self, connection: socket.socket) -> None:
+        """Hears who it is, and hands the connection over or says why not."""
+        number = 0
+        watch = threading.Timer(HELLO_TIMEOUT_S, connection.shutdown, [socket.SHUT_RDWR])
+        watch.start()
+        channel = Channel(connection)
+        try:
+            peer = self._find_peer(connection)
+            message, descriptors = channel.receive()
+            for descriptor in descriptors:
+                os.close(descriptor)
+            number = number_of(message)
+            hello = hello_in(message)
+            rights = rights_of(peer, self._settings, os.getuid())
+            watch.cancel()
+            self._worker_for(hello).hand_over(connection, packed_grant(number, hello, peer, rights))
+        except (ProtocolError, InvalidInput, RefusedError) as error:
+            LOG.warning("a connection was refused: %s", error)
+            _refuse(channel, number, error)
+        except (EOFError, OSError) as error:
+            LOG.info("a connection came to nothing: %s", error)
+        finally:
+            watch.cancel()
+            connection.close()  # this process's copy
+            self._greetings.release()
+
+    def _worker_for(self, hello: Hello) -> WorkerProcess:
+        device = hello.device or self._settings.devices[0]
+        if device not in self._workers:
+            raise InvalidInput(f"this server has no device {device!r}; it has: {', '.join(self._workers)}")
+        return self._workers[device]
+
+
+def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes:
+    """As the worker takes it: a map in msgpack."""
+    grant = Grant(
+        hello=number,
+        name=hello.name,
+        pid=peer.pid,
+        user=peer.user,
+        highest_priority=rights.highest_priority,
+        memory_bytes=rights.memory_bytes,
+        is_operator=rights.is_operator,
+        may_compile=rights.may_compile,
+    )
+    return packed(grant.model_dump())[4:]
+
+
+def _refuse(channel: Channel, number: int, error: Exception) -> None:
+    with contextlib.suppress(OSError):  # it has gone already
+        channel.send({"id": number, "error": as_message(error)})

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that holds one GPU, and with it everything that a faulting kernel takes along.
+
+It serves the clients that the supervisor hands over, and ends when the supervisor does, or when the GPU can do no more.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gpushare._core import CudaError, DeviceError, PolicyError
+from gpushare.daemon.errors import ProtocolError
+from gpushare.daemon.grant import Grant
+from gpushare.daemon.history import History
+from gpushare.daemon.limits import MOST_MESSAGE_BYTES
+from gpushare.daemon.memory_accounts import MemoryAccounts
+from gpushare.daemon.served_client import ServedClient
+from gpushare.daemon.settings import Settings
+from gpushare.daemon.wire import Channel, close_all, unpacked
+from gpushare.kernel_model import MOST_BYTES
+from gpushare.toml_file import checked
+
+LOG = logging.getLogger("gpushare.daemon.worker")
+EXIT_FAULT = 71
+"""The GPU is lost to the process; another one can use it."""
+TIME_TO_SAY_SO_S = 1.0
+
+OpenSession = Callable[[str, str], Any]
+
+
+class Worker:
+    """One session, and the clients that share it.
+
+    Attributes:
+        device: its name.
+        session: of all clients.
+        accounts: of the device's memory.
+        history: what it did lately.
+    """
+
+    def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
+        self.device = device
+        self.settings = settings
+        self.session = open_session(device, settings.policy)
+        self.policy = settings.policy
+        self.accounts = MemoryAccounts(_memory_of(self.session, settings))
+        self.history = History()
+        self.started_s = time.time()
+        self._clients: dict[int, ServedClient] = {}
+        self._next_client = 1
+        self._lock = threading.Lock()
+        self._ending = threading.Lock()
+
+    @property
+    def clients(self) -> list[ServedClient]:
+        """Those that are connected."""
+        with self._lock:
+            return list(self._clients.values())
+
+    def serve(self, supervisor: socket.socket) -> None:
+        """Takes clients until the supervisor ends."""
+        while True:
+            try:
+                data, descriptors, _, _ = socket.recv_fds(supervisor, MOST_MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+            except ConnectionResetError:
+                return
+            if not data:
+                close_all(descriptors)
+                return
+            self._take(data, descriptors)
+
+    def _take(self, data: bytes, descriptors: list[int]) -> None:
+        channel = Channel(socket.socket(fileno=descriptors.pop()))
+        try:
+            grant = checked(unpacked(data), Grant)
+        except (ProtocolError, ValueError):
+            LOG.exception("the supervisor says what is no grant")
+            return
+        with self._lock:
+            client = ServedClient(self, self._next_client, channel, grant)
+            self._clients[self._next_client] = client
+            self._next_client += 1
+        threading.Thread(target=client.serve, name=f"client {client.number}", daemon=True).start()
+
+    def forget(self, client: ServedClient) -> None:
+        """It is gone, and nothing of it is left."""
+        with self._lock:
+            del self._clients[client.number]
+
+    def open_application(self, name: str, priority: int, weight: float, deadline_ns: float | None) -> Any:
+        """An application of the session."""
+        with self._lock:
+            return self.session.application(name, priority=priority, weight=weight, deadline_ns=deadline_ns)
+
+    def set_policy(self, policy: str) -> None:
+        """Of the session, from now on."""
+        self.session.set_policy(policy)
+        LOG.info("policy %s instead of %s", policy, self.policy)
+        self.policy = policy
+
+    def is_fatal(self, error: Exception) -> bool:
+        """Ends the worker if a job that nobody cancelled ended with this; the session serves nobody any more."""
+        if isinstance(error, DeviceError | PolicyError):
+            self.fail(error)
+        return isinstance(error, DeviceError | PolicyError)
+
+    def heed_health(self) -> None:
+        """Ends the worker if its GPU can do no more."""
+        if not is_healthy(self.session):
+            self.fail(CudaError(f"{self.device} is lost to the worker"))
+
+    def fail(self, error: Exception) -> None:
+        """Tells every client why, and ends the process. Never returns but to those who come second."""
+        if not self._ending.acquire(blocking=False):
+            return
+        LOG.error("the worker of %s ends: %s", self.device, error)
+        telling = [
+            threading.Thread(target=each.lost, args=[error, lambda name: f"'{name}'" in str(error)], daemon=True)
+            for each in self.clients
+        ]
+        for thread in telling:
+            thread.start()
+        deadline = time.monotonic() + TIME_TO_SAY_SO_S
+        for thread in telling:
+            thread.join(max(deadline - time.monotonic(), 0))
+        os._exit(EXIT_FAULT)  # no destructor: they would wait for a GPU that does not answer
+
+
+def is_healthy(session: Any) -> bool:
+    """Can its device still be used? A simulated one always can."""
+    return getattr(getattr(session.device, "core", None), "is_healthy", True)
+
+
+def _memory_of(session: Any, settings: Settings) -> int:
+    if settings.memory_bytes is not None:
+        return settings.memory_bytes
+    return session.device.description.memory_bytes or MOST_BYTES

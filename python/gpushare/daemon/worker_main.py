@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a worker. The supervisor starts it with a socket, and a settings document on it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from gpushare.daemon.history import keep_looking
+from gpushare.daemon.limits import MOST_MESSAGE_BYTES
+from gpushare.daemon.logs import log_to_stderr
+from gpushare.daemon.settings import Settings
+from gpushare.daemon.status import status_of
+from gpushare.daemon.watchdog import watch
+from gpushare.daemon.wire import unpacked
+from gpushare.daemon.worker import OpenSession, Worker
+from gpushare.daemon.worker_process import READY
+from gpushare.kernel_model import require
+from gpushare.toml_file import checked
+
+LOG = logging.getLogger("gpushare.daemon.worker")
+EXIT_NO_DEVICE = 72
+"""It could not open its device, and another one would not be able to either."""
+
+
+def open_session(device: str, policy: str) -> Any:
+    """What the worker's clients share."""
+    from gpushare.session import Session
+
+    return Session(device, policy, measure_alone=False, keeps_record=False)
+
+
+def main(descriptor: int, open_session: OpenSession = open_session) -> None:
+    """Serves until the supervisor ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor, whose end is the worker's
+    supervisor = socket.socket(fileno=descriptor)
+    order = unpacked(supervisor.recv(MOST_MESSAGE_BYTES))
+    log_to_stderr(as_json=order["log_json"], level=order["log_level"])
+    settings = checked(order["settings"], Settings)
+    require(isinstance(order["device"], str), "the supervisor names no device")
+    try:
+        worker = Worker(order["device"], settings, open_session)
+    except Exception as error:
+        LOG.error("%s cannot be served: %s", order["device"], error)
+        supervisor.send(str(error).encode()[:4096])
+        os._exit(EXIT_NO_DEVICE)
+    supervisor.send(READY)
+    if order["metrics_port"] is not None:
+        from gpushare.daemon.metrics import serve_metrics
+
+        serve_metrics(worker, order["metrics_port"])
+    keep_looking(worker.history, lambda: status_of(worker))
+    watch(worker)
+    LOG.info("%s is served under policy %s", worker.device, worker.policy)
+    worker.serve(supervisor)
+    os._exit(0)  # what runs dies with the process; to wait for it would keep the next server waiting
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

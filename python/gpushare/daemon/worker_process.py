@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker, as the supervisor sees it: a process to hand clients to, started again whenever it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.settings import Settings, to_dict
+from gpushare.daemon.wire import packed
+
+LOG = logging.getLogger("gpushare.daemon.supervisor")
+COMMAND = (sys.executable, "-m", "gpushare.daemon.worker_main")
+LONGEST_PAUSE_S = 10.0
+LIVED_WELL_S = 30.0
+"""Who lived that long is started again at once."""
+HAND_OVER_TIMEOUT_S = 30.0
+READY = b"ready"
+"""What a worker says once it serves; anything else is why it does not."""
+
+
+class WorkerProcess:
+    """One device's.
+
+    Args:
+        device: its name.
+        number: among the devices.
+        settings: the server's.
+        log_json: whether it logs JSON.
+        command: how it is started; the descriptor of its socket is put behind it.
+    """
+
+    def __init__(
+        self, device: str, number: int, settings: Settings, log_json: bool, command: Sequence[str] | None = None
+    ) -> None:
+        self.device = device
+        self.restarts = 0
+        self._command = tuple(command or COMMAND)
+        port = settings.metrics_port
+        self._order = packed({
+            "device": device,
+            "settings": to_dict(settings),
+            "log_json": log_json,
+            "log_level": logging.getLevelName(LOG.getEffectiveLevel()),
+            "metrics_port": None if port is None else port + number,
+        })[4:]  # fmt: skip
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._changed = threading.Condition()
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that now serves the device."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Starts the first one, and keeps one running from then on.
+
+        Raises:
+            InvalidInput: it cannot open its device; the message says why.
+        """
+        process, ours = self._spawn()
+        said = _heard(ours)
+        if said != READY:
+            ours.close()
+            _end(process)
+            raise InvalidInput(said.decode(errors="replace") or f"the worker of {self.device} does not start")
+        self._install(process, ours)
+        threading.Thread(target=self._keep, name=f"keeper of {self.device}", daemon=True).start()
+
+    def hand_over(self, connection: socket.socket, grant: bytes) -> None:
+        """Gives the worker a client; waits for one to be started.
+
+        Raises:
+            TimeoutError: there is none.
+            OSError: it has just ended.
+        """
+        with self._changed:
+            there = self._changed.wait_for(lambda: self._socket is not None or self._closed, HAND_OVER_TIMEOUT_S)
+            if not there or self._socket is None:
+                raise TimeoutError(f"{self.device} has no worker")
+            socket.send_fds(self._socket, [grant], [connection.fileno()])
+
+    def close(self) -> None:
+        """Ends it."""
+        with self._changed:
+            self._closed = True
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+            process = self._process
+            self._changed.notify_all()
+        if process is not None:
+            _end(process)
+
+    def _spawn(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = subprocess.Popen([*self._command, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+        ours.settimeout(HAND_OVER_TIMEOUT_S)
+        with contextlib.suppress(OSError):  # it has died already, and whoever waits for it sees that
+            ours.sendall(self._order)
+        return process, ours
+
+    def _install(self, process: subprocess.Popen[bytes], ours: socket.socket) -> None:
+        with self._changed:
+            if self._closed:
+                ours.close()
+            self._process = process
+            self._socket = None if self._closed else ours
+            self._changed.notify_all()
+        if self._closed:
+            _end(process)
+
+    def _keep(self) -> None:
+        pause_s = 0.0
+        while not self._closed:
+            began = time.monotonic()
+            status = self._process.wait() if self._process else 0
+            with self._changed:
+                if self._socket is not None:
+                    self._socket.close()
+                self._socket = None
+            if self._closed:
+                return
+            lived_well = time.monotonic() - began > LIVED_WELL_S
+            pause_s = 0.0 if lived_well else min(max(2 * pause_s, 0.05), LONGEST_PAUSE_S)
+            LOG.error("the worker of %s ended (%s); another one is started", self.device, _words(status))
+            time.sleep(pause_s)
+            self.restarts += 1
+            process, ours = self._spawn()
+            said = _heard(ours)
+            if said != READY:
+                LOG.error("the worker of %s does not start: %s", self.device, said.decode(errors="replace"))
+            self._install(process, ours)
+
+
+def _heard(ours: socket.socket) -> bytes:
+    try:
+        return ours.recv(4096)
+    except OSError:
+        return b""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Its socket is closed, so it ends; what holds it up is not waited for long."""
+    try:
+        process.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _words(status: int) -> str:
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"

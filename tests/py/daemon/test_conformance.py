@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session promises, it promises in the process and through the server: the same tests on a simulated device."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare.daemon.worker_process import COMMAND
+
+DEVICE = "sim:h100"
+PATIENCE_S = 60
+LONG = gs.KernelModel("long", threads=128, latency_ns=2_000_000_000)
+SHORT = gs.KernelModel("short", threads=128, latency_ns=20_000)
+TRIAD = gs.Launch.of_suite("triad", "small")
+
+
+@pytest.fixture(scope="module")
+def real_server(tmp_path_factory, start_server):
+    """With a worker as it is."""
+    with start_server(worker=COMMAND, policy="even") as path:
+        yield path
+
+
+@pytest.fixture(params=["in process", "through the server"])
+def session(request):
+    if request.param == "in process":
+        with gs.Session(DEVICE, "even", highest_priority=0) as session:
+            yield session
+    else:
+        with gs.connect(request.getfixturevalue("real_server")) as session:
+            yield session
+
+
+def submit(application, kernel=SHORT, blocks=8, args=()):
+    block = TRIAD.block if kernel is TRIAD.kernel else 128
+    return application.submit(kernel, grid=blocks, block=block, args=args)
+
+
+def test_a_job_ends(session):
+    job = submit(session.application("alice"))
+    job.result()
+    assert job.done()
+    job.result(timeout=0)
+
+
+def test_a_kernel_with_a_profile(session):
+    session.load(TRIAD.kernel)
+    arrays = [session.array(np.zeros(1000, np.float32)) for _ in range(3)]
+    submit(session.application("alice"), TRIAD.kernel, args=[*arrays, 1.5, 1000]).result(PATIENCE_S)
+
+
+def test_a_kernel_without_one_is_refused(session):
+    application = session.application("alice")
+    with pytest.raises(gs.InvalidInput, match="profile"):
+        submit(application, gs.Kernel("__global__ void unknown() {}", "unknown"))
+
+
+def test_three_dimensions(session):
+    job = session.application("alice").submit(SHORT, grid=(2, 3, 4), block=(32, 2, 2))
+    job.result(PATIENCE_S)
+
+
+def test_arrays_keep_what_they_hold(session):
+    values = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+    array = session.array(values)
+    assert np.array_equal(array.numpy(), values)
+    array.upload(values + 1)
+    assert np.array_equal(array.numpy(), values + 1)
+    assert (array.shape, array.dtype, array.nbytes) == ((2, 3, 4), np.dtype(np.int16), 48)
+    assert session.zeros((5, 5)).numpy().tolist() == np.zeros((5, 5)).tolist()
+    assert session.zeros(0).numpy().size == 0
+
+
+def test_arrays_refuse_the_same(session):
+    array = session.zeros(3)
+    for wrong, message in [
+        (lambda: array.upload([1, 2]), r"this array has shape \(3,\), the values have \(2,\)"),
+        (lambda: session.zeros("3"), "shape must be a whole number or a list of them"),
+        (lambda: session.zeros(-1), "shape must lie in 0"),
+        (lambda: session.zeros(3, object), "a GPU cannot hold Python objects"),
+    ]:
+        with pytest.raises(gs.InvalidInput, match=message):
+            wrong()
+    array.free()
+    array.free()
+    with pytest.raises(gs.InvalidInput, match="has been freed: make another"):
+        array.numpy()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"grid": 0}, r"launch of 'short': (grid\.x|blocks) must lie in 1"),
+        ({"grid": "1"}, r"launch of 'short': (grid|blocks) must be a (whole|finite) number"),
+        ({"block": 64}, "block has 64 threads, but the model is of 128"),
+        ({"args": 3}, "args must be a list, one value per parameter"),
+        ({"kernel": "short"}, "kernel must be a KernelModel or a Kernel, got 'short'"),
+    ],
+)
+def test_launches_that_cannot_be(session, fields, message):
+    application = session.application("alice")
+    with pytest.raises(gs.InvalidInput, match=message):
+        application.submit(**{"kernel": SHORT, "grid": 1, "block": 128} | fields)
+    submit(application).result(PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": ""}, "an application's name must be a text that is not empty"),
+        ({"priority": 0.5}, "application 'alice': priority must be a whole number"),
+        ({"weight": 0}, "application 'alice': weight must lie in"),
+        ({"deadline_ns": -1}, "application 'alice': deadline_ns must lie in"),
+    ],
+)
+def test_applications_that_cannot_be(session, fields, message):
+    with pytest.raises(gs.InvalidInput, match=message):
+        session.application(**{"name": "alice"} | fields)
+    session.application("alice", priority=-2, weight=2.0, deadline_ns=1e9)
+    with pytest.raises(gs.InvalidInput, match="the session has an application 'alice' already: take another name"):
+        session.application("alice")
+
+
+def test_a_priority_above_what_is_permitted(session):
+    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="priority 1 is above 0, the highest that"):
+        session.application("alice", priority=1)
+
+
+def test_a_timeout_ends_the_wait_and_not_the_job(session):
+    job = submit(session.application("alice"), LONG, blocks=1)
+    for seconds in (0.05, 0):
+        with pytest.raises(TimeoutError, match=r"job 'long' of 'alice' has not ended within 0(\.05)? s"):
+            job.result(timeout=seconds)
+    assert not job.done()
+    job.result(timeout=PATIENCE_S)
+    assert job.done()
+
+
+def test_cancelled_jobs_say_so_and_others_notice_nothing(session):
+    alice, bob = session.application("alice"), session.application("bob")
+    jobs = [submit(alice, LONG, blocks=10_000) for _ in range(3)]
+    other = submit(bob)
+    alice.cancel()
+    other.result(PATIENCE_S)
+    for job in jobs:
+        with pytest.raises(gs.Cancelled, match=r"application 'alice.*' has been cancelled"):
+            job.result(PATIENCE_S)
+    with pytest.raises(gs.Cancelled):
+        submit(alice)
+    submit(bob).result(PATIENCE_S)
+
+
+def test_jobs_of_an_application_end_in_order(session):
+    application = session.application("alice")
+    jobs = [submit(application) for _ in range(50)]
+    jobs[30].result(PATIENCE_S)
+    assert all(job.done() for job in jobs[:30])
+    jobs[-1].result(PATIENCE_S)
+
+
+def test_another_policy_while_it_runs(session):
+    jobs = [submit(session.application(name), blocks=5000) for name in ("alice", "bob")]
+    session.set_policy("srtf")
+    with pytest.raises(gs.InvalidInput, match="no policy 'fifi'; known: fifo"):
+        session.set_policy("fifi")
+    for job in jobs:
+        job.result(PATIENCE_S)
+    assert session.policy == "srtf"
+    session.set_policy("even")
+
+
+def test_many_threads(session):
+    errors = []
+
+    def work(number):
+        try:
+            application = session.application(f"thread {number}")
+            for job in [submit(application) for _ in range(10)]:
+                job.result(PATIENCE_S)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_after_the_end(session):
+    application = session.application("alice")
+    job = submit(application)
+    session.finish(PATIENCE_S)
+    assert job.done()
+    for use in (lambda: submit(application), session.finish, lambda: session.load(TRIAD.kernel)):
+        with pytest.raises(gs.InvalidInput, match="the session has been finished: open another one"):
+            use()
+    session.close()
+
+
+def test_closing_does_not_wait(session):
+    job = submit(session.application("alice"), LONG, blocks=1_000_000)
+    session.close()
+    with pytest.raises((gs.InvalidInput, gs.DeviceError), match=r"finished|closed"):
+        job.result(PATIENCE_S)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients, workers and servers that end, and kernels that end them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+
+@pytest.fixture
+def worker(serve):
+    return serve().workers["sim:h100"]
+
+
+@pytest.fixture
+def session(worker, folder):
+    with gs.connect(folder / "socket") as session:
+        yield session
+
+
+def outcome(job):
+    try:
+        job.result(30)
+    except Exception as error:
+        return type(error).__name__
+    return "ended"
+
+
+def test_a_fault_fails_its_own_job_for_good_and_others_for_now(session, worker, folder, run):
+    with gs.connect(folder / "socket") as other:
+        waiting = run(other.application("bystander"), "sleep", 60)
+        before = worker.pid
+        job = run(session.application("culprit"), "fault")
+        with pytest.raises(gs.CudaError, match=r"a kernel of 'culprit@1' failed: CUDA_ERROR_ILLEGAL_ADDRESS"):
+            job.result(30)
+        with pytest.raises(gs.WorkerLostError, match=r"submit again") as raised:
+            waiting.result(30)
+        assert raised.value.retryable
+        assert "a kernel of 'culprit@1' failed" in str(raised.value)
+        again = other.array(np.zeros(3))
+        run(other.application("again"), "add", again, 1).result(30)
+        assert again.numpy().tolist() == [1, 1, 1]
+    assert worker.pid != before
+    assert worker.restarts == 1
+
+
+def test_a_killed_worker_fails_what_ran_and_takes_arrays_along(session, worker, run):
+    application, array = session.application("alice"), session.array(np.ones(3))
+    job = run(application, "sleep", 60)
+    os.kill(worker.pid, signal.SIGKILL)
+    assert outcome(job) == "WorkerLostError"
+    with pytest.raises(gs.WorkerLostError, match="was lost with its worker: upload it again, or make another"):
+        array.numpy()
+    array.upload([4, 5, 6])
+    run(application, "add", array, 1).result(30)  # the application, too, is told to the new worker
+    assert array.numpy().tolist() == [5, 6, 7]
+
+
+def test_idempotent_jobs_on_durable_arrays_run_again(session, worker, run):
+    slow, fast = session.application("slow"), session.application("fast")
+    source = session.array(np.full(3, 5.0), durable=True)
+    target = session.zeros(3, np.float64, durable=True)
+    jobs = [run(slow, "slow_add", source, 1, 0.3, idempotent=True) for _ in range(3)]
+    jobs[0].result(30)
+    os.kill(worker.pid, signal.SIGKILL)
+    jobs[-1].result(30)
+    run(fast, "add_to", source, target, idempotent=True).result(30)
+    os.kill(worker.pid, signal.SIGKILL)  # now jobs are lost whose ends have been told
+    assert target.numpy().tolist() == [8, 8, 8]
+    assert source.numpy().tolist() == [8, 8, 8]
+
+
+def test_what_cannot_be_run_again_is_not(session, worker, run):
+    application = session.application("alice")
+    durable = session.array(np.zeros(3), durable=True)
+    passing = session.array(np.zeros(3))
+    jobs = [
+        run(application, "slow_add", passing, 1, 0.5, idempotent=True),
+        run(application, "slow_add", durable, 1, 0.5),
+    ]
+    os.kill(worker.pid, signal.SIGKILL)
+    assert [outcome(job) for job in jobs] == ["WorkerLostError", "WorkerLostError"]
+    with pytest.raises(gs.WorkerLostError, match="a job that cannot be run again has used it"):
+        durable.numpy()
+    durable.upload(np.zeros(3))
+    assert durable.numpy().tolist() == [0, 0, 0]
+
+
+def test_a_job_that_ends_every_worker_is_not_run_for_ever(session, worker, run):
+    job = run(session.application("alice"), "kill", idempotent=True)
+    with pytest.raises(gs.WorkerLostError, match=r"was run 3 times, and its worker ended every time"):
+        job.result(60)
+
+
+CLIENT = """
+import sys, numpy as np, gpushare as gs
+with gs.connect(sys.argv[1]) as session:
+    array = session.zeros(1000)
+    job = session.application("left").submit(gs.Kernel("", "slow_add"), grid=1, block=1, args=[array, 1, 60.0])
+    print("runs", flush=True)
+    job.result()
+"""
+
+
+def test_a_killed_client_leaves_nothing_and_others_notice_nothing(session, folder, run, eventually):
+    job = run(session.application("stays"), "sleep", 1.5)
+    with subprocess.Popen([sys.executable, "-c", CLIENT, folder / "socket"], stdout=subprocess.PIPE) as client:
+        assert client.stdout.readline() == b"runs\n"
+        assert session.status()["memory"]["used_bytes"] == 4000
+        client.kill()
+    eventually(lambda: session.status()["memory"]["used_bytes"] == 0)
+    eventually(lambda: len(session.status()["clients"]) == 1)
+    assert [each["name"] for each in session.status()["applications"]] == ["stays@1"]
+    job.result(30)
+
+
+SERVER = """
+import sys
+from gpushare.daemon.supervisor import Supervisor
+from gpushare.daemon.settings import Settings
+from pathlib import Path
+server = Supervisor(Settings(devices=["sim:h100"], policy="srtf"), Path(sys.argv[1]), worker_command=sys.argv[2:])
+server.start()
+print(server.workers["sim:h100"].pid, flush=True)
+server.serve()
+"""
+
+
+def test_a_killed_server_is_told_and_the_next_one_cleans_up(folder, run, eventually):
+    path, standin = folder / "socket", [sys.executable, os.path.join(os.path.dirname(__file__), "standin.py")]
+    command = [sys.executable, "-c", SERVER, path, *standin]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        worker = int(server.stdout.readline())
+        session = gs.connect(path)
+        job = run(session.application("alice"), "sleep", 60, idempotent=True)
+        server.kill()
+    with pytest.raises(gs.DaemonGoneError, match="has ended") as raised:
+        job.result(30)
+    assert not raised.value.retryable
+    eventually(lambda: not os.path.exists(f"/proc/{worker}"))
+    with pytest.raises(gs.DaemonGoneError, match="no server at"):
+        session.zeros(3)
+    assert path.exists()  # stale
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        server.stdout.readline()
+        assert session.zeros(3).numpy().tolist() == [0, 0, 0]
+        session.close()
+        server.terminate()
+
+
+def test_a_second_server_is_refused(serve, folder):
+    serve()
+    with pytest.raises(gs.InvalidInput, match=rf"socket: a server \(process {os.getpid()}\) is there already"):
+        serve()
+    gs.connect(folder / "socket").close()
+
+
+def test_the_device_must_be_there(serve):
+    with pytest.raises(gs.InvalidInput, match="no device 'sim:none'"):
+        serve(devices=["sim:none"])
+
+
+def test_an_endless_kernel_is_named_and_ended(serve, folder, run):
+    worker = serve(watchdog_seconds=0.5).workers["sim:h100"]
+    with gs.connect(folder / "socket") as session, gs.connect(folder / "socket") as other:
+        array = other.array(np.zeros(2), durable=True)
+        bystander = other.application("moves")
+        jobs = [run(bystander, "slow_add", array, 1, 0.05, idempotent=True) for _ in range(30)]
+        began = time.monotonic()
+        with pytest.raises(
+            gs.DeviceError, match=r"a kernel of 'stuck@1' does not end: no block of it has ended for 0.5 s"
+        ):
+            run(session.application("stuck"), "sleep", 3600).result(30)
+        assert time.monotonic() - began < 5
+        jobs[-1].result(30)
+        assert array.numpy().tolist() == [30, 30]
+    assert worker.restarts == 1

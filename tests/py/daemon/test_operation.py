@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking on and changing things: commands, metrics, logs, traces."""
+
+import json
+import logging
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+import gpushare as gs
+from gpushare.daemon.history import History, Look, PastJob
+from gpushare.daemon.logs import JsonLines
+from gpushare.daemon.watchdog import Watchdog
+
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 0}
+
+
+@pytest.fixture
+def called(server, call, monkeypatch):
+    """Calls a command for this server."""
+    monkeypatch.setenv("GPUSHARE_SOCKET", str(server))
+    return call
+
+
+@pytest.fixture
+def busy(session, run):
+    """An application that has ended a job and runs another."""
+    application = session.application("alice")
+    run(application, "sleep", 0.01).result(30)
+    run(application, "sleep", 60)
+    yield next(each["name"] for each in session.status()["applications"])
+    session.close()
+
+
+def test_status(called, busy):
+    found = json.loads(called("status", "--json").stdout)
+    (application,) = [each for each in found["applications"] if each["name"] == busy]
+    assert (application["unfinished_jobs"], application["ended_jobs"], application["state"]) == (1, 1, "running")
+    assert {"sim:h100"} == {found["device"]}
+    said = called("status").stdout
+    assert busy in said
+    assert "running" in said
+    assert "sim:h100 under srtf" in said
+
+
+def test_top_once(called, busy):
+    assert busy in called("top", "--once").stdout
+
+
+def test_policy(called, session):
+    called("policy", "fifo")
+    assert session.policy == "fifo"
+    assert "no policy 'fifi'; known: fifo" in called("policy", "fifi", code=2).stderr
+    assert session.policy == "fifo"
+    called("policy", "srtf")
+
+
+def test_priority(called, busy, session):
+    assert f"priority -3 for {busy}" in called("priority", "alice", "-3").stderr
+    called("priority", busy, "5")
+    (application,) = [each for each in session.status()["applications"] if each["name"] == busy]
+    assert application["priority"] == 5
+    assert f"no application 'bob'; there are: {busy}" in called("priority", "bob", "5", code=2).stderr
+
+
+def test_a_name_that_two_clients_use_has_to_be_told_in_full(called, busy, server):
+    with gs.connect(server) as other:
+        other.application("alice")
+        assert "'alice' may be any of: alice@" in called("priority", "alice", "5", code=2).stderr
+
+
+def test_trace(called, busy, session, run, tmp_path):
+    run(session.application("bob"), "sleep", 0.3).result(30)
+    called("trace", "--last", "5", "-o", str(tmp_path / "run.pftrace"))
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+    trace = Trace.FromString((tmp_path / "run.pftrace").read_bytes())
+    names = {packet.track_descriptor.process.process_name for packet in trace.packet} - {""}
+    assert {"server", busy} <= names
+    slices = [packet.track_event.name for packet in trace.packet if packet.track_event.type == 1]
+    assert "sleep" in slices
+    assert "srtf" in [packet.track_event.name for packet in trace.packet if packet.track_event.type == 3]
+
+
+def test_no_server(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUSHARE_SOCKET", str(tmp_path / "none"))
+    for line in ("status", "top --once", "policy fifo", "priority a 1", "trace --last 1 -o x"):
+        assert "no server at" in call(*line.split(), code=2).stderr
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_metrics(serve, folder, run):
+    pytest.importorskip("prometheus_client")
+    port = free_port()
+    serve(metrics_port=port)
+    with gs.connect(folder / "socket") as session:
+        kept = session.zeros(1000)
+        run(session.application("alice"), "add", kept, 1).result(30)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+            lines = answer.read().decode().splitlines()
+    assert 'gpushare_memory_used_bytes{device="sim:h100"} 4000.0' in lines
+    assert 'gpushare_clients{device="sim:h100"} 1.0' in lines
+    assert 'gpushare_ended_jobs{application="alice@1",device="sim:h100"} 1.0' in lines
+    assert 'gpushare_queued_jobs{application="alice@1",device="sim:h100"} 0.0' in lines
+    assert any(line.startswith("gpushare_sm_seconds{") for line in lines)
+
+
+def test_logs_are_json_where_asked():
+    record = logging.LogRecord("gpushare.x", logging.WARNING, "f", 1, "a %s", ("word",), None)
+    line = json.loads(JsonLines().format(record))
+    assert (line["level"], line["message"], line["logger"]) == ("warning", "a word", "gpushare.x")
+    assert line["pid"] == os.getpid()
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_the_command_serves_until_it_is_told_to_end(folder, name):
+    standin = pathlib.Path(__file__).with_name("standin.py")
+    starts = (
+        f"from gpushare.daemon import worker_process; worker_process.COMMAND = [{sys.executable!r}, {str(standin)!r}]"
+    )
+    script = f"{starts}\nfrom gpushare.cli import main\nmain()"
+    line = ["serve", "--device", "sim:h100", "--policy", "fifo", "--socket", folder / "socket", "--log-json"]
+    command = [sys.executable, "-c", script, *line]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        said = []
+        while "serving sim:h100" not in "".join(said):
+            said.append(server.stderr.readline())
+            assert said[-1], said
+        with gs.connect(folder / "socket") as session:
+            assert session.policy == "fifo"
+            server.send_signal(name)
+            said += server.stderr.readlines()
+    assert server.returncode == SIGNALS[name]
+    assert not (folder / "socket").exists()
+    assert {json.loads(line)["level"] for line in said if line.startswith("{")} <= {"info", "warning"}
+    assert "Traceback" not in "".join(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("serve --policy fifi", "no policy 'fifi'; known: fifo"),
+        ("serve --config none.toml", "none.toml: cannot be read"),
+        ("serve --device sim:h100 --device sim:h100", "--device names a device twice"),
+        ("serve --device sim:h100 --socket /nowhere/socket", "cannot be made"),
+    ],
+)
+def test_a_server_that_cannot_be_says_why(call, line, message):
+    assert message in call(*line.split(), code=2).stderr
+
+
+def test_the_watchdog_suspects_only_what_runs_and_does_not_move():
+    watchdog = Watchdog(10)
+
+    def look(now, **blocks):
+        return watchdog.look([
+            {"name": name, "state": "waiting" if done is None else "running", "done": done, "ended_jobs": 0}
+            for name, done in blocks.items()
+        ], now)  # fmt: skip
+
+    assert look(0, stuck=3, moves=1, waits=None) is None
+    assert look(9, stuck=3, moves=2, waits=None) is None
+    assert look(9.5, moves=2, waits=None, stuck=3) is None
+    assert look(10.1, stuck=3, moves=2, waits=None) == "stuck"
+    assert look(11, moves=2, waits=None) is None
+    assert look(12, stuck=3, moves=2, waits=None) is None  # it was gone meanwhile
+    assert look(19.5, stuck=3, moves=2) == "moves"
+
+
+def test_the_history_forgets_what_is_old():
+    history = History()
+    history.ended(PastJob("a", "k", 5, 10, "ended"))
+    history.ended(PastJob("a", "k", 15, 20, "ended"))
+    history.looked(Look(12, "fifo", 0, {}, {}))
+    jobs, looks = history.since(11)
+    assert [each.ended_ns for each in jobs] == [20]
+    assert [each.time_ns for each in looks] == [12]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may connect, and what each may do."""
+
+import os
+import pathlib
+import stat
+
+import pytest
+
+import gpushare as gs
+from gpushare.daemon.peer import Peer, peer_of
+from gpushare.daemon.settings import Settings, default_socket, rights_of, settings_in
+
+NOBODY = 65534
+OTHER = Peer(1, NOBODY, frozenset({NOBODY}))
+
+
+def test_the_socket_is_of_its_user_alone(serve, folder):
+    serve()
+    mode = (folder / "socket").stat().st_mode
+    assert stat.S_ISSOCK(mode)
+    assert stat.S_IMODE(mode) == 0o600
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give a file to another group")
+def test_a_group_may_be_let_in(serve, folder):
+    serve(group=str(NOBODY))
+    found = (folder / "socket").stat()
+    assert (stat.S_IMODE(found.st_mode), found.st_gid) == (0o660, NOBODY)
+
+
+def test_another_user_is_refused(serve, folder):
+    serve(find_peer=lambda _: OTHER)
+    with pytest.raises(gs.RefusedError, match=r"user \w+ may not use this server: it is of user"):
+        gs.connect(folder / "socket")
+
+
+def as_nobody(work):
+    """Runs it in a process of another user; returns what it returned as text."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os.write(write, str(work()).encode())
+        except BaseException as error:
+            os.write(write, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as pipe:
+        return pipe.read()
+
+
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="needs to become another user")
+
+
+@as_root
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_the_file_keeps_another_user_out_and_so_do_its_credentials(serve, folder):
+    serve()
+    folder.chmod(0o755)
+    assert "RefusedError" in as_nobody(lambda: gs.connect(folder / "socket"))
+    (folder / "socket").chmod(0o777)
+    said = as_nobody(lambda: gs.connect(folder / "socket"))
+    assert said.startswith("RefusedError: user nobody may not use this server")
+
+
+@as_root
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_member_of_the_group_comes_in_with_fewer_rights(serve, folder):
+    serve(group=str(NOBODY))
+    folder.chmod(0o755)
+
+    def work():
+        with gs.connect(folder / "socket") as session:
+            refused = []
+            for ask in (
+                lambda: session.set_policy("fifo"),
+                lambda: session.application("urgent", priority=1),
+                lambda: session.load(gs.Kernel("__global__ void k() {}", "k")),
+                lambda: session.trace(1),
+            ):
+                with pytest.raises(gs.RefusedError) as raised:
+                    ask()
+                refused.append(str(raised.value).partition(":")[0])
+            session.load(gs.Kernel(".version 8.0", "k"))
+            return refused
+
+    said = as_nobody(work)
+    assert "user nobody is not among the server's 'operators'" in said
+    assert "application 'urgent'" in said
+    assert "kernel 'k'" in said
+
+
+@as_root
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_server_of_somebody_else_is_not_taken_by_default(serve, folder, monkeypatch):
+    """Anybody could listen in the folder for temporary files."""
+    path = folder / f"gpushare-{NOBODY}.sock"
+    serve(path, group=str(NOBODY))
+    folder.chmod(0o755)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("os.getuid", lambda: NOBODY)
+    monkeypatch.setattr("gpushare.daemon.link.peer_of", lambda _: Peer(1, 1234, frozenset()))
+    with pytest.raises(gs.RefusedError, match="is served by user 1234, not by you: name the socket if you trust them"):
+        gs.connect()
+    gs.connect(path).close()
+
+
+def test_priorities_are_permitted_by_the_configuration(serve, folder):
+    serve(priority_of_user={str(os.getuid()): 3})
+    with gs.connect(folder / "socket") as session:
+        session.application("urgent", priority=3)
+        session.application("relaxed", priority=-3)
+        with pytest.raises(gs.RefusedError, match=r"priority 4 is above 3, the highest that the server permits user"):
+            session.application("more urgent", priority=4)
+
+
+@pytest.mark.parametrize(
+    ("peer", "settings", "expected"),
+    [
+        (Peer(1, 1000, frozenset({5})), {}, (0, True, True)),
+        (Peer(1, 0, frozenset()), {}, (0, True, True)),
+        (Peer(1, 7, frozenset({5})), {"group": "5"}, (0, False, False)),
+        (Peer(1, 7, frozenset({5})), {"group": "5", "priority_of_group": {"5": 4}}, (4, False, False)),
+        (Peer(1, 7, frozenset({5})), {"group": "5", "operators": ["7"], "highest_priority": 2}, (2, True, False)),
+        (Peer(1, 7, frozenset({5})), {"group": "5", "sources_of_other_users": True}, (0, False, True)),
+        (Peer(1, 7, frozenset({6})), {"group": "5"}, None),
+        (Peer(1, 7, frozenset({6})), {}, None),
+    ],
+)
+def test_rights_of_a_peer(peer, settings, expected):
+    if expected is None:
+        with pytest.raises(gs.RefusedError):
+            rights_of(peer, Settings(**settings), 1000)
+        return
+    rights = rights_of(peer, Settings(**settings), 1000)
+    assert (rights.highest_priority, rights.is_operator, rights.may_compile) == expected
+
+
+def test_a_peer_is_who_the_kernel_says(serve, folder):
+    seen = []
+    serve(find_peer=lambda connection: seen.append(peer_of(connection)) or seen[-1])
+    gs.connect(folder / "socket").close()
+    assert (seen[0].pid, seen[0].uid) == (os.getpid(), os.getuid())
+    assert os.getgid() in seen[0].groups
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("polcy = 'srtf'", r"config\.toml:1: unknown key 'polcy'; known here: socket, group, devices"),
+        ("devices = []", "at least 1 item"),
+        ("highest_priority = 1.5", "valid integer"),
+        ("operators = ['no such user']", "this machine has no user 'no such user'"),
+        ("group = 'no such group'", "this machine has no group 'no such group'"),
+        ("watchdog_seconds = 0.0", "greater than 0"),
+    ],
+)
+def test_a_wrong_configuration_says_where(tmp_path, text, message):
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(gs.InvalidInput, match=message):
+        settings_in(tmp_path / "config.toml")
+
+
+def test_a_configuration(tmp_path):
+    path = pathlib.Path(__file__).parents[3] / "docs" / "gpushare.toml"
+    settings = settings_in(path)
+    assert settings.devices == ["cuda:0"]
+    assert settings.priority_of_user == {"root": 10}
+
+
+def test_the_default_socket(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert default_socket() == tmp_path / "gpushare.sock"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
+    assert default_socket().name == f"gpushare-{os.getuid()}.sock"
+    monkeypatch.setenv("GPUSHARE_SOCKET", "/run/gpushare/socket")
+    assert str(default_socket()) == "/run/gpushare/socket"
+
+
+def test_workers_inherit_no_descriptors(serve, folder):
+    """Such as the listening socket, over which a worker could let anybody in."""
+    with open(os.devnull) as opened:
+        os.set_inheritable(opened.fileno(), True)
+        worker = serve().workers["sim:h100"]
+        names = [os.readlink(f"/proc/{worker.pid}/fd/{each}") for each in os.listdir(f"/proc/{worker.pid}/fd")]
+    assert sum("socket:" in name for name in names) == 1
+    assert not any("memfd" in name for name in names)

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client gets from the server: results, errors, threads, forks."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+
+def test_a_job_computes_on_what_was_uploaded(session, run):
+    values = session.array(np.arange(6, dtype=np.float32).reshape(2, 3))
+    run(session.application("alice"), "add", values, 2.0).result(30)
+    assert np.array_equal(values.numpy(), np.arange(6, dtype=np.float32).reshape(2, 3) + 2)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i8", "c8", "b1", "S3", [("x", "i4"), ("y", "f8")]])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4), (1 << 20,)])
+def test_arrays_come_back_as_they_went(session, dtype, shape):
+    kind = np.dtype(dtype)
+    content = np.random.default_rng(3).bytes(int(np.prod(shape)) * kind.itemsize)
+    values = np.frombuffer(bytearray(b if kind.kind != "b" else b & 1 for b in content), kind).reshape(shape)
+    array = session.array(values)
+    assert (array.shape, array.dtype, array.nbytes) == (shape, kind, values.nbytes)
+    assert array.numpy().tobytes() == values.tobytes()
+
+
+def test_arrays_of_other_types_and_shapes_are_refused(session):
+    array = session.zeros((2, 3), np.int32)
+    assert not array.numpy().any()
+    with pytest.raises(gs.InvalidInput, match=r"this array has shape \(2, 3\), the values have \(3,\)"):
+        array.upload([1, 2, 3])
+    with pytest.raises(gs.InvalidInput, match="a GPU cannot hold Python objects"):
+        session.array([None])
+    with pytest.raises(gs.InvalidInput, match="shape must lie in 0"):
+        session.zeros(-1)
+
+
+def test_a_freed_array_is_gone(session, run):
+    array = session.zeros(3)
+    array.free()
+    for use in (array.numpy, lambda: array.upload([1, 2, 3]), lambda: run(session.application("a"), "add", array, 1)):
+        with pytest.raises(gs.InvalidInput, match="has been freed: make another"):
+            use()
+
+
+def test_dropped_arrays_give_their_memory_back(session, eventually):
+    eventually(lambda: session.status()["memory"]["used_bytes"] == 0)
+    for _ in range(100):
+        session.zeros(1000)
+    eventually(lambda: session.status()["memory"]["used_bytes"] == 0)
+
+
+def test_a_job_keeps_its_arrays(session, run, eventually):
+    eventually(lambda: len(session.status()["clients"]) == 1)
+    application = session.application("alice")
+    array = session.array(np.zeros(1000, np.float32))
+    job = run(application, "slow_add", array, 1, 0.3)
+    array.free()
+    assert session.status()["memory"]["used_bytes"] == 4000
+    job.result(30)
+    eventually(lambda: session.status()["memory"]["used_bytes"] == 0)
+
+
+def test_jobs_of_an_application_run_in_order(session, run):
+    application, values = session.application("alice"), session.zeros(1, np.float64)
+    jobs = [run(application, "add", values, 1.0) for _ in range(300)]
+    jobs[-1].result(30)
+    assert all(job.done() for job in jobs)
+    assert values.numpy()[0] == 300
+
+
+def test_waiting_ends_with_its_time_and_not_the_job(session, run):
+    job = run(session.application("alice"), "sleep", 0.4)
+    assert not job.done()
+    with pytest.raises(TimeoutError, match=r"job 'sleep' of 'alice' has not ended within 0\.05 s"):
+        job.result(timeout=0.05)
+    job.result(timeout=30)
+    assert job.done()
+
+
+def test_cancelled_jobs_fail_and_others_do_not(session, run):
+    alice, bob = session.application("alice"), session.application("bob")
+    jobs = [run(alice, "sleep", 60) for _ in range(3)]
+    other = run(bob, "sleep", 0.2)
+    alice.cancel()
+    for job in jobs:
+        with pytest.raises(gs.Cancelled, match=r"application 'alice@[0-9]+' has been cancelled"):
+            job.result(30)
+    other.result(30)
+
+
+def test_what_compilers_say_comes_back(session):
+    with pytest.raises(gs.CompileError, match=r"k\.cu\(1\): error") as raised:
+        session.load(gs.Kernel("syntax error", "k"))
+    assert (raised.value.text, raised.value.options) == ("syntax error", ("-w",))
+    session.load(gs.Kernel("fine", "k"))
+
+
+def test_large_sources_go_through_shared_memory(session):
+    session.load(gs.Kernel("//" + "x" * (15 << 20), "k"))
+    with pytest.raises(gs.InvalidInput, match="a source of 17825794 bytes; at most 16777216 are taken"):
+        session.load(gs.Kernel("//" + "x" * (17 << 20), "k"))
+
+
+def test_bad_arguments_name_themselves(session, run):
+    application = session.application("alice")
+    for value, message in [
+        (np.zeros(3), "kernel 'add', argument 1: a ndarray in host memory; copy it to the device"),
+        ("text", "expected an array of this session or a number, got 'text'"),
+        (1 << 70, "fits no parameter"),
+    ]:
+        with pytest.raises(gs.InvalidInput, match=message):
+            run(application, "add", value, 1)
+    with pytest.raises(gs.InvalidInput, match=r"launch of 'add': grid\.x must lie in 1"):
+        application.submit(gs.Kernel("", "add"), grid=0, block=1)
+    with pytest.raises(gs.InvalidInput, match="no kernel 'unknown'"):
+        run(application, "unknown")
+
+
+def test_numpy_scalars_keep_their_type(session, run):
+    values = session.array(np.zeros(1, np.float64))
+    application = session.application("alice")
+    for value in (np.float32(0.5), np.int8(-3), np.uint64(1 << 60), np.array(2.0), True):
+        run(application, "add", values, value).result(30)
+    assert values.numpy()[0] == 0.5 - 3 + float(1 << 60) + 2 + 1
+
+
+def test_a_name_is_taken_once_per_client(server, session, eventually):
+    eventually(lambda: len(session.status()["clients"]) == 1)
+    session.application("alice")
+    with pytest.raises(gs.InvalidInput, match="has an application 'alice' already"):
+        session.application("alice")
+    with gs.connect(server) as other:
+        other.application("alice")
+        names = [each["name"] for each in other.status()["applications"]]
+        assert len(names) == len(set(names)) == 2
+        assert [name.partition("@")[0] for name in names] == ["alice", "alice"]
+
+
+def test_after_the_end(server, run):
+    session = gs.connect(server)
+    application, array = session.application("alice"), session.zeros(1)
+    job = run(application, "add", array, 1)
+    session.finish()
+    job.result()
+    for use in (lambda: session.application("bob"), array.numpy, session.finish, lambda: run(application, "add", 1)):
+        with pytest.raises(gs.InvalidInput, match="the session has been finished: open another one"):
+            use()
+    session.close()
+
+
+def test_finish_waits_for_all_jobs(server, run):
+    session = gs.connect(server)
+    jobs = [run(session.application(f"{number}"), "sleep", 0.2) for number in range(3)]
+    session.finish()
+    assert all(job.done() for job in jobs)
+
+
+def test_closing_ends_what_runs(server, run, eventually):
+    with gs.connect(server) as session:
+        array = session.zeros(1000)
+        job = run(session.application("alice"), "slow_add", array, 1, 60)
+    with pytest.raises(gs.InvalidInput, match="the session has been finished"):
+        job.result(30)
+    with gs.connect(server) as other:
+        eventually(lambda: other.status()["memory"]["used_bytes"] == 0)
+
+
+def test_threads_share_a_session(session, run):
+    arrays, errors = [session.zeros(1, np.float64) for _ in range(8)], []
+
+    def work(number):
+        try:
+            application = session.application(f"thread {number}")
+            for _ in range(20):
+                run(application, "add", arrays[number], 1.0).result(30)
+                session.array(np.full(5000, number)).numpy()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert [each.numpy()[0] for each in arrays] == [20] * 8
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_gets_a_connection_of_its_own(session, run):
+    application, array = session.application("alice"), session.array(np.ones(3))
+    job = run(application, "slow_add", array, 1, 0.3)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            for use in (array.numpy, job.result):
+                with pytest.raises(gs.InvalidInput, match="from which this one was forked"):
+                    use()
+            own = session.array(np.ones(3))
+            run(application, "add", own, 4.0).result(30)
+            assert own.numpy().tolist() == [5, 5, 5]
+            session.close()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    job.result(30)
+    assert array.numpy().tolist() == [2, 2, 2]
+
+
+def test_no_server(folder):
+    with pytest.raises(gs.DaemonGoneError, match=r"no server at .*: start gpushare serve"):
+        gs.connect(folder / "socket")
+
+
+def test_two_devices(serve, folder):
+    serve(devices=["sim:h100", "sim:gtx480"])
+    with gs.connect(folder / "socket") as first, gs.connect(folder / "socket", device="sim:gtx480") as second:
+        assert (first.device, second.device) == ("sim:h100", "sim:gtx480")
+    with pytest.raises(gs.InvalidInput, match="this server has no device 'cuda:7'; it has: sim:h100, sim:gtx480"):
+        gs.connect(folder / "socket", device="cuda:7")
+
+
+def test_the_environment_names_the_server(server, monkeypatch):
+    monkeypatch.setenv("GPUSHARE_SOCKET", str(server))
+    with gs.connect() as session:
+        assert session.device == "sim:h100"

@@ -26,7 +26,7 @@ def together(workloads: Sequence[Workload], name: str | None = None) -> Workload
     >>> from gpushare import bundled_workload
     >>> both = together([bundled_workload("suite_pair"), bundled_workload("suite_pair")])
     >>> [application.name for application in both.applications]
-    ['matrix_product', 'triad', 'matrix_product-2', 'triad-2']
+    ['long', 'short', 'long-2', 'short-2']
     """
     require(len(workloads) > 0, "there is no workload to be put together")
     kernels: dict[str, KernelModel] = {}

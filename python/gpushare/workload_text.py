@@ -22,26 +22,27 @@ def workload_text(
     """
     data = workload.to_dict()
     lines = [*(f"# {line}" for line in comments)]
-    lines += _assignments({key: data[key] for key in ("name", "device") if key in data})
+    lines += toml_assignments({key: data[key] for key in ("name", "device") if key in data})
     for kernel in data["kernel"]:
         comment = (kernel_comments or {}).get(kernel["name"], kernel["name"])
         lines += ["", "[[kernel]]", *([] if comment == kernel["name"] else [f"# {_one_line(comment)}"])]
-        lines += _assignments(kernel)
+        lines += toml_assignments(kernel)
     for application in data["application"]:
         operations = application.pop("operations")
-        lines += ["", "[[application]]", *_assignments(application), "operations = ["]
+        lines += ["", "[[application]]", *toml_assignments(application), "operations = ["]
         lines += [f"  {_value(operation)}," for operation in operations] + ["]"]
     return "\n".join(lines) + "\n"
 
 
-def _assignments(table: Mapping[str, Any]) -> Iterator[str]:
+def toml_assignments(table: Mapping[str, Any]) -> Iterator[str]:
+    """A line per key; tables within are inline ones."""
     for key, value in table.items():
         yield f"{key} = {_value(value)}"
 
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(_assignments(value)) + " }"
+        return "{ " + ", ".join(toml_assignments(value)) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(each) for each in value) + "]"
     # JSON's texts and numbers are TOML's, too.

@@ -106,7 +106,7 @@ void bind_operations(py::module_& module) {
              return launch;
            }),
            py::arg("kernel"), py::arg("blocks"), py::kw_only(), py::arg("alone_ns") = py::none(),
-           py::arg("pace") = HostPace{})
+           py::arg_v("pace", HostPace{}, "HostPace()"))
       .def_readonly("kernel", &Launch::kernel)
       .def_readonly("pace", &Launch::pace)
       .def_readonly("blocks", &Launch::blocks)
@@ -123,7 +123,7 @@ void bind_operations(py::module_& module) {
              return made;
            }),
            py::arg("direction"), py::arg("bytes"), py::kw_only(), py::arg("alone_ns") = py::none(),
-           py::arg("pace") = HostPace{})
+           py::arg_v("pace", HostPace{}, "HostPace()"))
       .def_property_readonly("alone_ns", [](const Copy& self) { return optional_count(self.alone); })
       .def_readonly("pace", &Copy::pace)
       .def_readonly("direction", &Copy::direction)

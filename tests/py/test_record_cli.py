@@ -102,6 +102,18 @@ def test_a_part_of_a_recording(call, recorded, tmp_path):
         assert message in call("record", "--from", trace, "-o", "x", "--between", between, code=2).output
 
 
+def test_the_recorded_gpu_as_a_device(call, recorded, tmp_path):
+    """A launch through gpushare costs 43 us on sim:h100, and nothing more than it did here."""
+    file, _ = recorded("one", *WORK, options=["--device-file", str(tmp_path / "gpu.toml")])
+
+    def makespan_ns(device):
+        arguments = ["--device", device, "--policies", "fifo", "--json"]
+        return json.loads(call("compare", str(file), *arguments).stdout)["metrics"]["fifo"]["makespan_ns"]
+
+    assert makespan_ns(str(tmp_path / "gpu.toml")) == pytest.approx(284_000, abs=20)
+    assert makespan_ns("sim:h100") == pytest.approx(284_000 + 43_000, abs=20)
+
+
 def test_two_programs_together(call, recorded, tmp_path):
     one, _ = recorded("one", *WORK)
     two, _ = recorded("two", "cuda", "device 132", "kernel other 100000 120000 9 12 132 64 16 0")

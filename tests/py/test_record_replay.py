@@ -105,6 +105,16 @@ def test_a_copy_that_the_host_waits_for_is_a_wait():
     assert program.paces() == [gs.HostPace(after_ns=50_000)]
 
 
+def test_a_small_copy_that_ends_before_its_call_returns_is_none_unless_it_has_to_be():
+    def program():
+        return Program().copy(101_000, 102_000, issued=100_000, returned=103_000).kernel(250_000, 300_000)
+
+    assert program().paces() == [gs.HostPace(host_ns=149_000)]
+    blocking = program()
+    blocking.part.copies[0] = dataclasses.replace(blocking.part.copies[0], is_asynchronous=False)
+    assert blocking.paces() == [gs.HostPace(after_ns=148_000)]
+
+
 def test_a_kernel_that_ends_within_its_call_is_none():
     program = Program().kernel(101_000, 101_500, issued=100_000).kernel(250_000, 300_000, issued=249_000)
     assert program.paces() == [gs.HostPace(host_ns=149_000)]

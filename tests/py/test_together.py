@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads put together, and workloads as text."""
+"""Workloads put together, and workloads and devices as text."""
 
 import pytest
 
 import gpushare as gs
+from gpushare.device_file import device_to_dict
+from gpushare.device_text import device_text
 from gpushare.workload_text import workload_text
 
 
@@ -34,6 +36,12 @@ def test_the_text_of_a_workload_is_read_again(name, tmp_path):
     file.write_text(workload_text(workload, ["about it"]), encoding="utf-8")
     assert gs.Workload.from_toml(file) == workload
     assert file.read_text().startswith("# about it\n")
+
+
+@pytest.mark.parametrize("name", gs.device_names())
+def test_the_text_of_a_device_is_read_again(name, tmp_path):
+    (tmp_path / "d.toml").write_text(device_text(gs.device(name), ["about it"]), encoding="utf-8")
+    assert device_to_dict(gs.device(tmp_path / "d.toml")) == device_to_dict(gs.device(name))
 
 
 def test_names_with_every_kind_of_letter_survive(tmp_path):

@@ -12,7 +12,7 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
-from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.arguments import file_option, json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_report import print_converted, print_summary, summary_document
@@ -20,6 +20,7 @@ from gpushare.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.recorded.recording import Recording
+    from gpushare.recorded.trace_format import DeviceRecord
 
 TRACE_SUFFIX = ".trace"
 STDERR = 2
@@ -36,6 +37,7 @@ STDERR = 2
 @click.option("--merge", is_flag=True, help="Put the workloads given instead of a program into one; runs nothing.")
 @click.option("--summary", type=click.Path(path_type=Path), metavar="FILE",
               help="Print a recording's kernels, copies and idle times; the workload, or its folder.")  # fmt: skip
+@file_option("--device-file", "Also write the recorded GPU as a device, on which launches cost what they cost there.")
 @click.option("--replay", is_flag=True, help="Also simulate every application alone, and compare the times.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")
@@ -102,8 +104,21 @@ def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
     output.write_text(workload_text(made.workload, comments, made.full_names), encoding="utf-8")
     for each in made.remarks:
         remark(each)
+    if choices["device_file"] is not None:
+        _write_device(choices["device_file"], device)
     replayed = replayed_alone(made.workload, recorded_device(device)) if choices["replay"] else None
     print_converted(made, output, folder, replayed, as_json=choices["as_json"])
+
+
+def _write_device(path: Path, record: DeviceRecord) -> None:
+    from gpushare.device_text import device_text
+    from gpushare.recorded.recorded_device import recorded_device
+
+    comments = [
+        "By gpushare record: what the driver says of this GPU. No delays: what launches cost is in recordings.",
+        "The bandwidth of copies is a placeholder: recorded copies say how long they take.",
+    ]
+    path.write_text(device_text(recorded_device(record), comments), encoding="utf-8")
 
 
 def _chosen_time(recording: Recording, between: str | None) -> Recording:

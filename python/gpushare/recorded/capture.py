@@ -9,10 +9,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpushare import _core
 from gpushare._core import CudaError, InvalidInput
 from gpushare.recorded.recording import PART_SUFFIX
 
-LIBRARY = Path(__file__).parent.parent / "libgpushare_record.so"
+LIBRARY = Path(_core.__file__).with_name("libgpushare_record.so")
 INSTALL = 'pip install "gpushare-scheduler[cu13]"'
 FOLDER_VARIABLE = "GPUSHARE_RECORD_FOLDER"
 CUPTI_VARIABLE = "GPUSHARE_RECORD_CUPTI"

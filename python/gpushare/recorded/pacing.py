@@ -11,7 +11,7 @@ from statistics import median
 
 from gpushare.host_pace import AT_ONCE, HostPace
 from gpushare.recorded.recording import engine_of
-from gpushare.recorded.trace_format import KernelRecord, What
+from gpushare.recorded.trace_format import CopyRecord, KernelRecord, What
 from gpushare.recorded.trace_reader import Part, Work
 
 USUAL_LATENCY_NS = 5_000
@@ -80,9 +80,11 @@ class HostSide:
         return not self._by_stream or wait.stream in (None, work.stream.stream)
 
     def _is_blocking(self, work: Work) -> bool:
-        """A copy during whose call it ended: the host waited for it. Kernels never block."""
+        """A copy during whose call it ended: the host waited for it, unless a short call was slow to return."""
         span = self._calls.get(work.correlation)
-        return not isinstance(work, KernelRecord) and span is not None and span[1] >= work.end
+        if not isinstance(work, CopyRecord) or span is None or span[1] < work.end:
+            return False
+        return not work.is_asynchronous or work.is_pageable or span[1] - span[0] >= SHORTEST_WAIT_NS
 
     def _waits_of(self, part: Part) -> Iterable[Wait]:
         for wait in part.waits:

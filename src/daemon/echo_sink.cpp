@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/echo_sink.hpp"
 
-#include <cstring>
+#include "daemon/host_copier.hpp"
 
 namespace gpushare::daemon {
 
@@ -30,10 +30,7 @@ void EchoSink::launch(LaunchCommand&& command) {
 
 void EchoSink::copy(CopyCommand&& command) {
   const std::int64_t now = monotonic_now();
-  auto* in_array = reinterpret_cast<std::byte*>(command.array->address + command.array_offset);
-  std::byte* in_arena = command.arena->memory.bytes().data() + command.arena_offset;
-  const bool is_in = command.direction == CopyDirection::In;
-  std::memcpy(is_in ? in_array : in_arena, is_in ? in_arena : in_array, command.bytes);
+  copy_in_host_memory(command);
   command.reply.complete({.started = now});
 }
 

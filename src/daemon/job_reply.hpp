@@ -23,7 +23,7 @@ std::int64_t monotonic_now();
 
 struct JobOutcome {
   JobStatus status = JobStatus::Done;
-  std::int64_t started = 0;  ///< 0: never
+  std::int64_t started = 0;  ///< 0: never, or nobody knows
   std::int64_t ended = 0;    ///< 0: now
   std::string message{};     ///< for the user, where it is not Done
 };

@@ -27,4 +27,5 @@ PYBIND11_MODULE(_core, module) {
   bind_kernel_states(module);
   bind_ordering(module);
   bind_off_sm_bandwidth(module);
+  bind_corun(module);
 }

@@ -116,7 +116,7 @@ class Connection:
         while True:
             try:
                 link = Link(*self._where, on_lost=lambda link: (call := lost()) and call(link))
-                weakref.finalize(self, link.close)
+                weakref.finalize(self, _close, weakref.ref(link))
                 registered = Registered(link)
                 replay(self.log, registered, self._numbers, self.patience_s)
                 return registered
@@ -136,6 +136,12 @@ class Connection:
         except Exception as error:  # who waits for a job must hear of it
             for job in self.jobs:
                 job.settle(error)
+
+
+def _close(link: weakref.ref[Link]) -> None:
+    """A session that nobody has any more. The link's own thread keeps it as long as it is connected."""
+    if (there := link()) is not None:
+        there.close()
 
 
 def _start_all_anew() -> None:

@@ -10,12 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gpushare.daemon.busy_time import BusyTime
 from gpushare.daemon.errors import as_message
 from gpushare.daemon.history import History, PastJob
 from gpushare.daemon.served_array import ServedArray
 
 LONGEST_WAIT_S = 3600.0
 MOST_IN_ONE_EVENT = 1000
+
+
+@dataclass(frozen=True)
+class WhatRuns:
+    """A kernel's name, and how long its launch takes alone, where that is known."""
+
+    kernel: str
+    alone_ns: float | None
 
 
 @dataclass(eq=False)
@@ -26,14 +35,14 @@ class ServedJob:
         number: by which the client knows it.
         job: the session's.
         arrays: that it uses.
-        kernel: its name.
+        what: it runs.
         submitted_ns: when it came, as ``time.monotonic_ns`` says.
     """
 
     number: int
     job: Any
     arrays: list[ServedArray]
-    kernel: str
+    what: WhatRuns
     submitted_ns: int
 
 
@@ -60,6 +69,7 @@ class ServedApplication:
         self.application = application
         self.jobs_ended = 0
         self.turnaround_s = 0.0
+        self._busy = BusyTime()
         self._on_ended = on_ended
         self._is_fatal = is_fatal
         self._history = history
@@ -79,10 +89,16 @@ class ServedApplication:
         """Jobs that have not ended."""
         return len(self._jobs)
 
-    def watch(self, number: int, job: Any, kernel: str, arrays: list[ServedArray]) -> None:
+    @property
+    def ntt(self) -> float | None:
+        """Normalized turnaround so far: its time with a job in the system, over what its ended jobs take alone."""
+        return self._busy.ntt
+
+    def watch(self, number: int, job: Any, what: WhatRuns, arrays: list[ServedArray]) -> None:
         """A job has been submitted to the session."""
         with self._changed:
-            self._jobs.append(ServedJob(number, job, arrays, kernel, time.monotonic_ns()))
+            self._busy.submitted(time.monotonic_ns())
+            self._jobs.append(ServedJob(number, job, arrays, what, time.monotonic_ns()))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._wait, name=f"jobs of {self.name}", daemon=True)
                 self._thread.start()
@@ -127,7 +143,9 @@ class ServedApplication:
             if not self._cancelled and self._is_fatal(failure):
                 return None  # the worker tells everybody
             error = as_message(failure)
-        self._jobs.popleft()
+        with self._changed:
+            self._jobs.popleft()
+            self._busy.ended(time.monotonic_ns(), served.what.alone_ns if error is None else None)
         self._remember(served, "ended" if error is None else error["kind"])
         for array in served.arrays:
             array.used()
@@ -137,4 +155,4 @@ class ServedApplication:
         now_ns = time.monotonic_ns()
         self.jobs_ended += 1
         self.turnaround_s += (now_ns - served.submitted_ns) / 1e9
-        self._history.ended(PastJob(self.name, served.kernel, served.submitted_ns, now_ns, outcome))
+        self._history.ended(PastJob(self.name, served.what.kernel, served.submitted_ns, now_ns, outcome))

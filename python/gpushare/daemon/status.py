@@ -53,6 +53,7 @@ def status_of(worker: Worker) -> dict[str, Any]:
                 "unfinished_jobs": application.unfinished,
                 "ended_jobs": application.jobs_ended,
                 "turnaround_s": application.turnaround_s,
+                "ntt": application.ntt,
             }
             for client in clients
             for application in client.applications

@@ -18,7 +18,7 @@ from gpushare.daemon.messages import (
     RegisterModel,
     SubmitJob,
 )
-from gpushare.daemon.served_application import ServedApplication
+from gpushare.daemon.served_application import ServedApplication, WhatRuns
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
 from gpushare.kernel_model import require
@@ -94,7 +94,8 @@ def submit(client: ServedClient, request: SubmitJob, _number: int, _descriptors:
             array.used()
         raise
     client.newest_job = request.job
-    application.watch(request.job, job, kernel.name, used)
+    alone_ns = client.worker.alone_times.of(kernel, tuple(request.grid), tuple(request.block), request.shared_bytes)
+    application.watch(request.job, job, WhatRuns(kernel.name, alone_ns), used)
     return True
 
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpushare._core import CudaError, DeviceError, PolicyError
-from gpushare.daemon.errors import ProtocolError
+from gpushare.daemon.alone_times import AloneTimes
+from gpushare.daemon.errors import ProtocolError, RefusedError
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
@@ -42,6 +43,7 @@ class Worker:
         session: of all clients.
         accounts: of the device's memory.
         history: what it did lately.
+        alone_times: what turnarounds are normalized by.
     """
 
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
@@ -51,6 +53,7 @@ class Worker:
         self.policy = settings.policy
         self.accounts = MemoryAccounts(_memory_of(self.session, settings))
         self.history = History()
+        self.alone_times = AloneTimes(self.session.device)
         self.started_s = time.time()
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1
@@ -84,6 +87,10 @@ class Worker:
             return
         with self._lock:
             client = ServedClient(self, self._next_client, channel, grant)
+            if len(self._clients) >= self.settings.clients:
+                client.refuse(grant.hello, RefusedError(f"{self.device} has {len(self._clients)} clients already"))
+                channel.release()
+                return
             self._clients[self._next_client] = client
             self._next_client += 1
         threading.Thread(target=client.serve, name=f"client {client.number}", daemon=True).start()

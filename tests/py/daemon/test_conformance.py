@@ -11,7 +11,7 @@ from gpushare.daemon.worker_process import COMMAND
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60
-LONG = gs.KernelModel("long", threads=128, latency_ns=2_000_000_000)
+LONG = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)
 SHORT = gs.KernelModel("short", threads=128, latency_ns=20_000)
 TRIAD = gs.Launch.of_suite("triad", "small")
 
@@ -206,3 +206,20 @@ def test_closing_does_not_wait(session):
     session.close()
     with pytest.raises((gs.InvalidInput, gs.DeviceError), match=r"finished|closed"):
         job.result(PATIENCE_S)
+
+
+def test_the_status_tells_how_much_slower_sharing_makes(real_server, eventually):
+    with gs.connect(real_server) as session:
+        eventually(lambda: len(session.status()["clients"]) == 1)  # blocks of clients before have ended
+        alone = session.application("alone")
+        for _ in range(3):
+            submit(alone, LONG, blocks=1).result(PATIENCE_S)
+        (found,) = [each for each in session.status()["applications"] if each["name"].startswith("alone@")]
+        assert 1.0 <= found["ntt"] < 1.5  # a busy machine delays the messages
+        assert found["sm_time_ns"] == pytest.approx(3e9, rel=0.1)
+        assert found["kernel"] == ""
+        unknown = submit(alone, LONG, blocks=10_000)
+        assert not unknown.done()
+        status = session.status()["applications"]
+        (found,) = [each for each in status if each["name"].startswith("alone@")]
+        assert (found["kernel"], found["blocks"]) == ("long", 10_000)

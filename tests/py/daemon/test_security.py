@@ -193,3 +193,11 @@ def test_workers_inherit_no_descriptors(serve, folder):
         names = [os.readlink(f"/proc/{worker.pid}/fd/{each}") for each in os.listdir(f"/proc/{worker.pid}/fd")]
     assert sum("socket:" in name for name in names) == 1
     assert not any("memfd" in name for name in names)
+
+
+def test_so_many_clients_and_no_more(serve, folder):
+    serve(clients=2)
+    with gs.connect(folder / "socket") as first, gs.connect(folder / "socket"):
+        with pytest.raises(gs.RefusedError, match="sim:h100 has 2 clients already"):
+            gs.connect(folder / "socket")
+        assert len(first.status()["clients"]) == 2

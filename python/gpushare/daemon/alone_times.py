@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long launches take with nobody else there, by their profiles: what turnarounds are normalized by."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.cuda_device import CudaDevice
+from gpushare.kernel_model import KernelModel
+from gpushare.launch_geometry import Extent
+from gpushare.operation import Launch
+
+MOST_KEPT = 4096
+
+
+class AloneTimes:
+    """Predictions, made once per kernel and shape of its blocks.
+
+    Args:
+        device: of a session.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._known: dict[Any, tuple[float, float] | None] = {}
+
+    def of(self, kernel: Any, grid: Extent, block: Extent, shared_bytes: int) -> float | None:
+        """In nanoseconds; None for a kernel that nobody has profiled."""
+        key = (kernel, block, shared_bytes)
+        if key not in self._known:
+            if len(self._known) >= MOST_KEPT:
+                self._known.clear()
+            self._known[key] = self._predicted(kernel, block, shared_bytes)
+        known = self._known[key]
+        if known is None:
+            return None
+        per_block_ns, latency_ns = known
+        return max(math.prod(grid) * per_block_ns, latency_ns)
+
+    def _predicted(self, kernel: Any, block: Extent, shared_bytes: int) -> tuple[float, float] | None:
+        """Nanoseconds per block with the whole GPU at work, and of the first one."""
+        try:
+            model = self._model(kernel, block, shared_bytes)
+        except InvalidInput:
+            return None  # a simulated device says so of a kernel without a profile, a GPU by is_profiled
+        if not model.is_profiled:
+            return None
+        return 1 / _core.rate_alone(self._device.description, model), model.latency_ns
+
+    def _model(self, kernel: Any, block: Extent, shared_bytes: int) -> _core.KernelModel:
+        description = self._device.description
+        if isinstance(kernel, KernelModel):
+            return kernel.on(description)
+        launch = Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes)
+        if isinstance(self._device, CudaDevice):
+            return self._device.model(launch)
+        return launch.model_on(description).on(description)

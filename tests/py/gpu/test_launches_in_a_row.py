@@ -9,8 +9,8 @@ import gpushare as gs
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
 PATIENCE_S = 60
-COUNT = 24_000_000
-LAUNCHES = 60
+COUNT = 6_000_000
+LAUNCHES = 40
 THREADS = 256
 
 mirror = gs.Kernel(

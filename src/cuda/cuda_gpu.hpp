@@ -33,8 +33,7 @@ class CudaGpu final : public Gpu {
   /// As the seam says, and nullopt too after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
 
-  /// Nothing is reported before this from now on. From the thread that runs the engine.
-  Time now();
+  Time now() const;
   /// Is anything under way, or has ended without having been reported?
   bool is_idle() const;
   /// Makes next_event() return soon. From any thread.
@@ -83,7 +82,7 @@ class CudaGpu final : public Gpu {
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
   int events_since_clock_ = 0;
-  Time last_time_{};  // nothing is reported before what has been, nor before the time that somebody was told
+  mutable Time last_time_{};  // nothing is reported before what has been, nor before what now() has said
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;

@@ -35,8 +35,9 @@ CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
 
 Time CudaGpu::elapsed() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
 
-// Whoever asks stamps what arrives with it, while events that were seen before may not have been taken yet.
-Time CudaGpu::now() { return last_time_ = std::max(last_time_, elapsed()); }
+// Whoever asks stamps what arrives with it, while events that were seen before may not have been taken yet: from now
+// on they are reported with this time.
+Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
   return !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&

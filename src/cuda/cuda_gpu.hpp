@@ -35,8 +35,7 @@ class CudaGpu final : public LiveGpu {
   /// As the seam says, and nullopt too after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
 
-  /// Nothing is reported before this from now on.
-  Time now() override;
+  Time now() const override;
   bool is_idle() const override;
   void wake() override;
 
@@ -85,7 +84,7 @@ class CudaGpu final : public LiveGpu {
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
   int events_since_clock_ = 0;
-  Time last_time_{};  // nothing is reported before what has been, nor before the time that somebody was told
+  mutable Time last_time_{};  // nothing is reported before what has been, nor before what now() has said
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
+
 namespace gpushare::record {
 namespace {
 

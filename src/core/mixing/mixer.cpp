@@ -117,9 +117,13 @@ Choice Mixer::search(const Device& device, std::span<const Contender> contenders
   const bool are_profiled =
       std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
   if (!are_profiled) return {.division = proportional_division(device, contenders)};
-  const bool is_cautious = options_.is_cautious && device.per_sm.issue_order == IssueOrder::OldestFirst;
   const Forecast forecast(device, contenders);
-  return is_cautious ? cautious_division(forecast, bounds) : best_division(forecast, bounds);
+  if (!options_.is_cautious || device.per_sm.issue_order != IssueOrder::OldestFirst) {
+    return best_division(forecast, bounds);
+  }
+  // Equal parts are kind enough where nobody has asked for a floor: that they break it is no more than a prediction.
+  const double asked = options_.floor == equal_part ? 0 : bounds.floor;
+  return cautious_division(forecast, {.floor = asked, .antt = bounds.antt});
 }
 
 Plan Mixer::plan(const State& state) const {

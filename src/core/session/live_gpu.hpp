@@ -17,7 +17,7 @@ class LiveGpu : public Gpu {
  public:
   /// The time of the run: 0 when the device was opened. Never before what has been reported; nothing is reported before
   /// it from now on.
-  virtual Time now() = 0;
+  virtual Time now() const = 0;
 
   /// Makes next_event() return nullopt soon. From any thread.
   virtual void wake() = 0;

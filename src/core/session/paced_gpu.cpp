@@ -28,7 +28,7 @@ Time PacedGpu::clock_time() const {
 }
 
 /// Never beyond what has been told.
-Time PacedGpu::now() {
+Time PacedGpu::now() const {
   if (!is_settled_) return gpu_.now();
   const Time time = clock_time();
   return std::max(gpu_.now(), next_change_ ? std::min(time, *next_change_ - Duration(1)) : time);

@@ -28,7 +28,7 @@ class PacedGpu final : public LiveGpu {
   void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;
 
-  Time now() override;
+  Time now() const override;
   void wake() override;
   bool is_idle() const override { return is_settled_ && !next_change_; }
   /// Nobody has to wait for simulated blocks.

@@ -118,7 +118,7 @@ def test_a_session_without_work():
             session.finish()
 
 
-@pytest.mark.parametrize("name", ["cuda", "cuda:0", "auto"])
+@pytest.mark.parametrize("name", ["cuda", "cuda:0"])
 def test_names_of_the_first_gpu(kernels, name):
     with gs.Session(name) as session:
         assert session.device.name == "cuda:0"

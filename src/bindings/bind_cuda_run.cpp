@@ -32,6 +32,11 @@ void add_copy(CudaProgram& program, const std::shared_ptr<CopyBuffers>& buffers,
       .direction = direction, .device = buffers->device.get(), .host = buffers->host.get(), .bytes = buffers->bytes});
 }
 
+void extend(CudaProgram& program, const CudaProgram& other) {
+  program.operations.insert(program.operations.end(), other.operations.begin(), other.operations.end());
+  program.buffers.insert(program.buffers.end(), other.buffers.begin(), other.buffers.end());
+}
+
 /// Owns what states, events and policies of one run point into.
 struct CudaWorld {
   cuda::SharedContext context;
@@ -104,21 +109,7 @@ RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& prog
   return record;
 }
 
-}  // namespace
-
-void bind_cuda_run(py::module_& module) {
-  py::class_<CudaProgram>(module, "CudaProgram", "What the operations of a workload are on a GPU, in its order.")
-      .def(py::init<>())
-      .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
-           py::arg("arguments"))
-      .def(
-          "extend",
-          [](CudaProgram& self, const CudaProgram& other) {
-            self.operations.insert(self.operations.end(), other.operations.begin(), other.operations.end());
-          },
-          py::arg("other"), "Appends launches; `other` must have no copies, whose memory is its own.")
-      .def("add_copy", &add_copy, py::arg("buffers"), py::arg("direction"), "A copy of all that is in the buffers.");
-
+void bind_program(py::module_& module) {
   py::class_<CopyBuffers, std::shared_ptr<CopyBuffers>>(module, "CopyBuffers", "Pinned memory, and as much on the GPU.")
       .def(py::init([](const CudaDevice& device, std::size_t bytes) {
              const py::gil_scoped_release no_gil;
@@ -135,6 +126,19 @@ void bind_cuda_run(py::module_& module) {
       .def_property_readonly(
           "device", [](const CopyBuffers& self) -> const cuda::DeviceMemory& { return self.device; },
           py::return_value_policy::reference_internal, "The GPU's.");
+
+  py::class_<CudaProgram>(module, "CudaProgram", "What the operations of a workload are on a GPU, in its order.")
+      .def(py::init<>())
+      .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
+           py::arg("arguments"))
+      .def("extend", &extend, py::arg("other"), "Appends the other's operations.")
+      .def("add_copy", &add_copy, py::arg("buffers"), py::arg("direction"), "A copy of all that is in the buffers.");
+}
+
+}  // namespace
+
+void bind_cuda_run(py::module_& module) {
+  bind_program(module);
 
   py::enum_<cuda::HardwareSharing>(module, "HardwareSharing", "How applications share a GPU without gpushare.")
       .value("SERIAL", cuda::HardwareSharing::Serial)

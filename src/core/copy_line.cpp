@@ -13,17 +13,12 @@ std::size_t CopyLine::next() const {
   return static_cast<std::size_t>(first - waiting_.begin());
 }
 
-CopyPiece CopyLine::take(Time now) {
+CopyPiece CopyLine::take() {
   const std::size_t place = next();
   Waiting& waiting = waiting_[place];
   const std::int64_t left = std::get<Copy>(*waiting.copy.operation).size.count - waiting.gone;
   const std::int64_t size = waiting.copy.piece.count == 0 ? left : std::min(left, waiting.copy.piece.count);
-  if (waiting.gone == 0) waiting.started = now;
-  const CopyPiece piece{.copy = waiting.copy,
-                        .offset = waiting.gone,
-                        .size = Bytes{size},
-                        .started = waiting.started,
-                        .is_last = size == left};
+  const CopyPiece piece{.copy = waiting.copy, .offset = waiting.gone, .size = Bytes{size}, .is_last = size == left};
   waiting.gone += size;
   if (piece.is_last) waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
   return piece;

@@ -29,6 +29,8 @@ struct Submission {
   std::int64_t rank = 0;
   /// A copy goes in pieces of this size, between which one of a smaller rank may go. 0: whole.
   Bytes piece{};
+  /// So many of its pieces the engine has at a time: more keep it busier, and let the others wait for longer.
+  int pieces_at_a_time = 1;
 };
 
 class Gpu {

@@ -16,18 +16,19 @@ gpushare::Event copy_event(EventKind kind, const Submission& submission, Time st
 void CopyQueue::submit(const Submission& copy, Time now, std::vector<gpushare::Event>& events) {
   const bool was_idle = in_stream_.empty();
   line_.add(copy);
-  send_all(now);
+  send_all();
   if (was_idle) start_first(now, events);
 }
 
 /// Whole copies follow one another without the host.
 bool CopyQueue::may_send() const {
   if (line_.empty()) return false;
-  return in_stream_.empty() || (!line_.next_is_part() && !in_stream_.back().piece.is_part());
+  if (in_stream_.empty()) return true;
+  return in_stream_.back().piece.lets_follow(in_stream_.size()) && line_.next_may_join(in_stream_.size());
 }
 
-void CopyQueue::send_all(Time now) {
-  while (may_send()) send(line_.take(now));
+void CopyQueue::send_all() {
+  while (may_send()) send(line_.take());
 }
 
 void CopyQueue::send(const CopyPiece& piece) {
@@ -43,11 +44,11 @@ void CopyQueue::send(const CopyPiece& piece) {
   in_stream_.push_back({piece, completions_.mark(stream_.get())});
 }
 
-/// A whole copy starts when the one before it has ended, whenever it was sent.
+/// A copy starts when what was before it has ended, whenever it was sent.
 void CopyQueue::start_first(Time now, std::vector<gpushare::Event>& events) {
-  CopyPiece& piece = in_stream_.front().piece;
+  const CopyPiece& piece = in_stream_.front().piece;
   if (!piece.is_first()) return;
-  piece.started = now;
+  starts_.begin(piece, now);
   events.push_back(copy_event(EventKind::CopyStarted, piece.copy, now, now));
 }
 
@@ -56,8 +57,8 @@ void CopyQueue::collect(Time now, std::vector<gpushare::Event>& events) {
     const CopyPiece ended = in_stream_.front().piece;
     completions_.give_back(in_stream_.front().end);
     in_stream_.pop_front();
-    send_all(now);
-    if (ended.is_last) events.push_back(copy_event(EventKind::CopyEnded, ended.copy, ended.started, now));
+    send_all();
+    if (ended.is_last) events.push_back(copy_event(EventKind::CopyEnded, ended.copy, starts_.end(ended), now));
     if (!in_stream_.empty()) start_first(now, events);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two copy engines: one copy at a time per direction, by rank. Whole copies go to the direction's stream at once.
-// Of copies in pieces it has one piece at a time: what is in a stream cannot be overtaken.
+// Of copies in pieces it has as many at a time as they say: what is in a stream cannot be overtaken.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ class CopyQueue {
   };
 
   bool may_send() const;
-  void send_all(Time now);
+  void send_all();
   void send(const CopyPiece& piece);
   void start_first(Time now, std::vector<gpushare::Event>& events);
 
@@ -36,7 +36,8 @@ class CopyQueue {
   const Program& program_;
   Stream stream_;
   CopyLine line_;
-  std::deque<UnderWay> in_stream_;
+  std::deque<UnderWay> in_stream_;  // the first is under way
+  CopyStarts starts_;
 };
 
 }  // namespace gpushare::cuda

@@ -25,7 +25,11 @@ ORDERINGS = {
     "streams (fifo)": "fifo",
     "whole copies": "cumas+fifo",
     **{f"pieces, {loss:.0%} lost": f"cumas:pieces=short:loss={loss}+fifo" for loss in LOSSES},
-    "pieces of 4 MB": "cumas:pieces=short:piece_mb=4+fifo",
+    **{
+        f"pieces of {megabytes} MB, {depth} at a time": f"cumas:pieces=short:piece_mb={megabytes}:depth={depth}+fifo"
+        for megabytes in (4, 1)
+        for depth in (1, 2, 3)
+    },
 }
 
 
@@ -61,7 +65,8 @@ def pieces_section(compared: Callable[[Workload, list[str]], Result], words: str
     note = (
         f"{words}. {PROBES} applications of {SMALL_BYTES // 10**6} MB each way come while another one copies "
         f"{LARGE_BYTES // 10**9} GB to the device. 'Small': from arrival to end. A piece goes when the one before has "
-        "ended, and its size follows from the share of the bandwidth that may be lost: b / (a x + b) for x bytes. "
+        "ended, unless the engine has several at a time; its size follows from the share of the bandwidth that may be "
+        "lost: b / (a x + b) for x bytes. "
         "'alone': with nobody else there."
     )
     return Section("Copies in pieces: 1 MB behind 1 GB", pd.DataFrame(rows).T, note)

@@ -24,6 +24,7 @@ struct CopyPieces {
   CutIn who = CutIn::Nobody;
   Bytes to_device{};  ///< size of a piece; unused where nobody cuts in
   Bytes to_host{};
+  int at_a_time = 1;  ///< that an engine has
 
   /// 0 where a copy of this size goes whole.
   Bytes piece_of(const Copy& copy) const {

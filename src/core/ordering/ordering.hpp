@@ -19,9 +19,15 @@ class Ordering {
  public:
   virtual ~Ordering() = default;
 
-  /// The application's next operation is ready: whatever was before it has ended. Never two of one application.
+  /// An application that may issue operations from now on. Ids are given in the order of these calls.
+  virtual ApplicationId add(const Application& application) = 0;
+  /// The application will want this after what it has issued before. The operation must stay where it is until it is
+  /// offered. Of a known workload all is issued at once, in a session when it comes in.
+  virtual void issue(ApplicationId application, const Operation& operation) = 0;
+
+  /// What the application has issued first is ready: whatever was before it has ended. Never two of one application.
   virtual void offer(const Submission& operation, Time now) = 0;
-  /// The application's last operation has ended.
+  /// All that the application has issued has ended, or will never be wanted any more. It may issue again.
   virtual void ended(ApplicationId application, Time now) = 0;
   /// The next operation that may go to the device, of those that have been offered; asked until there is none. Called
   /// when everything that happened at `now` has been told. Must let something go if nothing is on the device.

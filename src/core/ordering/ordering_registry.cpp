@@ -55,12 +55,14 @@ struct PieceOptions {
   CutIn who = CutIn::Nobody;
   double loss = 0;
   Bytes size{};  // 0: by the loss
+  int at_a_time = 1;
 
   CopyPieces on(const Device& device) const {
-    if (size.count > 0) return {.who = who, .to_device = size, .to_host = size};
+    if (size.count > 0) return {.who = who, .to_device = size, .to_host = size, .at_a_time = at_a_time};
     return {.who = who,
             .to_device = TransferTime(device.to_device).piece_losing(loss),
-            .to_host = TransferTime(device.to_host).piece_losing(loss)};
+            .to_host = TransferTime(device.to_host).piece_losing(loss),
+            .at_a_time = at_a_time};
   }
 };
 
@@ -73,7 +75,8 @@ PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround)
                  : who == "short" ? CutIn::Shorter
                                   : CutIn::Urgent,
           .loss = options.number("loss", 0.02, 0.001, 0.9),
-          .size = Bytes{std::llrint(megabytes * 1e6)}};
+          .size = Bytes{std::llrint(megabytes * 1e6)},
+          .at_a_time = static_cast<int>(options.number("depth", 1, 1, 16))};
 }
 
 struct Read {
@@ -112,7 +115,7 @@ OrderedPolicy ordered_policy(std::string_view text) {
 
 void require_ordering(std::string_view text) { read(text); }
 
-std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload,
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device,
                                         const OrderingSurroundings& surroundings) {
   const Read ordering = read(text);
   if (ordering.entry->solver.empty()) return nullptr;
@@ -122,7 +125,18 @@ std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& dev
   if (surroundings.stopwatch) {
     settings.window.stopwatch = [begin = surroundings.stopwatch, time = ordering.search_time] { return begin(time); };
   }
-  return std::make_unique<WindowOrdering>(device, workload, make_solver(ordering.entry->solver), settings);
+  return std::make_unique<WindowOrdering>(device, make_solver(ordering.entry->solver), settings);
+}
+
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload,
+                                        const OrderingSurroundings& surroundings) {
+  std::unique_ptr<Ordering> ordering = make_ordering(text, device, surroundings);
+  if (ordering == nullptr) return nullptr;
+  for (const Application& application : workload.applications) {
+    const ApplicationId id = ordering->add(application);
+    for (const Operation& operation : application.operations) ordering->issue(id, operation);
+  }
+  return ordering;
 }
 
 }  // namespace gpushare

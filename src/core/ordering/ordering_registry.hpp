@@ -40,7 +40,10 @@ struct OrderingSurroundings {
 };
 
 /// The ordering of this name, with options behind it if it has any; nullptr for "arrival". Throws InvalidInput for an
-/// unknown name, listing the known ones, and for an option that it has not. Device and workload must outlive it.
+/// unknown name, listing the known ones, and for an option that it has not. The device must outlive it.
+std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device,
+                                        const OrderingSurroundings& surroundings = {});
+/// The same with all that the workload's applications will issue. The workload must outlive it too.
 std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device, const Workload& workload,
                                         const OrderingSurroundings& surroundings = {});
 

@@ -51,6 +51,12 @@ void ReorderWindow::begin(ApplicationId latecomer) {
   waiting_.erase(task);
 }
 
+void ReorderWindow::drop(ApplicationId application) {
+  const auto is_its = [application](const ReadyTask& task) { return task.application == application; };
+  std::erase_if(waiting_, is_its);
+  std::erase_if(ordered_, is_its);
+}
+
 void ReorderWindow::order(const EnginesState& engines, Time now) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(settings_.size, waiting_.size()));
   std::vector<Task> tasks;

@@ -52,6 +52,8 @@ class ReorderWindow {
   std::vector<const ReadyTask*> latecomers() const;
   /// The latecomer begins now.
   void begin(ApplicationId latecomer);
+  /// The application's task will not be wanted any more, if it has one here.
+  void drop(ApplicationId application);
 
   std::size_t waiting() const { return waiting_.size(); }
   /// What the solver has said last.

@@ -16,17 +16,17 @@ std::optional<Duration> TaskEstimates::time_of(const Launch& launch) const {
   return learnt_->of(launch.kernel, launch.blocks);
 }
 
-TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation> operations) const {
+TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation* const> operations) const {
   Estimate estimate;
-  for (const Operation& operation : operations) {
-    if (const auto* copy = std::get_if<Copy>(&operation)) {
+  for (const Operation* operation : operations) {
+    if (const auto* copy = std::get_if<Copy>(operation)) {
       const bool is_to_device = copy->direction == Copy::Direction::ToDevice;
-      (is_to_device ? estimate.task.uplink : estimate.task.downlink) +=
-          copy->alone.value_or((is_to_device ? to_device_ : to_host_).of(copy->size, pieces_.piece_of(*copy)));
+      (is_to_device ? estimate.task.uplink : estimate.task.downlink) += copy->alone.value_or(
+          (is_to_device ? to_device_ : to_host_).of(copy->size, pieces_.piece_of(*copy), pieces_.at_a_time));
       estimate.task.memory.count += copy->size.count;
       continue;
     }
-    const std::optional<Duration> time = time_of(std::get<Launch>(operation));
+    const std::optional<Duration> time = time_of(std::get<Launch>(*operation));
     estimate.is_known = estimate.is_known && time.has_value();
     estimate.task.compute += time.value_or(Duration::zero());
   }

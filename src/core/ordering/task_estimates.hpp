@@ -35,7 +35,7 @@ class TaskEstimates {
     bool is_known = true;  ///< false: a kernel of it has never run; its time counts as none
   };
   /// Of operations that are one task. Its memory is what it copies.
-  Estimate of(std::span<const Operation> operations) const;
+  Estimate of(std::span<const Operation* const> operations) const;
 
   /// A launch, alone on the GPU, took so long.
   void learn(const Launch& launch, Duration time) { learnt_->add(launch.kernel, launch.blocks, time); }

@@ -19,56 +19,74 @@ Engine engine_of(const Operation& operation) {
 
 /// How many of the operations are the first task. All calls of a task are known when its first one could go, as they
 /// are where calls return at once (section 3.1); where the host waits for what it has issued, a task ends.
-std::size_t first_task(std::span<const Operation> operations, ToHostRule rule) {
+std::size_t first_task(const Operation& first, const std::deque<const Operation*>& others, ToHostRule rule) {
   TaskBuilder builder(rule);
-  for (const Operation& operation : operations) {
-    if (pace_of(operation).after) {
+  if (const auto task = builder.add(call_of(first))) return task->count;
+  for (const Operation* operation : others) {
+    if (pace_of(*operation).after) {
       if (const auto task = builder.add(Call::Synchronize)) return task->count;
     }
-    if (const auto task = builder.add(call_of(operation))) return task->count;
+    if (const auto task = builder.add(call_of(*operation))) return task->count;
   }
-  return operations.size();
+  return 1 + others.size();
 }
 
 }  // namespace
 
-WindowOrdering::WindowOrdering(const Device& device, const Workload& workload, std::unique_ptr<Solver> solver,
-                               const Settings& settings)
+WindowOrdering::WindowOrdering(const Device& device, std::unique_ptr<Solver> solver, const Settings& settings)
     : settings_(settings),
       estimates_(device, settings.first_estimate, settings.pieces, settings.learnt),
       window_(std::move(solver), settings.window),
-      line_(settings.computing, settings.pieces.who) {
-  for (const Application& application : workload.applications) {
-    streams_.push_back(
-        {.operations = application.operations, .weight = application.weight, .priority = application.priority});
-  }
+      line_(settings.computing, settings.pieces.who) {}
+
+ApplicationId WindowOrdering::add(const Application& application) {
+  streams_.push_back({.weight = application.weight, .priority = application.priority});
+  return static_cast<ApplicationId>(streams_.size() - 1);
+}
+
+void WindowOrdering::issue(ApplicationId application, const Operation& operation) {
+  streams_[index(application)].issued.push_back(&operation);
 }
 
 void WindowOrdering::offer(const Submission& operation, Time now) {
   Stream& stream = streams_[index(operation.application)];
   learn(stream, now);
   stream.offered = operation;
-  if (stream.next++ == stream.task_end) {
-    line_.end(operation.application, now);
-    begin_task(operation.application, now);
-  } else {
+  stream.offered_at = now;
+  stream.issued.pop_front();
+  if (stream.left_in_task > 0) {
+    --stream.left_in_task;
     line_.reach(operation.application, engine_of(*operation.operation), now);
+  } else {
+    line_.end(operation.application, now);
+    new_tasks_.push_back(operation.application);
   }
 }
 
-void WindowOrdering::begin_task(ApplicationId application, Time now) {
+/// Only when the next operation is asked for: until then more of the task may be issued. Calls return at once, so that
+/// a task's are known when its first one could go (section 3.1).
+void WindowOrdering::form_task(ApplicationId application) {
   Stream& stream = streams_[index(application)];
-  const std::size_t first = stream.next - 1;
-  const std::size_t count = first_task(stream.operations.subspan(first), settings_.rule);
-  stream.task_end = first + count;
-  TaskEstimates::Estimate estimate = estimates_.of(stream.operations.subspan(first, count));
+  std::vector<const Operation*> operations{stream.offered->operation};
+  const std::size_t count = first_task(*operations.front(), stream.issued, settings_.rule);
+  stream.left_in_task = count - 1;
+  operations.insert(operations.end(), stream.issued.begin(),
+                    stream.issued.begin() + static_cast<std::ptrdiff_t>(stream.left_in_task));
+  TaskEstimates::Estimate estimate = estimates_.of(operations);
   estimate.task.weight = stream.weight;
-  const ReadyTask task{.application = application, .task = estimate.task, .priority = stream.priority, .since = now};
+  const ReadyTask task{
+      .application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at};
   estimate.is_known ? window_.add(task) : window_.add_unknown(task);
 }
 
 void WindowOrdering::ended(ApplicationId application, Time now) {
-  learn(streams_[index(application)], now);
+  Stream& stream = streams_[index(application)];
+  learn(stream, now);
+  stream.offered.reset();
+  stream.issued.clear();
+  stream.left_in_task = 0;
+  std::erase(new_tasks_, application);
+  window_.drop(application);
   line_.end(application, now);
 }
 
@@ -91,6 +109,7 @@ void WindowOrdering::note_launch(Stream& stream, const Launch& launch, Time now)
 }
 
 std::optional<Submission> WindowOrdering::next(Time now) {
+  for (const ApplicationId application : std::exchange(new_tasks_, {})) form_task(application);
   begin_tasks(now);
   for (const ApplicationId application : line_.applications()) {
     Stream& stream = streams_[index(application)];
@@ -109,6 +128,7 @@ Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
   } else {
     operation.rank = line_.rank(operation.application);
     operation.piece = settings_.pieces.piece_of(std::get<Copy>(*operation.operation));
+    operation.pieces_at_a_time = settings_.pieces.at_a_time;
   }
   return operation;
 }

@@ -3,6 +3,7 @@
 // in that order.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "core/ordering/ordering.hpp"
@@ -25,10 +26,11 @@ class WindowOrdering : public Ordering {
     std::shared_ptr<KernelTimes> learnt{};  ///< in earlier runs, if there were any
   };
 
-  /// Device and workload must outlive it.
-  WindowOrdering(const Device& device, const Workload& workload, std::unique_ptr<Solver> solver,
-                 const Settings& settings);
+  /// The device must outlive it.
+  WindowOrdering(const Device& device, std::unique_ptr<Solver> solver, const Settings& settings);
 
+  ApplicationId add(const Application& application) override;
+  void issue(ApplicationId application, const Operation& operation) override;
   void offer(const Submission& operation, Time now) override;
   void ended(ApplicationId application, Time now) override;
   std::optional<Submission> next(Time now) override;
@@ -36,18 +38,18 @@ class WindowOrdering : public Ordering {
  private:
   /// Where an application stands.
   struct Stream {
-    std::span<const Operation> operations{};
     double weight = 1;
     int priority = 0;
-    std::size_t next = 0;      // operation to be offered
-    std::size_t task_end = 0;  // operation behind its task
+    std::deque<const Operation*> issued{};  // and not offered
+    std::size_t left_in_task = 0;           // of those
     std::optional<Submission> offered{};
+    Time offered_at{};
     const Launch* running = nullptr;  // its launch on the device
     bool runs_alone = false;          // as far as the ordering knows
     Time running_since{};
   };
 
-  void begin_task(ApplicationId application, Time now);
+  void form_task(ApplicationId application);
   void begin_tasks(Time now);
   bool may_begin(const ReadyTask& task) const;
   bool fits(const ReadyTask& task) const;
@@ -61,7 +63,8 @@ class WindowOrdering : public Ordering {
   TaskEstimates estimates_;
   ReorderWindow window_;
   TaskLine line_;
-  std::vector<Stream> streams_;  // by ApplicationId
+  std::vector<Stream> streams_;           // by ApplicationId
+  std::vector<ApplicationId> new_tasks_;  // whose first operation has been offered
 };
 
 }  // namespace gpushare

@@ -17,12 +17,15 @@ class TransferTime {
   explicit TransferTime(const CopyEngine& engine)
       : ns_per_byte_(1e9 / engine.bandwidth.bytes_per_second), latency_ns_(nanoseconds(engine.latency)) {}
 
-  /// Nothing is copied in no time. In pieces, each of which begins when the one before has ended, if a size is given.
-  Duration of(Bytes size, Bytes piece = {}) const {
+  /// Nothing is copied in no time. In pieces, if a size is given: each begins when the one before has ended, or, if the
+  /// engine has several at a time, their latencies go by meanwhile.
+  Duration of(Bytes size, Bytes piece = {}, int at_a_time = 1) const {
     if (size.count == 0) return {};
-    const double pieces =
-        piece.count == 0 ? 1 : std::ceil(static_cast<double>(size.count) / static_cast<double>(piece.count));
-    return Duration(std::llrint(ns_per_byte_ * static_cast<double>(size.count) + pieces * latency_ns_));
+    const double transfer = ns_per_byte_ * static_cast<double>(size.count);
+    if (piece.count == 0) return Duration(std::llrint(transfer + latency_ns_));
+    const double pieces = std::ceil(static_cast<double>(size.count) / static_cast<double>(piece.count));
+    if (at_a_time == 1) return Duration(std::llrint(transfer + pieces * latency_ns_));
+    return Duration(std::llrint(latency_ns_ + std::max(transfer, pieces * latency_ns_)));
   }
 
   /// The size of pieces that lose this share of the bandwidth, a multiple of 64 KiB.

@@ -147,14 +147,14 @@ void SimulatedGpu::carry_out(const Task& task) {
   } else {
     const Copy::Direction direction = std::get<CopyDone>(task).direction;
     const CopyPiece ended = copies(direction).end();
-    if (ended.is_last) tell_of_copy(EventKind::CopyEnded, ended);
+    if (ended.is_last) tell_of_copy(EventKind::CopyEnded, ended, copies(direction).start_of(ended));
     start_copies(direction);
   }
 }
 
-void SimulatedGpu::tell_of_copy(EventKind kind, const CopyPiece& piece) {
+void SimulatedGpu::tell_of_copy(EventKind kind, const CopyPiece& piece, Time started) {
   pending_.push_back({.time = time_,
-                      .started = piece.started,
+                      .started = started,
                       .application = piece.copy.application,
                       .operation = piece.copy.id,
                       .kind = kind});
@@ -168,7 +168,7 @@ void SimulatedGpu::start_copies(Copy::Direction direction) {
   SimulatedCopyEngine& engine = copies(direction);
   if (!engine.can_start()) return;
   const CopyPiece& piece = engine.start(time_);
-  if (piece.is_first()) tell_of_copy(EventKind::CopyStarted, piece);
+  if (piece.is_first()) tell_of_copy(EventKind::CopyStarted, piece, time_);
   timers_.add(now_ + engine.duration(), CopyDone{direction});
 }
 

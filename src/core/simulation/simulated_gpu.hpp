@@ -66,7 +66,7 @@ class SimulatedGpu : public Gpu {
   void make_effective(const Plan& plan);
   void start_copies(Copy::Direction direction);
   SimulatedCopyEngine& copies(Copy::Direction direction);
-  void tell_of_copy(EventKind kind, const CopyPiece& piece);
+  void tell_of_copy(EventKind kind, const CopyPiece& piece, Time started);
 
   bool find_events(double limit);
   void settle();

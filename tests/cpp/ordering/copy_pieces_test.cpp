@@ -104,6 +104,20 @@ TEST(CopyPieces, EachTakesTheLatency) {
   EXPECT_EQ(end_of(ordered_run(device, workload, "strings"), 0), 1007);
 }
 
+TEST(CopyPieces, SeveralAtATimeCostLessAndLetOthersWaitLonger) {
+  Device device = small_device();
+  device.to_device.latency = Duration(7);
+  const Workload workload{.applications = {copying("long", 1000), copying("short", 10, 250)}};
+  // One at a time: pieces end every 107 ns, and the short one's copy takes 17.
+  const Trace one = ordered_run(device, workload, in_pieces("short"));
+  EXPECT_EQ(end_of(one, 2), 3 * 107 + 17);
+  EXPECT_EQ(end_of(one, 0), 10 * 107 + 17);
+  // Two: the first latency alone is seen, and when the short one comes the next piece is on its way.
+  const Trace two = ordered_run(device, workload, in_pieces("short") + ":depth=2");
+  EXPECT_EQ(end_of(two, 2), 7 + 400 + 10);
+  EXPECT_EQ(end_of(two, 0), 7 + 1000 + 10);
+}
+
 TEST(CopyPieces, TheEngineIsNotBusyTwice) {
   const Workload workload{.applications = {copying("long", 1000), copying("short", 10, 250)}};
   UsageMeter meter(small_device(), workload);
@@ -136,7 +150,8 @@ TEST(CopyPieces, EveryPromiseHoldsWithLatecomers) {
     const std::string who = dice.once_in(2) ? "short" : "urgent";
     const std::string options = ":pieces=" + who + ":piece_mb=0.000" + std::to_string(dice.between(1, 9)) +
                                 ":window=" + std::to_string(dice.between(1, 4)) +
-                                ":kernels=" + std::to_string(dice.between(1, 3));
+                                ":kernels=" + std::to_string(dice.between(1, 3)) +
+                                ":depth=" + std::to_string(dice.between(1, 3));
     for (const char* ordering : {"strings", "cumas"}) {
       expect_every_promise(ordered_run(device, workload, ordering + options), device, workload);
     }

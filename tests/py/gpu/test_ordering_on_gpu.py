@@ -118,8 +118,8 @@ def test_a_small_copy_goes_between_pieces(runner, behind):
     assert pieces["small", "to_device"] < pieces["large", "to_device"]
 
 
-@pytest.mark.parametrize("piece_mb", ["0.7", "3.333", "100"])
-def test_pieces_bring_every_byte_to_its_place(runner, behind, piece_mb):
+@pytest.mark.parametrize("pieces", ["piece_mb=0.7", "piece_mb=3.333:depth=3", "piece_mb=100", "loss=0.3:depth=2"])
+def test_pieces_bring_every_byte_to_its_place(runner, behind, pieces):
     pool = BufferPool(runner.device)
     prepared = CudaWorkload(runner.device, behind, {}, buffers=pool)
     dice = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def test_pieces_bring_every_byte_to_its_place(runner, behind, piece_mb):
     np.asarray(to_device.host())[:] = sent
     to_host.device.upload(kept)
     np.asarray(to_host.host())[:] = 0
-    policy = f"cumas:pieces=short:piece_mb={piece_mb}+fifo"
+    policy = f"cumas:pieces=short:{pieces}+fifo"
     _core.run_on_cuda(runner.device.core, prepared.program, prepared.core, policy)
     arrived = np.zeros(LARGE, np.uint8)
     to_device.device.download(arrived)

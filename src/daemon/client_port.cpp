@@ -114,14 +114,16 @@ bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadlin
 
 void ClientPort::watch(Deadline deadline) {
   using Clock = std::chrono::steady_clock;
-  for (const auto until = std::min(Clock::now() + spin_.now(), deadline); Clock::now() < until; relax()) {
-    if (completions_.has_record()) return;
+  const auto start = Clock::now();
+  const auto until = std::min(start + spin_.begin_wait(), deadline);
+  bool is_there = completions_.has_record();
+  for (; !is_there && Clock::now() < until; is_there = completions_.has_record()) relax();
+  if (!is_there) {
+    completions_.announce_sleep();
+    is_there = completions_.has_record() || doorbell_.wait(deadline - Clock::now());
+    completions_.cancel_sleep();
   }
-  completions_.announce_sleep();
-  const auto asleep = Clock::now();
-  const bool is_there = completions_.has_record() || doorbell_.wait(deadline - asleep);
-  spin_.slept(Clock::now() - asleep);
-  completions_.cancel_sleep();
+  spin_.end_wait(Clock::now() - start);
   if (is_there) return;
   const std::lock_guard lock(mutex_);
   is_gone_ = true;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -32,6 +33,12 @@ std::vector<std::byte> record(std::uint64_t number, std::size_t size) {
   std::vector<std::byte> bytes(size);
   for (std::size_t at = 0; at < size; ++at) bytes[at] = static_cast<std::byte>(number * 31 + at * 7 + size);
   return bytes;
+}
+
+/// GPUSHARE_RING_RECORDS asks for more.
+int records() {
+  const char* wanted = std::getenv("GPUSHARE_RING_RECORDS");
+  return wanted != nullptr ? std::atoi(wanted) : 200'000;
 }
 
 /// Both sides roll the same dice.
@@ -101,8 +108,8 @@ TEST(Ring, TakesExactlyWhatFits) {
 
 TEST(Ring, CarriesRecordsBetweenThreads) {
   for (const int most : {16, 200, 1000}) {
-    Pair pair(1024);
-    const int count = 300'000;
+    Pair pair(4096);
+    const int count = records() / 4;
     std::thread writer([&] { write_all(pair.writer, count, most, 3); });
     EXPECT_EQ(read_all(pair.reader, count, most, 3), -1);
     writer.join();
@@ -110,8 +117,8 @@ TEST(Ring, CarriesRecordsBetweenThreads) {
 }
 
 TEST(Ring, CarriesRecordsBetweenProcesses) {
-  const PortMemory memory = PortMemory::create(2048, 2048);
-  constexpr int count = 1'000'000;
+  const PortMemory memory = PortMemory::create(4096, 4096);
+  const int count = records();
   const pid_t child = ::fork();
   if (child == 0) {
     const PortMemory mapped = PortMemory::map(FileDescriptor::duplicate(memory.descriptor()));

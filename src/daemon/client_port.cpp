@@ -151,6 +151,7 @@ void ClientPort::keep(std::span<const std::byte> record) {
                  .started = wire.started,
                  .ended = wire.ended,
                  .message = std::string(text, wire.message_bytes)};
+  if (tells_ended_) ended_.push_back(wire.job);
 }
 
 std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
@@ -165,6 +166,25 @@ std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
   if (!wait_until(lock, std::chrono::steady_clock::now() + timeout, has_ended)) return std::nullopt;
   require(found != jobs_.end(), "job " + std::to_string(job) + " has been forgotten by another thread");
   return found->second;
+}
+
+std::vector<std::pair<JobNumber, Completion>> ClientPort::wait_ended(Duration timeout) {
+  require_own_process();
+  std::unique_lock lock(mutex_);
+  if (!std::exchange(tells_ended_, true)) {
+    for (const auto& [job, completion] : jobs_) {
+      if (completion) ended_.push_back(job);
+    }
+  }
+  wait_until(lock, std::chrono::steady_clock::now() + timeout, [&] { return !ended_.empty(); });
+  std::vector<std::pair<JobNumber, Completion>> told;
+  for (const JobNumber job : std::exchange(ended_, {})) {
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end()) continue;  // forgotten
+    told.emplace_back(job, std::move(*found->second));
+    jobs_.erase(found);
+  }
+  return told;
 }
 
 void ClientPort::forget(JobNumber job) {

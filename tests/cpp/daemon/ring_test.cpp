@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -62,7 +63,7 @@ int read_all(RingReader& reader, int count, int most, std::uint64_t seed) {
     const auto expected = record(static_cast<std::uint64_t>(number), next_size(dice, most));
     std::optional<std::size_t> size;
     while (!(size = reader.read(buffer))) std::this_thread::yield();
-    if (*size != expected.size() || std::memcmp(buffer.data(), expected.data(), *size) != 0) return number;
+    if (!std::ranges::equal(Part(buffer).first(*size), expected)) return number;
   }
   return reader.has_record() ? count : -1;
 }
@@ -83,8 +84,7 @@ TEST(Ring, GivesBackRecordsInOrderAndOverItsEnd) {
         ++written;
       } else if (const auto size = pair.reader.read(buffer)) {
         ASSERT_EQ(*size, sizes[read]);
-        const auto expected = record(read, *size);
-        ASSERT_EQ(std::memcmp(buffer.data(), expected.data(), *size), 0);
+        ASSERT_TRUE(std::ranges::equal(Part(buffer).first(*size), record(read, *size)));
         ++read;
       } else {
         ASSERT_EQ(read, written);

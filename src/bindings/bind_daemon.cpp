@@ -25,6 +25,7 @@ void bind_daemon(py::module_& module) {
       });
   daemon::bind_daemon_client(module);
   daemon::bind_daemon_server(module);
+  daemon::bind_session_sink(module);
 }
 
 }  // namespace gpushare::bindings

@@ -83,6 +83,18 @@ void bind_daemon_client(py::module_& module) {
             return in_pieces(timeout_s, [&](Duration timeout) { return self.wait(job, timeout); });
           },
           py::arg("job"), py::arg("timeout_s"), "How the job has ended; None: not yet.")
+      .def(
+          "wait_ended",
+          [](ClientPort& self, double timeout_s) {
+            const auto some = [&](Duration timeout) -> std::optional<std::vector<std::pair<JobNumber, Completion>>> {
+              auto ended = self.wait_ended(timeout);
+              if (ended.empty()) return std::nullopt;
+              return ended;
+            };
+            return in_pieces(timeout_s, some).value_or(std::vector<std::pair<JobNumber, Completion>>{});
+          },
+          py::arg("timeout_s"),
+          "All jobs that have ended and were not told here before, as soon as there are any; they are forgotten.")
       .def("forget", &ClientPort::forget, py::arg("job"), py::call_guard<py::gil_scoped_release>(),
            "Nobody will ask for this job any more.")
       .def_property_readonly("kept_jobs", &ClientPort::kept_jobs, "Jobs that have not been forgotten.")

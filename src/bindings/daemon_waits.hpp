@@ -75,5 +75,6 @@ auto send_in_pieces(double timeout_s, Send send) {
 
 void bind_daemon_client(py::module_& module);
 void bind_daemon_server(py::module_& module);
+void bind_session_sink(py::module_& module);
 
 }  // namespace gpushare::daemon

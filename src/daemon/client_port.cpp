@@ -114,14 +114,16 @@ bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadlin
 
 void ClientPort::watch(Deadline deadline) {
   using Clock = std::chrono::steady_clock;
-  for (const auto until = std::min(Clock::now() + spin_.now(), deadline); Clock::now() < until; relax()) {
-    if (completions_.has_record()) return;
+  const auto start = Clock::now();
+  const auto until = std::min(start + spin_.begin_wait(), deadline);
+  bool is_there = completions_.has_record();
+  for (; !is_there && Clock::now() < until; is_there = completions_.has_record()) relax();
+  if (!is_there) {
+    completions_.announce_sleep();
+    is_there = completions_.has_record() || doorbell_.wait(deadline - Clock::now());
+    completions_.cancel_sleep();
   }
-  completions_.announce_sleep();
-  const auto asleep = Clock::now();
-  const bool is_there = completions_.has_record() || doorbell_.wait(deadline - asleep);
-  spin_.slept(Clock::now() - asleep);
-  completions_.cancel_sleep();
+  spin_.end_wait(Clock::now() - start);
   if (is_there) return;
   const std::lock_guard lock(mutex_);
   is_gone_ = true;
@@ -149,6 +151,7 @@ void ClientPort::keep(std::span<const std::byte> record) {
                  .started = wire.started,
                  .ended = wire.ended,
                  .message = std::string(text, wire.message_bytes)};
+  if (tells_ended_) ended_.push_back(wire.job);
 }
 
 std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
@@ -163,6 +166,25 @@ std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
   if (!wait_until(lock, std::chrono::steady_clock::now() + timeout, has_ended)) return std::nullopt;
   require(found != jobs_.end(), "job " + std::to_string(job) + " has been forgotten by another thread");
   return found->second;
+}
+
+std::vector<std::pair<JobNumber, Completion>> ClientPort::wait_ended(Duration timeout) {
+  require_own_process();
+  std::unique_lock lock(mutex_);
+  if (!std::exchange(tells_ended_, true)) {
+    for (const auto& [job, completion] : jobs_) {
+      if (completion) ended_.push_back(job);
+    }
+  }
+  wait_until(lock, std::chrono::steady_clock::now() + timeout, [&] { return !ended_.empty(); });
+  std::vector<std::pair<JobNumber, Completion>> told;
+  for (const JobNumber job : std::exchange(ended_, {})) {
+    const auto found = jobs_.find(job);
+    if (found == jobs_.end()) continue;  // forgotten
+    told.emplace_back(job, std::move(*found->second));
+    jobs_.erase(found);
+  }
+  return told;
 }
 
 void ClientPort::forget(JobNumber job) {

@@ -66,6 +66,9 @@ class ClientPort {
 
   /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
   std::optional<Completion> wait(JobNumber job, Duration timeout);
+  /// All jobs whose ends have not been told here yet, as soon as there are any; they are forgotten. For one thread that
+  /// tells others. Empty: none in time.
+  std::vector<std::pair<JobNumber, Completion>> wait_ended(Duration timeout);
   /// Nobody will ask for this job any more. Jobs that nobody forgets are kept.
   void forget(JobNumber job);
   /// How many jobs are kept.
@@ -103,6 +106,8 @@ class ClientPort {
   bool is_gone_ = false;
   JobNumber last_job_ = 0;
   std::unordered_map<JobNumber, std::optional<Completion>> jobs_;  // those not forgotten
+  std::vector<JobNumber> ended_;                                   // among jobs_, once somebody wants to be told
+  bool tells_ended_ = false;
   std::vector<std::byte> record_;
 };
 

@@ -86,7 +86,7 @@ void PortServer::run() {
     const bool changed = apply_changes();
     const bool served = serve_round();
     if (monotonic_now() - heard_ > listen_every) hear(0);
-    if (!changed && !served && !look_for_work()) sleep();
+    if (!changed && !served) wait_for_work();
   }
   apply_changes();  // nobody who waits for one waits for ever
 }
@@ -124,8 +124,13 @@ bool PortServer::serve_round() {
   return served > 0;
 }
 
-bool PortServer::look_for_work() {
-  const std::int64_t until = monotonic_now() + spin_.now().count();
+void PortServer::wait_for_work() {
+  const std::int64_t start = monotonic_now();
+  if (!look_for_work(start + spin_.begin_wait().count())) sleep();
+  spin_.end_wait(Duration(monotonic_now() - start));
+}
+
+bool PortServer::look_for_work(std::int64_t until) {
   while (monotonic_now() < until) {
     relax();
     if (has_changes_.load(std::memory_order_relaxed) || serve_round()) return true;
@@ -137,11 +142,7 @@ void PortServer::sleep() {
   bell_->announce_sleep();
   bool may_sleep = !has_changes_.load();
   for (const auto& port : ports_) may_sleep = port->try_to_sleep() && may_sleep;
-  if (may_sleep) {
-    const std::int64_t asleep = monotonic_now();
-    hear(-1);
-    spin_.slept(Duration(monotonic_now() - asleep));
-  }
+  if (may_sleep) hear(-1);
   bell_->cancel_sleep();
   for (const auto& port : ports_) port->wake_up();
 }

@@ -48,7 +48,8 @@ class PortServer {
   void run();
   bool apply_changes();
   bool serve_round();
-  bool look_for_work();
+  void wait_for_work();
+  bool look_for_work(std::int64_t until);
   void sleep();
   /// Hears all bells; waits for one at most so long (-1: for ever).
   void hear(int timeout_ms);

@@ -1,29 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to look for work before going to sleep. Sleeping and being woken costs two system calls and a turn of the
-// operating system's scheduler; looking costs a core. So: look for longer where the last sleeps were so short that
-// looking would have bridged them, for shorter where they were not.
+// Whether to look for work for a while before going to sleep. Where a core is free, that saves the two system calls and
+// the turn of the operating system's scheduler that waking up takes. Where none is, whoever looks keeps the core from
+// the one that it waits for, and both are slower than if it had slept. Which of the two holds changes with what else
+// the machine does, so it is measured: how long waits take either way, and now and then one the other way.
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "core/units.hpp"
 
 namespace gpushare::daemon {
 
-/// Told what happened; reads no clock itself.
+/// Told how long waits took; reads no clock itself.
 class SpinBudget {
  public:
-  explicit SpinBudget(Duration most) : most_(most), budget_(most / 4) {}
+  /// `most`: 0 never looks.
+  explicit SpinBudget(Duration most) : most_(most) {
+    means_[sleeping] = nanoseconds(most);  // until one is known
+    means_[looking] = nanoseconds(most) / 2;
+  }
 
-  Duration now() const { return budget_; }
-  /// A sleep ended after so long.
-  void slept(Duration how_long) {
-    budget_ = how_long < most_ ? std::min(most_, std::max(2 * budget_, most_ / 16)) : budget_ / 2;
+  /// How long to look in the wait that begins.
+  Duration begin_wait() {
+    const bool better = means_[looking] < means_[sleeping] && means_[looking] < nanoseconds(most_);
+    looks_ = ++waits_ % try_other_every == 0 ? !better : better;
+    return looks_ ? most_ : Duration{};
+  }
+
+  /// The wait is over, and took so long, looking and sleeping.
+  void end_wait(Duration took) {
+    double& mean = means_[looks_ ? looking : sleeping];
+    // Long waits say that looking is in vain, and no more than that.
+    mean += (std::min(nanoseconds(took), 4 * nanoseconds(most_)) - mean) / 8;
   }
 
  private:
+  static constexpr std::size_t sleeping = 0;
+  static constexpr std::size_t looking = 1;
+  static constexpr unsigned try_other_every = 128;  // seldom enough to leave the 99th percentile alone
+
   Duration most_;
-  Duration budget_;
+  std::array<double, 2> means_{};
+  unsigned waits_ = 0;
+  bool looks_ = false;
 };
 
 /// Tells the processor that this is a loop that waits.

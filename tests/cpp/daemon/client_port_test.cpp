@@ -2,6 +2,7 @@
 // Clients and worker in one process: what goes in comes out, in every order of doing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "daemon/peer_errors.hpp"
@@ -110,6 +111,27 @@ TEST(ClientPort, AFenceEndsAfterAllThatWasBefore) {
     EXPECT_LE(job_end->ended, end->ended);
   }
   EXPECT_TRUE(alice.port.wait(after, 10s));
+}
+
+TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const JobNumber before = alice.launch();
+  EXPECT_TRUE(alice.port.wait(before, 10s));
+  for (int time = 0; time < 100; ++time) alice.launch();
+  std::vector<JobNumber> told;
+  while (told.size() < 101) {
+    const auto ended = alice.port.wait_ended(10s);
+    ASSERT_FALSE(ended.empty());
+    for (const auto& [job, completion] : ended) {
+      EXPECT_EQ(completion.status, JobStatus::Done);
+      told.push_back(job);
+    }
+  }
+  std::ranges::sort(told);
+  for (JobNumber job = 1; job <= 101; ++job) EXPECT_EQ(told[job - 1], job);
+  EXPECT_EQ(alice.port.kept_jobs(), 0u);
+  EXPECT_TRUE(alice.port.wait_ended(5ms).empty());
 }
 
 TEST(ClientPort, TooManyFencesAreRefused) {

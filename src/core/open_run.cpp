@@ -11,6 +11,10 @@
 namespace gpushare {
 namespace {
 
+/// So many ids of ended operations wait before the first one comes again: policies may look back for a moment, as to
+/// keep a place for an application's next launch.
+constexpr std::size_t ids_at_rest = 4096;
+
 void require_runnable(const Operation& operation, const Device& device) {
   const auto* launch = std::get_if<Launch>(&operation);
   if (launch == nullptr) return;
@@ -89,13 +93,15 @@ std::vector<RunObserver*> with(std::span<RunObserver* const> observers, RunObser
 
 }  // namespace
 
-OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers)
+OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
+                 EndedWork ended_work)
     : gpu_(gpu),
       policy_(&policy),
       observers_(with(observers, tallies_)),
       dispatcher_(gpu, policy, State(gpu.device()), observers_),
       tallies_(dispatcher_.state()),
-      work_(std::move(work)) {}
+      work_(std::move(work)),
+      ended_work_(ended_work) {}
 
 ApplicationId OpenRun::add(Application application, Time now) {
   GPUSHARE_EXPECT(application.operations.empty(), "they are submitted one by one");
@@ -111,15 +117,32 @@ ApplicationId OpenRun::add(Application application, Time now) {
 OperationId OpenRun::submit(ApplicationId application, Operation operation, Time now,
                             std::shared_ptr<const DeviceCode> code) {
   require_runnable(operation, gpu_.device());
-  work_->operations.push_back(std::move(operation));
-  work_->codes.push_back(std::move(code));
-  owners_.push_back(application);
-  const OperationId id = dispatcher_.state().add(work_->operations.back());
+  const OperationId id = take_id();
+  work_->operations[index(id)] = std::move(operation);
+  work_->codes[index(id)] = std::move(code);
+  owners_[index(id)] = application;
   ++unfinished_;
   streams_[index(application)].waiting.push_back(id);
   dispatcher_.advance_to(now);
   if (!streams_[index(application)].current) start_next(application);
   return id;
+}
+
+OperationId OpenRun::take_id() {
+  if (forgotten_.size() > ids_at_rest) {
+    const OperationId id = forgotten_.front();
+    forgotten_.pop_front();
+    return id;
+  }
+  work_->operations.emplace_back();
+  work_->codes.emplace_back();
+  owners_.emplace_back();
+  return dispatcher_.state().add(work_->operations.back());
+}
+
+void OpenRun::forget(OperationId operation) {
+  work_->codes[index(operation)].reset();
+  if (ended_work_ == EndedWork::IsForgotten) forgotten_.push_back(operation);
 }
 
 void OpenRun::start_next(ApplicationId application) {
@@ -141,6 +164,7 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   stream.is_withdrawn = true;
   std::vector<OperationId> dropped(stream.waiting.begin(), stream.waiting.end());
   stream.waiting.clear();
+  for (const OperationId operation : dropped) forget(operation);
   unfinished_ -= std::ssize(dropped);
   dispatcher_.advance_to(now);
   if (stream.current) {
@@ -185,6 +209,7 @@ void OpenRun::advance() {
     dispatcher_.deliver(*event);
     if (!ends_operation(*event)) continue;
     --unfinished_;
+    forget(event->operation);
     start_next(event->application);
     if (streams_[index(event->application)].is_withdrawn) end_withdrawn(event->application);
   }

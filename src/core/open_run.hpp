@@ -28,9 +28,16 @@ struct OpenStream {
   bool has_ended = false;
 };
 
+/// What becomes of operations that have ended.
+enum class EndedWork {
+  IsKept,      ///< for close()
+  IsForgotten  ///< their ids come again: a run can go on for ever
+};
+
 class OpenRun {
  public:
-  OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers);
+  OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
+          EndedWork ended_work = EndedWork::IsKept);
   OpenRun(const OpenRun&) = delete;
   OpenRun& operator=(const OpenRun&) = delete;
 
@@ -72,10 +79,13 @@ class OpenRun {
   const Tally& tally(ApplicationId application) const { return tallies_.of(application); }
 
   /// What has been done, as a workload: operations are numbered application by application, in the trace too, and an
-  /// application ends with its last operation. What was dropped is not part of it. Requires is_idle().
+  /// application ends with its last operation. What was dropped is not part of it. Requires is_idle(), and that ended
+  /// work was kept.
   Workload close(Trace& trace) const;
 
  private:
+  OperationId take_id();
+  void forget(OperationId operation);
   void start_next(ApplicationId application);
   void end_withdrawn(ApplicationId application);
 
@@ -87,6 +97,8 @@ class OpenRun {
   std::shared_ptr<OpenWork> work_;
   std::vector<ApplicationId> owners_;  // by OperationId
   std::vector<OpenStream> streams_;    // by ApplicationId
+  std::deque<OperationId> forgotten_;  // to be used again, first those that ended first
+  EndedWork ended_work_;
   std::int64_t unfinished_ = 0;
 };
 

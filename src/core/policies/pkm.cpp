@@ -25,6 +25,7 @@ class Pkm : public Policy {
     changed_ = false;
     const bool is_current = current_ && event.operation == *current_;
     if (event.kind == EventKind::LaunchEnded && is_current) current_.reset();
+    if (event.kind == EventKind::LaunchArrived) busy_ns(event.operation) = 0;
     if (event.kind == EventKind::BlockEnded) add_busy(event);
     const bool is_block = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded;
     if (is_block && is_current) follow(*state.find(*current_));
@@ -41,8 +42,12 @@ class Pkm : public Policy {
 
  private:
   void add_busy(const Event& ended) {
-    if (busy_ns_.size() <= index(ended.operation)) busy_ns_.resize(index(ended.operation) + 1);
-    busy_ns_[index(ended.operation)] += nanoseconds(ended.time - ended.started) * ended.blocks;
+    busy_ns(ended.operation) += nanoseconds(ended.time - ended.started) * ended.blocks;
+  }
+
+  double& busy_ns(OperationId launch) {
+    if (busy_ns_.size() <= index(launch)) busy_ns_.resize(index(launch) + 1);
+    return busy_ns_[index(launch)];
   }
 
   /// A slice has all its blocks started at some time, and ended at a later one.

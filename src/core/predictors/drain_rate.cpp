@@ -7,6 +7,9 @@ namespace gpushare {
 
 void DrainRate::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) reslice();
+  // A long session gives numbers of ended launches to new ones.
+  const bool is_reused = event.kind == EventKind::LaunchArrived && index(event.operation) < launches_.size();
+  if (is_reused) launches_[index(event.operation)] = {};
   if (event.kind != EventKind::BlockEnded) return;
   if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
   Known& known = launches_[index(event.operation)];

@@ -25,6 +25,9 @@ Duration scaled(double factor, Duration duration) {
 void SimpleSlicing::observe(const Event& event, const State& state) {
   changed_ = false;
   if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) reslice();
+  // A long session gives numbers of ended launches to new ones.
+  const bool is_reused = event.kind == EventKind::LaunchArrived && index(event.operation) < launches_.size();
+  if (is_reused) launches_[index(event.operation)] = {};
   if (event.kind != EventKind::BlockEnded) return;
   if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
   Sampled& sampled = launches_[index(event.operation)];

@@ -46,17 +46,17 @@ class ApplicationTallies : public RunObserver {
   }
 
   void decided(const Plan& plan) override {
-    std::vector<OperationId> holders;
+    std::swap(before_, holders_);
+    holders_.clear();
     for (const Share& share : plan.shares) {
-      if (share.quota.largest() > 0) holders.push_back(share.launch);
+      if (share.quota.largest() > 0) holders_.push_back(share.launch);
     }
-    for (const OperationId before : holders_) {
-      if (std::ranges::find(holders, before) != holders.end()) continue;
+    for (const OperationId before : before_) {
+      if (std::ranges::find(holders_, before) != holders_.end()) continue;
       const RunningLaunch* launch = state_.find(before);
       if (launch == nullptr || launch->started == launch->done || launch->unstarted() == 0) continue;
       ++at(launch->application).preemptions;
     }
-    holders_ = std::move(holders);
   }
 
  private:
@@ -68,6 +68,7 @@ class ApplicationTallies : public RunObserver {
   const State& state_;
   std::vector<Tally> tallies_;        // by ApplicationId
   std::vector<OperationId> holders_;  // of a quota, by the plan in force
+  std::vector<OperationId> before_;   // by the one before it
 };
 
 }  // namespace gpushare

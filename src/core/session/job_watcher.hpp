@@ -17,8 +17,11 @@ class JobWatcher : public RunObserver {
 
   void watch(const OpenRun& run) { run_ = &run; }
 
-  /// Jobs become operations in the order of their numbers: the next one does now.
-  void expect_next() { jobs_.push_back(next_++); }
+  /// Jobs become operations in the order of their numbers: the next one has become this one.
+  void expect(OperationId operation) {
+    if (jobs_.size() <= index(operation)) jobs_.resize(index(operation) + 1);
+    jobs_[index(operation)] = next_++;
+  }
 
   void saw(const Event& event) override {
     if (event.kind != EventKind::LaunchEnded && event.kind != EventKind::CopyEnded) return;

@@ -32,7 +32,8 @@ struct Session::Service {
         world(std::move(owner)),
         policy(std::move(first)),
         watcher(session.mutex_, session.changed_, session.jobs_, session.options_.listener),
-        run(gpu, *policy, std::move(work), observers(session.options_.keeps_record)) {
+        run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
+            session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten) {
     watcher.watch(run);
   }
 
@@ -300,8 +301,8 @@ bool Session::take_requests(Service& service) {
 
 void Session::carry_out(Service& service, Request& request) {
   if (auto* job = std::get_if<Job>(&request)) {
-    service.watcher.expect_next();
-    service.run.submit(job->application, std::move(job->operation), service.gpu.now(), std::move(job->code));
+    service.watcher.expect(
+        service.run.submit(job->application, std::move(job->operation), service.gpu.now(), std::move(job->code)));
   } else if (auto* application = std::get_if<Application>(&request)) {
     service.run.add(std::move(*application), service.gpu.now());
   } else {

@@ -43,7 +43,7 @@ class SessionListener {
 
 struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
-  bool keeps_record = true;             ///< for finish(): everything that happens, as long as the session lasts
+  bool keeps_record = true;             ///< for finish(): of all that happens; without it memory does not grow
 };
 
 class Session {

@@ -12,8 +12,10 @@ namespace gpushare {
 
 /// A launch on the simulated GPU: its grid, and how far the dispatcher has come in it.
 struct ActiveLaunch {
-  ActiveLaunch(const Submission& submission, const Device& device, std::uint64_t seed, double ready_at)
+  ActiveLaunch(const Submission& submission, std::uint64_t number, const Device& device, std::uint64_t seed,
+               double ready_at)
       : id(submission.id),
+        number(number),
         application(submission.application),
         launch(std::get<Launch>(*submission.operation)),
         blocks(launch.blocks),
@@ -49,6 +51,7 @@ struct ActiveLaunch {
   }
 
   OperationId id;
+  std::uint64_t number;  ///< of all that were ever submitted: ids come again
   ApplicationId application;
   const Launch& launch;
   std::int64_t blocks;  ///< that are to run

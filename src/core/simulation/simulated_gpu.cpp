@@ -38,7 +38,7 @@ void SimulatedGpu::submit(const Submission& submission) {
   if (launches_.size() <= index(submission.id)) launches_.resize(index(submission.id) + 1);
   const double ready_at = now_ + nanoseconds(device_.delays.launch);
   auto& launch = launches_[index(submission.id)];
-  launch = std::make_unique<ActiveLaunch>(submission, device_, seed_, ready_at);
+  launch = std::make_unique<ActiveLaunch>(submission, submitted_++, device_, seed_, ready_at);
   uses_off_sm_ = uses_off_sm_ || launch->launch.kernel.cost.off_sm.count > 0;
   timers_.add(ready_at, LaunchReady{});
 }
@@ -197,6 +197,7 @@ void SimulatedGpu::end_block() {
 }
 
 void SimulatedGpu::tell_end_of(const ActiveLaunch& launch) {
+  std::erase_if(ranks_, [&launch](const Ranked& ranked) { return ranked.launch == &launch; });
   pending_.push_back(
       {.time = time_, .application = launch.application, .operation = launch.id, .kind = EventKind::LaunchEnded});
 }
@@ -300,12 +301,14 @@ bool SimulatedGpu::set_rates(SmId id) {
 
 const SimulatedGpu::Speeds& SimulatedGpu::speeds_of(StreamingMultiprocessor& sm) {
   mix_.clear();
-  for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch, group.resident());
+  for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch->number, group.resident());
   const auto known = known_mixes_.find(mix_);
   if (known != known_mixes_.end()) return known->second;
   if (known_mixes_.size() == most_known_mixes) known_mixes_.clear();
   std::vector<Residents> residents;
-  for (const auto& [launch, blocks] : mix_) residents.push_back({&launch->launch.kernel.cost, blocks});
+  for (const ResidentGroup& group : sm.groups()) {
+    residents.push_back({&group.launch->launch.kernel.cost, group.resident()});
+  }
   const IssueOrder order = device_.per_sm.issue_order;
   return known_mixes_.emplace(mix_, Speeds{block_times(residents, order), memory_waits(residents, order)})
       .first->second;

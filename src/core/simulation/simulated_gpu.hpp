@@ -98,6 +98,7 @@ class SimulatedGpu : public Gpu {
   BandwidthSharing bandwidth_;
   TimerQueue<Task> timers_;
   std::vector<std::unique_ptr<ActiveLaunch>> launches_;  // by OperationId
+  std::uint64_t submitted_ = 0;                          // launches
   std::vector<Ranked> ranks_;
   std::deque<Plan> plans_on_their_way_;
   SimulatedCopyEngine to_device_;
@@ -110,7 +111,7 @@ class SimulatedGpu : public Gpu {
   std::vector<Event> pending_;
   std::size_t delivered_ = 0;
 
-  using Mix = std::vector<std::pair<const ActiveLaunch*, int>>;
+  using Mix = std::vector<std::pair<std::uint64_t, int>>;  // numbers of launches, and blocks of each
   std::map<Mix, Speeds> known_mixes_;
   Mix mix_;
 };

@@ -143,6 +143,24 @@ TEST_P(EveryPolicyLive, ServesWhoIsLeftAtOnce) {
   EXPECT_LT(trial.now() - before, std::chrono::milliseconds(3));  // some take turns, of milliseconds
 }
 
+TEST_P(EveryPolicyLive, CanGoOnForEver) {
+  InterruptedRun trial(small_device(2), GetParam(), 1, EndedWork::IsForgotten);
+  const std::array applications{trial.add("a"), trial.add("b", 1)};
+  constexpr int rounds = 60;
+  constexpr int per_round = 50;
+  for (int round = 0; round < rounds; ++round) {
+    for (int job = 0; job < per_round; ++job) {
+      for (const ApplicationId each : applications) trial.submit(each, with_alone(launch_of(1 + job % 9, 100), 200));
+    }
+    ASSERT_TRUE(trial.advance()) << trial.run().waiting();
+  }
+  EXPECT_LT(trial.run().state().operation_count(), 4096U + 3 * per_round);
+  for (const ApplicationId each : applications) {
+    EXPECT_EQ(trial.run().tally(each).operations, rounds * per_round);
+    EXPECT_EQ(trial.run().tally(each).blocks, rounds * (5 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) + 1 + 2 + 3 + 4 + 5));
+  }
+}
+
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
   for (const PolicyEntry& each : policies()) names.emplace_back(each.name);

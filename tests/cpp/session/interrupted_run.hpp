@@ -40,10 +40,11 @@ class InterruptedGpu : public Gpu {
 
 class InterruptedRun {
  public:
-  InterruptedRun(const Device& device, std::string_view policy, std::uint64_t seed = 1)
+  InterruptedRun(const Device& device, std::string_view policy, std::uint64_t seed = 1,
+                 EndedWork ended_work = EndedWork::IsKept)
       : gpu_(device, seed), policies_(1), observers_{&recorder_} {
     policies_.front() = make_policy(policy);
-    run_ = std::make_unique<OpenRun>(gpu_, *policies_.front(), std::make_shared<OpenWork>(), observers_);
+    run_ = std::make_unique<OpenRun>(gpu_, *policies_.front(), std::make_shared<OpenWork>(), observers_, ended_work);
   }
 
   OpenRun& run() { return *run_; }

@@ -70,6 +70,13 @@ class ObservedLaunch {
     return events;
   }
 
+  std::vector<Event> end_rest(Time now) {
+    std::vector<Event> events;
+    progress_.end_rest(now, events);
+    take(events, now);
+    return events;
+  }
+
   std::vector<Event> whole(Time started, Time ended) {
     std::vector<Event> events;
     progress_.start_whole(started, events);

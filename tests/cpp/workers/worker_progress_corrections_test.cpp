@@ -81,5 +81,16 @@ TEST(WorkerProgressCorrections, ABlockThatWasMissedAfterAllIsMadeUpFor) {
   EXPECT_EQ(launch.on(0).resident, 1);
 }
 
+TEST(WorkerProgressCorrections, OfALaunchThatIsWithdrawnNothingIsLeft) {
+  ObservedLaunch launch(10, 1);
+  launch.progress().launched(1, at(0));
+  launch.look(claimed(1), Table{sm_with(1, 1)}, at(100));
+  launch.look(claimed(1, 1), Table{sm_with(0, 0)}, at(200));  // gone, with nothing done that would tell a block's time
+  ASSERT_EQ(launch.on(0).resident, 1);
+  EXPECT_EQ(launch.end_rest(at(300)).size(), 1U);
+  EXPECT_EQ(launch.on(0).resident, 0);
+  EXPECT_TRUE(launch.end_rest(at(300)).empty());
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions while launches are under way: applications cancelled, priorities and policies changed, a look at it all."""
+
+import time
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
+
+PATIENCE_S = 30
+MOST = 2_000_000_000  # blocks of 36,000 cycles: minutes of work
+
+open_session = pytest.mark.parametrize("policy", ["fifo", "srtf", "even", "mix"])
+
+
+def spin(session, application, kernels):
+    """A launch that takes for ever, and the counter of its blocks."""
+    counter = session.zeros(1, np.uint32)
+    return application.submit(kernels.spin, grid=MOST, block=64, args=[counter, 36_000]), counter
+
+
+def started(session, name):
+    """The application's status, once its first block has begun."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        for each in session.status().applications:
+            if each.name == name and each.started > 0:
+                return each
+    raise AssertionError(f"{name} never began")
+
+
+@open_session
+def test_cancelled_jobs_say_so_and_others_go_on(kernels, policy):
+    with gs.Session("cuda:0", policy, measure_alone=False) as session:
+        gone, stays = session.application("gone"), session.application("stays")
+        (endless, counter), waiting = spin(session, gone, kernels), kernels.scaled(session, gone)
+        started(session, "gone")
+        check = kernels.scaled(session, stays, 3_000_000)
+        gone.cancel()
+        with pytest.raises(gs.Cancelled, match="application 'gone' has been cancelled"):
+            endless.result(PATIENCE_S)
+        with pytest.raises(gs.Cancelled):
+            waiting()
+        with pytest.raises(gs.Cancelled):
+            spin(session, gone, kernels)
+        check()
+        ran = int(counter.numpy()[0])
+        assert 0 < ran < MOST
+        kernels.scaled(session, session.application("late"))()
+        assert counter.numpy()[0] == ran  # it has stopped for good
+        run = session.finish()
+    blocks = run.blocks().groupby("application")["blocks"].sum()
+    # A worker that came and left may have been told as a block that nobody ran.
+    assert abs(int(blocks["gone"]) - ran) <= 8 * run.device.sms
+    assert [len(each.operations) for each in run.workload.applications] == [1, 1, 1]
+
+
+def test_cancel_many_times(kernels):
+    """The slots of launches that were cut short are used again, and are as good as new."""
+    with gs.Session("cuda:0", "even", measure_alone=False) as session:
+        for number in range(150):
+            application = session.application(f"{number}")
+            job, _ = spin(session, application, kernels)
+            if number % 3 == 0:
+                started(session, f"{number}")
+            application.cancel()
+            with pytest.raises(gs.Cancelled):
+                job.result(PATIENCE_S)
+        for number in range(5):
+            kernels.scaled(session, session.application(f"good {number}"))()
+
+
+def test_cancel_what_cannot_be_preempted(session, gate):
+    application = session.application("whole")
+    with gate(session, application) as waiting:
+        application.cancel()
+        waiting.open()
+        with pytest.raises(gs.Cancelled):
+            waiting.job.result(PATIENCE_S)
+
+
+@open_session
+def test_another_policy_takes_over(kernels, policy, check_trace):
+    with gs.Session("cuda:0", policy) as session:
+        applications = [session.application(name, priority=place) for place, name in enumerate("abc")]
+        checks = [kernels.scaled(session, each, 3_000_000) for _ in range(4) for each in applications]
+        for name in ("effisha-static", "fair", "srtf-adaptive", policy):
+            session.set_policy(name)
+        for check in checks:
+            check()
+        check_trace(session.finish())
+
+
+def test_priorities_change(kernels):
+    with gs.Session("cuda:0", "effisha-static", measure_alone=False) as session:
+        first, second = session.application("first", priority=3), session.application("second")
+        endless, _ = spin(session, first, kernels)
+        started(session, "first")
+        check = kernels.scaled(session, second)
+        time.sleep(0.05)
+        assert session.status().applications[1].started == 0
+        second.set_priority(4)
+        check()
+        assert not endless.done()
+
+
+def test_status(kernels, session):
+    application = session.application("alice", priority=1)
+    spin(session, application, kernels)
+    spin(session, application, kernels)
+    seen = started(session, "alice")
+    while seen.done == 0:
+        seen = started(session, "alice")
+    assert (seen.kernel, seen.blocks, seen.waiting, seen.state) == ("spin", MOST, 1, "running")
+    assert 0 < seen.done <= seen.started <= MOST
+    assert seen.sm_time_ns > 0
+    assert seen.remaining_ns > 1e9
+    assert seen.quota != "0"

@@ -61,6 +61,13 @@ class Job:
             self._arguments = None
         return ended
 
+    def _is_over(self) -> bool:
+        """Well or not."""
+        try:
+            return self._arguments is None or self._wait(0)
+        except Exception:
+            return True
+
     def __repr__(self) -> str:
         return f"<Job {self.name}>"
 

@@ -25,6 +25,8 @@ from gpushare.run import Run
 from gpushare.session_device import session_device
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Application, Workload
 
+LEAST_KEPT = 64
+
 
 class SessionApplication:
     """An application of a session: its launches run one after the other. Made by :meth:`Session.application`."""
@@ -145,6 +147,7 @@ class Session:
         self._core = self._on.open(_own(policy), keeps_record=keeps_record)
         self._applications: list[SessionApplication] = []
         self._jobs: list[Job] = []
+        self._look_at = LEAST_KEPT
         self._finished = False
         self._lock = threading.Lock()
         weakref.finalize(self, self._core.close)  # also when the process ends
@@ -317,9 +320,16 @@ class Session:
             if self._keeps_record:
                 application._launches.append(submitted)
         job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
-        self._jobs = [each for each in self._jobs if each._arguments is not None]
-        self._jobs.append(job)
+        self._keep(job)
         return job
+
+    def _keep(self, job: Job) -> None:
+        """Its arguments have to live until it has ended, whether anybody waits for it or not."""
+        with self._lock:
+            self._jobs.append(job)
+            if len(self._jobs) >= self._look_at:
+                self._jobs = [each for each in self._jobs if not each._is_over()]
+                self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
 
     def _register(self, application: SessionApplication) -> None:
         if application._cancelled:

@@ -106,6 +106,7 @@ TEST(Session, WhatCannotRunIsRefusedAndTheRestGoesOn) {
   EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, launch_of(0, 100)); }),
               HasSubstr("at least one block"));
   EXPECT_TRUE(trial.session.wait(trial.submit(a, 1, 1us), patience));
+  EXPECT_THROW(trial.session.wait(JobId{1}, 0s), InvalidInput);
 }
 
 TEST(Session, CopiesAreOperationsToo) {

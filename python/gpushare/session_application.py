@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application of a session, as its user holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpushare.job import Job, Submitted
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel
+from gpushare.launch_geometry import Extent
+
+if TYPE_CHECKING:
+    from gpushare.session import Session
+
+
+class SessionApplication:
+    """An application of a session: its launches run one after the other. Made by :meth:`Session.application`."""
+
+    def __init__(
+        self, session: Session, name: str, priority: int, weight: float, deadline_ns: float | None = None
+    ) -> None:
+        self.name = name
+        self._priority = priority
+        self.weight = weight
+        self.deadline_ns = deadline_ns
+        self._session = session
+        self._number: int | None = None
+        self._launches: list[Submitted] = []
+        self._cancelled = False
+
+    @property
+    def priority(self) -> int:
+        """Larger is more urgent, for policies that look at it."""
+        return self._priority
+
+    def set_priority(self, priority: int) -> None:
+        """Changes the priority, while launches are under way or before.
+
+        Raises:
+            InvalidInput: it is above the session's ``highest_priority``.
+            PolicyError: the session's policy has no use for it.
+        """
+        self._session._set_priority(self, priority)
+
+    def cancel(self) -> None:
+        """Ends the application: what waits is dropped, and what runs stops at the next block boundary.
+
+        Its jobs that have not ended raise :class:`gpushare.Cancelled`; others notice nothing. Returns at once.
+        """
+        self._session._cancel(self)
+
+    def submit(
+        self,
+        kernel: Kernel | KernelModel,
+        *,
+        grid: int | Extent,
+        block: int | Extent,
+        args: Sequence[Any] = (),
+        shared_bytes: int = 0,
+    ) -> Job:
+        """Submits a launch and returns at once.
+
+        Args:
+            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
+            grid: blocks, an int or up to three, x first.
+            block: threads per block, likewise.
+            args: one per parameter: arrays in device memory (of this session, PyTorch, CuPy, Numba) for pointers,
+                numbers for values.
+            shared_bytes: dynamic shared memory per block.
+
+        Raises:
+            InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            Cancelled: the application has been cancelled.
+            CudaError: the session has failed.
+        """
+        return self._session._submit(self, kernel, grid, block, args, shared_bytes)

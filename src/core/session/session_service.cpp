@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session's thread does: it carries out requests, passes on what the device tells, and says how it ended.
+#include "core/session/session_service.hpp"
+
+#include "core/quoted_list.hpp"
+
+namespace gpushare {
+namespace {
+
+/// How long a block may take to end when the session is given up.
+constexpr Duration patience_at_the_end(1'000'000'000);
+
+}  // namespace
+
+void Session::fail(std::exception_ptr failure) {
+  std::exception_ptr first;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_) failure_ = first = std::move(failure);
+    changed_.notify_all();
+  }
+  if (first && options_.listener != nullptr) options_.listener->session_failed(first);
+}
+
+void Session::set_gpu(LiveGpu* gpu) {
+  const std::scoped_lock lock(mutex_);
+  gpu_ = gpu;
+  changed_.notify_all();
+}
+
+std::string Session::names_on_gpu(const LiveGpu& gpu) const {
+  const std::scoped_lock lock(mutex_);
+  return quoted_list(gpu.applications_on_gpu(), [this](ApplicationId id) { return applications_[index(id)].name; });
+}
+
+void Session::serve() {
+  try {
+    const auto work = std::make_shared<OpenWork>();
+    const auto world = std::make_shared<std::pair<std::shared_ptr<const Device>, std::shared_ptr<OpenWork>>>(
+        device_.description, work);
+    std::unique_ptr<Policy> policy = make_policy_(world);
+    const std::unique_ptr<LiveGpu> gpu = device_.open();
+    serve(*gpu, std::move(policy), work, world);
+  } catch (const InvalidInput&) {
+    fail(std::current_exception());
+  } catch (const DeviceError&) {
+    fail(std::current_exception());
+  } catch (const PolicyError&) {
+    fail(std::current_exception());
+  } catch (const std::exception& error) {  // a policy of the user's may raise anything
+    fail(std::make_exception_ptr(PolicyError(error.what())));
+  }
+  // Who waits for one of these learns that it will not be done.
+  std::unique_lock lock(mutex_);
+  const std::vector<Request> left = std::exchange(requests_, {});
+  lock.unlock();
+}
+
+void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::shared_ptr<OpenWork>& work,
+                    const std::shared_ptr<const void>& world) {
+  Service service(*this, gpu, std::move(policy), work, world);
+  set_gpu(&gpu);
+  try {
+    serve_until_closed(service);
+  } catch (const DeviceError& error) {
+    const std::string names = names_on_gpu(gpu);
+    set_gpu(nullptr);
+    if (names.empty()) throw;
+    gpu.fail("a kernel of " + names + " failed: " + error.what());
+  } catch (...) {
+    set_gpu(nullptr);
+    gpu.stop(patience_at_the_end);
+    throw;
+  }
+  set_gpu(nullptr);
+  give_up(service);
+  if (!options_.keeps_record) return;
+  record_.trace = service.recorder.take();
+  record_.workload = service.run.close(record_.trace);
+}
+
+void Session::serve_until_closed(Service& service) {
+  while (take_requests(service)) {
+    service.run.advance();
+    service.run.reach(service.gpu.now());
+    require_progress(service);
+  }
+}
+
+/// Does nothing where everything has ended.
+void Session::give_up(const Service& service) {
+  if (service.run.is_idle()) {
+    std::unique_lock lock(mutex_);
+    if (jobs_.unfinished() == 0) return;
+    lock.unlock();
+    service.gpu.fail(given_up_);  // before what was submitted last could begin
+  }
+  const std::string names = names_on_gpu(service.gpu);
+  if (service.gpu.stop(patience_at_the_end)) {
+    service.gpu.fail(given_up_ + ": jobs of " + names + " were still running");
+  }
+  service.gpu.fail(given_up_ + ": a block of " + names + " does not end, so this process cannot use the GPU any more");
+}
+
+void Session::require_progress(const Service& service) const {
+  const std::scoped_lock lock(mutex_);
+  const bool starves =
+      !service.run.is_idle() && service.gpu.is_idle() && !service.run.wake_at() && requests_.empty() && !closing_;
+  if (starves) throw PolicyError(service.run.waiting());
+}
+
+bool Session::take_requests(Service& service) {
+  {
+    std::unique_lock lock(mutex_);
+    requested_.wait(lock, [&] { return !requests_.empty() || closing_ || !service.run.is_idle(); });
+    if (closing_ && (!given_up_.empty() || (requests_.empty() && service.run.is_idle()))) return false;
+    std::swap(requests_, service.requests);
+  }
+  for (Request& request : service.requests) carry_out(service, request);
+  service.requests.clear();
+  return true;
+}
+
+void Session::carry_out(Service& service, Request& request) {
+  if (auto* job = std::get_if<Job>(&request)) {
+    service.watcher.expect(
+        service.run.submit(job->application, std::move(job->operation), service.gpu.now(), std::move(job->code)));
+  } else if (auto* application = std::get_if<Application>(&request)) {
+    service.run.add(std::move(*application), service.gpu.now());
+  } else {
+    std::get<Task>(request)(service);
+  }
+}
+
+void Session::drop(Service& service, ApplicationId application) {
+  const std::vector<OperationId> dropped = service.run.withdraw(application, service.gpu.now());
+  for (const OperationId operation : dropped) service.watcher.cancel(operation, service.gpu.now());
+}
+
+void Session::replace_policy(Service& service, const MakePolicy& make_policy) {
+  std::unique_ptr<Policy> policy = make_policy(service.world);
+  service.run.hand_over(*policy, service.gpu.now());
+  std::swap(service.policy, policy);
+}
+
+}  // namespace gpushare

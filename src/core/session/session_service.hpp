@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/session/job_watcher.hpp"
+#include "core/session/session.hpp"
+
+namespace gpushare {
+
+/// What the session's thread works with.
+struct Session::Service {
+  Service(Session& session, LiveGpu& device, std::unique_ptr<Policy> first, std::shared_ptr<OpenWork> work,
+          std::shared_ptr<const void> owner)
+      : gpu(device),
+        world(std::move(owner)),
+        policy(std::move(first)),
+        watcher(session.mutex_, session.changed_, session.jobs_, session.options_.listener),
+        run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
+            session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten) {
+    watcher.watch(run);
+  }
+
+  std::vector<RunObserver*> observers(bool keeps_record) {
+    if (!keeps_record) return {&watcher};
+    return {&recorder, &watcher};
+  }
+
+  LiveGpu& gpu;
+  std::shared_ptr<const void> world;
+  std::unique_ptr<Policy> policy;
+  TraceRecorder recorder;
+  JobWatcher watcher;
+  OpenRun run;
+  std::vector<Request> requests;  // being carried out
+};
+
+}  // namespace gpushare

@@ -16,7 +16,7 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionStatus
 from gpushare.device_array import DeviceArray
-from gpushare.job import DEFAULT_TIMEOUT_S, Job
+from gpushare.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
@@ -25,8 +25,6 @@ from gpushare.run import Run
 from gpushare.session_application import SessionApplication
 from gpushare.session_device import session_device
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Application, Workload
-
-LEAST_KEPT = 64
 
 
 class Session:
@@ -84,8 +82,7 @@ class Session:
         self._keeps_record = keeps_record
         self._core = self._on.open(_own(policy), keeps_record=keeps_record)
         self._applications: list[SessionApplication] = []
-        self._jobs: list[Job] = []
-        self._look_at = LEAST_KEPT
+        self._jobs = UnfinishedJobs()
         self._finished = False
         self._lock = threading.Lock()
         weakref.finalize(self, self._core.close)  # also when the process ends
@@ -258,16 +255,8 @@ class Session:
             if self._keeps_record:
                 application._launches.append(submitted)
         job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
-        self._keep(job)
+        self._jobs.add(job)
         return job
-
-    def _keep(self, job: Job) -> None:
-        """Its arguments have to live until it has ended, whether anybody waits for it or not."""
-        with self._lock:
-            self._jobs.append(job)
-            if len(self._jobs) >= self._look_at:
-                self._jobs = [each for each in self._jobs if not each._is_over()]
-                self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
 
     def _register(self, application: SessionApplication) -> None:
         if application._cancelled:

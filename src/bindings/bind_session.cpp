@@ -4,24 +4,13 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
+#include "bindings/policy_maker.hpp"
 #include "bindings/run_record.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
 
 namespace gpushare::bindings {
-namespace {
-
-using SessionPtr = std::shared_ptr<Session>;
-
-/// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
-struct WithoutGil {
-  void operator()(Session* session) const {
-    if (PyGILState_Check() == 0) return delete session;
-    const py::gil_scoped_release no_gil;
-    delete session;
-  }
-};
 
 Session::MakePolicy maker_of(const py::object& policy) {
   if (py::isinstance<py::str>(policy)) static_cast<void>(to_policy(policy, nullptr));  // an unknown name is said here
@@ -34,6 +23,19 @@ Session::MakePolicy maker_of(const py::object& policy) {
     return to_policy(*kept, std::move(world));
   };
 }
+
+namespace {
+
+using SessionPtr = std::shared_ptr<Session>;
+
+/// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
+struct WithoutGil {
+  void operator()(Session* session) const {
+    if (PyGILState_Check() == 0) return delete session;
+    const py::gil_scoped_release no_gil;
+    delete session;
+  }
+};
 
 SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record) {
   const Session::MakePolicy make_policy = maker_of(policy);

@@ -28,4 +28,5 @@ PYBIND11_MODULE(_core, module) {
   bind_ordering(module);
   bind_off_sm_bandwidth(module);
   bind_corun(module);
+  bind_daemon(module);
 }

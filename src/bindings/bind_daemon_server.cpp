@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/daemon_waits.hpp"
+#include "daemon/echo_sink.hpp"
+#include "daemon/port_server.hpp"
+
+namespace gpushare::daemon {
+namespace {
+
+py::tuple add_client(PortServer& server, const PortLimits& limits) {
+  std::pair<std::shared_ptr<ServerPort>, ClientEnds> opened;
+  {
+    const py::gil_scoped_release released;
+    opened = server.add(limits);
+  }
+  return py::make_tuple(opened.first, opened.second.memory.release(), opened.second.doorbell.release());
+}
+
+void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
+  port.def(
+          "add_application",
+          [](ServerPort& self, std::string name, std::int64_t number) {
+            return self.tables().applications.add(std::make_shared<ApplicationEntry>(std::move(name), number));
+          },
+          py::arg("name"), py::arg("number"), "Returns a handle.")
+      .def(
+          "add_kernel",
+          [](ServerPort& self, std::string name, std::size_t argument_bytes) {
+            return self.tables().kernels.add(
+                std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
+          },
+          py::arg("name"), py::arg("argument_bytes"), "Returns a handle.")
+      .def(
+          "add_array",
+          [](ServerPort& self, std::uint64_t address, std::uint64_t bytes, const py::object& owner) {
+            return self.tables().arrays.add(std::make_shared<ArrayEntry>(address, bytes, owner_of(owner)));
+          },
+          py::arg("address"), py::arg("bytes"), py::arg("owner"),
+          "Returns a handle. The owner is kept until the array is removed and no job needs it.")
+      .def(
+          "add_arena",
+          [](ServerPort& self, int descriptor, std::size_t most_bytes) {
+            SharedMemory memory = SharedMemory::map(FileDescriptor::duplicate(descriptor), most_bytes);
+            return self.tables().arenas.add(std::make_shared<ArenaEntry>(std::move(memory), nullptr));
+          },
+          py::arg("descriptor"), py::arg("most_bytes"),
+          "Maps the client's memory, if its size is sealed and at most that; the descriptor remains the caller's.")
+      .def("remove_application", [](ServerPort& self, Handle handle) { self.tables().applications.remove(handle); })
+      .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); })
+      .def("remove_array", [](ServerPort& self, Handle handle) { self.tables().arrays.remove(handle); })
+      .def("remove_arena", [](ServerPort& self, Handle handle) { self.tables().arenas.remove(handle); });
+}
+
+void bind_sinks(py::module_& module) {
+  py::class_<CommandSink, std::shared_ptr<CommandSink>>(module, "CommandSink", "What carries out clients' commands.");
+  py::class_<EchoSink, CommandSink, std::shared_ptr<EchoSink>>(
+      module, "EchoSink", "Launches end after a given time and do nothing; copies are made, in host memory.")
+      .def(py::init([](std::int64_t after) {
+             return std::shared_ptr<EchoSink>(new EchoSink(Duration(after)), WithoutGil<EchoSink>{});
+           }),
+           py::arg("after_ns") = 0);
+}
+
+void bind_ports(py::module_& module) {
+  py::class_<PortLimits>(module, "PortLimits", "What one client may use of the worker.")
+      .def(py::init<>())
+      .def_readwrite("command_ring_bytes", &PortLimits::command_ring_bytes)
+      .def_readwrite("completion_ring_bytes", &PortLimits::completion_ring_bytes)
+      .def_readwrite("most_jobs", &PortLimits::most_jobs, "That have not ended, or whose ends it has not taken.")
+      .def_readwrite("most_blocks", &PortLimits::most_blocks, "Of a launch.");
+  py::class_<PortStatistics>(module, "PortStatistics", "What has gone through a port.")
+      .def_readonly("commands", &PortStatistics::commands)
+      .def_readonly("completions", &PortStatistics::completions)
+      .def_readonly("refused", &PortStatistics::refused)
+      .def_readonly("unfinished", &PortStatistics::unfinished, "Jobs that have not ended.");
+  py::class_<ServerPort, std::shared_ptr<ServerPort>> port(module, "ServerPort", "The worker's end of one client.");
+  port.def_property_readonly("client", [](const ServerPort& self) { return static_cast<std::uint64_t>(self.client()); })
+      .def_property_readonly("statistics", &ServerPort::statistics);
+  bind_tables(port);
+}
+
+}  // namespace
+
+void bind_daemon_server(py::module_& module) {
+  bind_sinks(module);
+  bind_ports(module);
+  py::class_<PortServer, std::shared_ptr<PortServer>>(module, "PortServer", "Serves all clients, in one thread.")
+      .def(py::init([](std::shared_ptr<CommandSink> sink, std::size_t turn_commands, std::int64_t most_spin) {
+             const ServerSettings settings{.turn_commands = turn_commands, .most_spin = Duration(most_spin)};
+             return std::shared_ptr<PortServer>(new PortServer(std::move(sink), settings), WithoutGil<PortServer>{});
+           }),
+           py::arg("sink"), py::arg("turn_commands") = ServerSettings{}.turn_commands,
+           py::arg("most_spin_ns") = ServerSettings{}.most_spin.count())
+      .def("add", &add_client, py::arg("limits") = PortLimits{},
+           "A new client: its port, and the descriptors that it gets (memory, doorbell). Close them once it has them, "
+           "or "
+           "its end will not be noticed.")
+      .def(
+          "remove", [](PortServer& self, std::uint64_t client) { self.remove(ClientId{client}); }, py::arg("client"),
+          py::call_guard<py::gil_scoped_release>(), "Ends serving the client.")
+      .def(
+          "wait_gone",
+          [](PortServer& self, double timeout_s) -> std::optional<std::tuple<std::uint64_t, std::string>> {
+            const auto gone = in_pieces(timeout_s, [&](Duration timeout) { return self.wait_gone(timeout); });
+            if (!gone) return std::nullopt;
+            return std::tuple(static_cast<std::uint64_t>(gone->client), gone->reason);
+          },
+          py::arg("timeout_s"), "The next client that has gone by itself, and why; None: none has.");
+}
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions behind the data plane: on a simulated device, and on a GPU.
+#include "bindings/cuda_views.hpp"
+#include "bindings/daemon_waits.hpp"
+#include "bindings/policy_maker.hpp"
+#include "core/session/paced_gpu.hpp"
+#include "cuda/cuda_gpu.hpp"
+#include "daemon/server_port.hpp"
+#include "daemon/session_sink.hpp"
+
+namespace gpushare::daemon {
+namespace {
+
+using SessionSinkPtr = std::shared_ptr<SessionSink>;
+
+SessionSinkPtr open_sink(LiveDevice device, const py::object& policy, SessionSinkOptions options) {
+  const Session::MakePolicy make_policy = bindings::maker_of(policy);
+  const py::gil_scoped_release released;
+  return {new SessionSink(std::move(device), make_policy, std::move(options)), WithoutGil<SessionSink>{}};
+}
+
+/// An arena that is not pinned is copied all the same, by way of the driver's own pinned memory, and slower.
+std::shared_ptr<const DeviceCode> copy_on_gpu(const CopyCommand& command) {
+  const bool is_in = command.direction == CopyDirection::In;
+  return std::make_shared<cuda::SubmittedCode>(
+      cuda::DeviceCopy{.direction = is_in ? Copy::Direction::ToDevice : Copy::Direction::ToHost,
+                       .device = static_cast<CUdeviceptr>(command.array->address + command.array_offset),
+                       .host = command.arena->memory.bytes().data() + command.arena_offset,
+                       .bytes = command.bytes});
+}
+
+using Parameter = std::pair<std::size_t, std::size_t>;  // offset and size among the arguments
+
+std::shared_ptr<const DeviceCode> launch_on_gpu(const LaunchCommand& command, const cuda::DeviceLaunch& shape,
+                                                const std::vector<Parameter>& parameters) {
+  cuda::DeviceLaunch launch = shape;
+  launch.grid = command.grid;
+  for (const auto& [offset, size] : parameters) {
+    const auto first = command.arguments.begin() + static_cast<std::ptrdiff_t>(offset);
+    launch.arguments.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
+  }
+  return std::make_shared<cuda::SubmittedCode>(std::move(launch));
+}
+
+Handle add_kernel(ServerPort& port, SessionKernel kernel, std::size_t argument_bytes) {
+  KernelEntry entry{.name = kernel.model.name, .argument_bytes = argument_bytes};
+  entry.code = std::make_shared<SessionKernel>(std::move(kernel));
+  return port.tables().kernels.add(std::make_shared<KernelEntry>(std::move(entry)));
+}
+
+Handle add_model(ServerPort& port, const Kernel& model, std::size_t argument_bytes) {
+  return add_kernel(port, {.model = model}, argument_bytes);
+}
+
+Handle add_cuda_kernel(ServerPort& port, const Kernel& model, std::size_t argument_bytes,
+                       std::shared_ptr<cuda::KernelCode> code, cuda::Extent block, unsigned shared_bytes,
+                       std::vector<Parameter> parameters) {
+  for (const auto& [offset, size] : parameters) {
+    require(offset <= argument_bytes && size <= argument_bytes - offset,
+            "kernel '" + model.name + "': a parameter lies outside its " + std::to_string(argument_bytes) + " bytes");
+  }
+  cuda::DeviceLaunch shape{.kernel = std::move(code), .block = block, .shared_bytes = shared_bytes};
+  auto code_of = [shape = std::move(shape), parameters = std::move(parameters)](const LaunchCommand& command) {
+    return launch_on_gpu(command, shape, parameters);
+  };
+  return add_kernel(port, {.model = model, .code_of = std::move(code_of)}, argument_bytes);
+}
+
+}  // namespace
+
+void bind_session_sink(py::module_& module) {
+  py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
+      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed) {
+             return open_sink(paced_device(device, seed, speed), policy, {});
+           }),
+           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"))
+      .def(py::init([](const bindings::CudaDevice& device, const py::object& policy) {
+             return open_sink(cuda::live_device(device.resources), policy, {.copy_code = &copy_on_gpu});
+           }),
+           py::arg("device"), py::arg("policy"))
+      .def_property_readonly(
+          "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
+          "Its applications have the numbers that ports are told.");
+  py::class_<ServerPort, std::shared_ptr<ServerPort>> port(module.attr("ServerPort"));
+  port.def("add_model", &add_model, py::arg("model"), py::arg("argument_bytes") = 0,
+           "A kernel of a simulated device, with the block of its model; returns a handle.")
+      .def("add_cuda_kernel", &add_cuda_kernel, py::arg("model"), py::arg("argument_bytes"), py::arg("code"),
+           py::arg("block"), py::arg("shared_bytes"), py::arg("parameters"),
+           "A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places "
+           "and sizes among the arguments.");
+}
+
+}  // namespace gpushare::daemon

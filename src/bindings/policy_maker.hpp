@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bindings/bindings.hpp"
+#include "core/session/session.hpp"
+
+namespace gpushare::bindings {
+
+/// From a name or an instance of a Python policy. Throws InvalidInput for an unknown name.
+Session::MakePolicy maker_of(const py::object& policy);
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies between arrays in host memory and arenas, in a thread of its own: a gigabyte takes too long for those who have
+// others to serve. One after the other, in the order that they come.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "daemon/command_sink.hpp"
+
+namespace gpushare::daemon {
+
+/// Makes the copy now. The array must have an address of this process.
+void copy_in_host_memory(const CopyCommand& command);
+
+class HostCopier {
+ public:
+  HostCopier() : thread_([this] { run(); }) {}
+  ~HostCopier();
+
+  /// Makes the copy and then answers.
+  void copy(CopyCommand&& command);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<CopyCommand> waiting_;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace gpushare::daemon

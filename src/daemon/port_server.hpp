@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serves the ports of all clients in one thread: round robin with a small budget per turn, so that no client, however
+// fast it writes, keeps another waiting for longer than that; a short and adaptive search for work; then sleep until
+// somebody rings.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <thread>
+
+#include "daemon/server_port.hpp"
+#include "daemon/spin.hpp"
+
+namespace gpushare::daemon {
+
+/// A client that is no longer served, and why.
+struct GoneClient {
+  ClientId client{};
+  std::string reason;
+};
+
+struct ServerSettings {
+  std::size_t turn_commands = 16;         ///< of a client before the next one has its turn
+  Duration most_spin = Duration(50'000);  ///< 0: always sleep
+};
+
+class PortServer {
+ public:
+  PortServer(std::shared_ptr<CommandSink> sink, ServerSettings settings = {});
+  ~PortServer();
+
+  /// A new client; any thread. What it is to be handed is in the second.
+  std::pair<std::shared_ptr<ServerPort>, ClientEnds> add(const PortLimits& limits = {});
+  /// Ends serving this client, if that has not ended by itself; when this returns, the sink will hear no more of it.
+  /// Any thread but those in which the sink is called.
+  void remove(ClientId client);
+  /// The next client that has gone by itself (its process ended, or it broke the protocol).
+  std::optional<GoneClient> wait_gone(Duration timeout);
+
+ private:
+  struct Change {
+    std::shared_ptr<ServerPort> added;  // or, without it, `removed`
+    ClientId removed{};
+    std::promise<void>* done = nullptr;
+  };
+
+  void run();
+  bool apply_changes();
+  bool serve_round();
+  void wait_for_work();
+  bool look_for_work(std::int64_t until);
+  void sleep();
+  /// Hears all bells; waits for one at most so long (-1: for ever).
+  void hear(int timeout_ms);
+  void drop(ClientId client, const char* reason);
+  void watch(int descriptor, std::uint64_t name);
+
+  std::shared_ptr<CommandSink> sink_;
+  const ServerSettings settings_;
+  std::shared_ptr<ServerBell> bell_ = std::make_shared<ServerBell>();
+  FileDescriptor epoll_;
+
+  std::mutex mutex_;
+  std::deque<Change> changes_;
+  std::uint64_t clients_ = 0;  // so far
+  std::atomic<bool> has_changes_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::deque<GoneClient> gone_;
+  std::condition_variable somebody_gone_;
+
+  // The thread's own.
+  std::vector<std::shared_ptr<ServerPort>> ports_;
+  SpinBudget spin_;
+  std::int64_t heard_ = 0;  // when the bells were last listened to
+  std::thread thread_;
+};
+
+}  // namespace gpushare::daemon

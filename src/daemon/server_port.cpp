@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/server_port.hpp"
+
+#include <algorithm>
+
+#include "daemon/peer_errors.hpp"
+
+namespace gpushare::daemon {
+
+std::pair<std::shared_ptr<ServerPort>, ClientEnds> ServerPort::open(ClientId client, const PortLimits& limits) {
+  require(limits.completion_ring_bytes >= 2 * wire::most_completion_bytes && limits.command_ring_bytes >= 1024 &&
+              limits.most_jobs >= 1,
+          "a port needs rings of at least 1024 (commands) and 2080 (completions) bytes, and at least one job");
+  PortMemory memory = PortMemory::create(limits.command_ring_bytes, limits.completion_ring_bytes);
+  auto [own_end, other_end] = Doorbell::make();
+  ClientEnds ends{.memory = FileDescriptor::duplicate(memory.descriptor()), .doorbell = std::move(other_end)};
+  std::shared_ptr<ServerPort> port(new ServerPort(client, std::move(memory), std::move(own_end), limits));
+  return {std::move(port), std::move(ends)};
+}
+
+ServerPort::ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, const PortLimits& limits)
+    : client_(client),
+      limits_(limits),
+      memory_(std::move(memory)),
+      doorbell_(std::move(doorbell)),
+      commands_(*memory_.commands().control, memory_.commands().bytes),
+      record_(std::min(wire::most_command_bytes, memory_.commands().bytes.size())),
+      completions_(*memory_.completions().control, memory_.completions().bytes) {}
+
+PortStatistics ServerPort::statistics() const {
+  const std::lock_guard lock(mutex_);
+  PortStatistics now = statistics_;
+  now.unfinished = unfinished_;
+  return now;
+}
+
+bool ServerPort::may_accept() {
+  const std::lock_guard lock(mutex_);
+  if (!violation_.empty()) throw PeerViolation(violation_);
+  flush();
+  update_stalled();
+  return !stalled_;
+}
+
+void ServerPort::update_stalled() { stalled_ = unfinished_ + fences_.size() + late_.size() >= limits_.most_jobs; }
+
+std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands) {
+  std::size_t count = 0;
+  if (!commands_.has_record() && !attention_.load(std::memory_order_relaxed)) return count;
+  for (; count < most_commands && may_accept(); ++count) {
+    const std::optional<std::size_t> size = commands_.read(record_);
+    if (!size) break;
+    accept(std::span<const std::byte>(record_).first(*size), sink);
+  }
+  if (count > 0 && commands_.must_wake_writer()) doorbell_.ring();
+  return count;
+}
+
+void ServerPort::accept(std::span<const std::byte> record, CommandSink& sink) {
+  const wire::CommandHeader header = header_of(record);
+  require_peer(header.job == last_job_ + 1, "a job's number is not the next one");
+  last_job_ = header.job;
+  switch (header.kind) {
+    case wire::CommandKind::Launch:
+      return hand_on(
+          header.job, [&] { return check_launch(record, tables_, limits_.most_blocks); },
+          [&](LaunchCommand&& command) { sink.launch(std::move(command)); });
+    case wire::CommandKind::CopyIn:
+    case wire::CommandKind::CopyOut:
+      return hand_on(
+          header.job, [&] { return check_copy(record, tables_); },
+          [&](CopyCommand&& command) { sink.copy(std::move(command)); });
+    case wire::CommandKind::Fence:
+      require_peer(record.size() == sizeof(wire::Fence), "a fence's size is wrong");
+      return accept_fence(header.job);
+  }
+  throw PeerViolation("a command is of a kind that this version does not know");
+}
+
+template <typename Check, typename HandOn>
+void ServerPort::hand_on(std::uint64_t job, Check check, HandOn hand_on) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++unfinished_;
+    ++statistics_.commands;
+  }
+  JobReply reply(shared_from_this(), job);
+  try {
+    auto command = check();
+    command.client = client_;
+    command.reply = std::move(reply);
+    try {
+      hand_on(std::move(command));
+    } catch (...) {
+      reply = std::move(command.reply);
+      throw;
+    }
+  } catch (const InvalidInput& impossible) {
+    if (reply.is_owed()) reply.complete({.status = JobStatus::Refused, .message = impossible.what()});
+  } catch (const PeerViolation&) {
+    throw;
+  } catch (const std::exception& failure) {
+    if (reply.is_owed()) reply.complete({.status = JobStatus::Failed, .message = failure.what()});
+  }
+}
+
+void ServerPort::accept_fence(std::uint64_t job) {
+  const std::int64_t now = monotonic_now();
+  bool ring = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++statistics_.commands;
+    if (fences_.size() >= limits_.most_fences) {
+      put(job, now,
+          {.status = JobStatus::Refused,
+           .message = std::to_string(limits_.most_fences) + " fences wait already, which is the most that may"});
+    } else if (unfinished_ == 0) {
+      put(job, now, {.started = now});
+    } else {
+      fences_.push_back({.job = job, .accepted = now, .unfinished_before = unfinished_});
+    }
+    ring = completions_.must_wake_reader();
+  }
+  if (ring) doorbell_.ring();
+}
+
+bool ServerPort::try_to_sleep() {
+  commands_.announce_sleep();
+  const std::lock_guard lock(mutex_);
+  if (!late_.empty()) completions_.announce_sleep();
+  flush();
+  update_stalled();
+  // Who is stalled is woken by a completion, or by the client's reading.
+  return violation_.empty() && (stalled_ || !commands_.has_record());
+}
+
+void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
+  LateCompletion late{.completion = {.job = job,
+                                     .status = static_cast<std::uint16_t>(outcome.status),
+                                     .accepted = accepted,
+                                     .started = outcome.started,
+                                     .ended = outcome.ended != 0 ? outcome.ended : monotonic_now()},
+                      .message = outcome.message.substr(0, wire::most_message_bytes)};
+  late.completion.message_bytes = static_cast<std::uint16_t>(late.message.size());
+  ++statistics_.completions;
+  if (outcome.status == JobStatus::Refused) ++statistics_.refused;
+  if (!late_.empty() || !try_write(late)) late_.push_back(std::move(late));
+  if (!late_.empty()) attention_ = true;
+}
+
+bool ServerPort::try_write(const LateCompletion& late) {
+  try {
+    return completions_.write({part_of(late.completion), std::as_bytes(std::span(late.message))});
+  } catch (const PeerViolation& violation) {
+    violation_ = violation.what();  // the port server's thread says it: this one may be the session's
+    attention_ = true;
+    return true;
+  }
+}
+
+void ServerPort::flush() {
+  if (late_.empty()) return;
+  while (!late_.empty() && try_write(late_.front())) late_.pop_front();
+  attention_ = !late_.empty() || !violation_.empty();
+  if (completions_.must_wake_reader()) doorbell_.ring();
+}
+
+void ServerPort::end_fences_after(std::uint64_t job) {
+  std::erase_if(fences_, [&](WaitingFence& fence) {
+    if (job > fence.job || --fence.unfinished_before > 0) return false;
+    put(fence.job, fence.accepted, {.started = fence.accepted});
+    return true;
+  });
+}
+
+void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
+  bool ring = false;
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    --unfinished_;
+    if (closed_) return;
+    put(job, accepted, outcome);
+    end_fences_after(job);
+    ring = completions_.must_wake_reader();
+    wake = std::exchange(stalled_, false) || !late_.empty() || !violation_.empty();
+  }
+  if (ring) doorbell_.ring();
+  if (wake && server_bell_ != nullptr) server_bell_->ring();
+}
+
+void ServerPort::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  doorbell_.hang_up();
+}
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's side of one client: commands come out of a ring of which every byte may be forged, completions go into
+// another one that its client may never read. Memory is bounded either way: a client with `most_jobs` jobs that have
+// not ended, or whose ends it has not taken, is not read from until it takes some.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "daemon/command_check.hpp"
+#include "daemon/doorbell.hpp"
+#include "daemon/port_memory.hpp"
+#include "daemon/server_bell.hpp"
+
+namespace gpushare::daemon {
+
+struct PortLimits {
+  std::size_t command_ring_bytes = 1 << 18;
+  std::size_t completion_ring_bytes = 1 << 18;
+  std::size_t most_jobs = 4096;
+  std::size_t most_fences = 64;            ///< that wait at a time: each looks at every completion
+  std::uint64_t most_blocks = 1ull << 40;  ///< of a launch
+};
+
+/// What the client gets. The worker must close its own copies, or it never notices that the client has ended.
+struct ClientEnds {
+  FileDescriptor memory;
+  FileDescriptor doorbell;
+};
+
+struct PortStatistics {
+  std::uint64_t commands = 0;
+  std::uint64_t completions = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t unfinished = 0;  ///< jobs accepted that have not ended
+};
+
+class ServerPort : public CompletionTarget, public std::enable_shared_from_this<ServerPort> {
+ public:
+  /// A port for the client, and what to hand it.
+  static std::pair<std::shared_ptr<ServerPort>, ClientEnds> open(ClientId client, const PortLimits& limits);
+
+  ClientId client() const { return client_; }
+  ClientTables& tables() { return tables_; }
+  PortStatistics statistics() const;
+
+  // For the port server's thread alone.
+  /// Hands on commands, at most so many, and flushes completions. How many there were. Throws PeerViolation.
+  std::size_t serve(CommandSink& sink, std::size_t most_commands);
+  /// Says that this side sleeps; false if there is something to do after all.
+  bool try_to_sleep();
+  void wake_up() { commands_.cancel_sleep(); }
+  const Doorbell& doorbell() const { return doorbell_; }
+
+  // For any thread.
+  void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) override;
+  /// From now on completions go nowhere, and the client sees that the worker hung up.
+  void close();
+  /// To be rung when the port has become servable while its server may sleep. Set before the first command.
+  void set_server_bell(std::shared_ptr<ServerBell> bell) { server_bell_ = std::move(bell); }
+
+ private:
+  struct WaitingFence {
+    std::uint64_t job;
+    std::int64_t accepted;
+    std::size_t unfinished_before;
+  };
+  struct LateCompletion {
+    wire::Completion completion;
+    std::string message;
+  };
+
+  ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, const PortLimits& limits);
+
+  void accept(std::span<const std::byte> record, CommandSink& sink);
+  void accept_fence(std::uint64_t job);
+  template <typename Check, typename HandOn>
+  void hand_on(std::uint64_t job, Check check, HandOn hand_on);
+  bool may_accept();
+  // With mutex_ held:
+  void update_stalled();
+  void put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome);
+  bool try_write(const LateCompletion& late);
+  void flush();
+  void end_fences_after(std::uint64_t job);
+
+  const ClientId client_;
+  const PortLimits limits_;
+  PortMemory memory_;
+  Doorbell doorbell_;
+  ClientTables tables_;
+  std::shared_ptr<ServerBell> server_bell_;
+
+  // The port server's thread.
+  RingReader commands_;
+  std::vector<std::byte> record_;
+  std::uint64_t last_job_ = 0;
+
+  std::atomic<bool> attention_ = false;  // something besides commands is to be done
+  mutable std::mutex mutex_;
+  RingWriter completions_;
+  std::deque<LateCompletion> late_;  // the ring has no room for them
+  std::vector<WaitingFence> fences_;
+  std::size_t unfinished_ = 0;  // jobs handed on
+  bool stalled_ = false;        // commands may wait although the server sleeps
+  bool closed_ = false;
+  std::string violation_;  // noticed by a thread that cannot say so
+  PortStatistics statistics_;
+};
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/session_sink.hpp"
+
+namespace gpushare::daemon {
+namespace {
+
+std::string text_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "something that is no exception of C++";
+  }
+}
+
+ApplicationId id_of(const ApplicationEntry& application) { return static_cast<ApplicationId>(application.number); }
+
+std::int64_t blocks_of(const std::array<std::uint32_t, 3>& grid) { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
+
+}  // namespace
+
+SessionSink::SessionSink(LiveDevice device, Session::MakePolicy make_policy, SessionSinkOptions options)
+    : options_(std::move(options)),
+      session_(std::move(device), std::move(make_policy), {.listener = this, .keeps_record = options_.keeps_record}) {}
+
+SessionSink::~SessionSink() { session_.close(); }
+
+void SessionSink::launch(LaunchCommand&& command) {
+  const auto* kernel = static_cast<const SessionKernel*>(command.kernel->code.get());
+  require(kernel != nullptr, "kernel '" + command.kernel->name + "' was not made for this device");
+  auto code = kernel->code_of ? kernel->code_of(command) : nullptr;
+  const std::int64_t blocks = blocks_of(command.grid);
+  submit(std::move(command), Launch{.kernel = kernel->model, .blocks = blocks}, std::move(code));
+}
+
+void SessionSink::copy(CopyCommand&& command) {
+  auto code = options_.copy_code ? options_.copy_code(command) : nullptr;
+  const bool is_in = command.direction == CopyDirection::In;
+  const Copy operation{.direction = is_in ? Copy::Direction::ToDevice : Copy::Direction::ToHost,
+                       .size = Bytes{static_cast<std::int64_t>(command.bytes)}};
+  submit(std::move(command), operation, std::move(code));
+}
+
+/// The lock is held until the job is in the table: it may end at once, and job_ended() waits for the lock.
+template <typename Submitted>
+void SessionSink::submit(Submitted&& command, Operation operation, std::shared_ptr<const DeviceCode> code) {
+  const std::scoped_lock lock(mutex_);
+  const ApplicationId application = id_of(*command.application);
+  applications_[command.client].insert(command.application->number);
+  try {
+    const JobId job = session_.submit(application, std::move(operation), std::move(code));
+    unfinished_.emplace(job, std::move(command));
+  } catch (const Cancelled& cancelled) {
+    command.reply.complete({.status = JobStatus::Withdrawn, .message = cancelled.what()});
+  } catch (const InvalidInput&) {
+    throw;
+  } catch (const std::exception& failure) {  // of the session, and so of somebody's earlier job
+    command.reply.complete({.status = JobStatus::Retryable, .message = failure.what()});
+  }
+}
+
+void SessionSink::job_ended(const gpushare::JobEnd& end) {
+  std::unique_lock lock(mutex_);
+  const auto found = unfinished_.find(end.job);
+  if (found == unfinished_.end()) return;  // submitted by somebody else
+  Command command = std::move(found->second);
+  unfinished_.erase(found);
+  lock.unlock();
+  if (end.is_cancelled) {
+    const JobOutcome cancelled{.status = JobStatus::Withdrawn, .message = "its application has been cancelled"};
+    std::visit([&](auto& each) { each.reply.complete(cancelled); }, command);
+  } else if (auto* copy = std::get_if<CopyCommand>(&command); copy != nullptr && !options_.copy_code) {
+    copier_.copy(std::move(*copy));
+  } else {
+    std::visit([](auto& each) { each.reply.complete({}); }, command);
+  }
+}
+
+void SessionSink::session_failed(const std::exception_ptr& failure) {
+  std::unique_lock lock(mutex_);
+  auto unfinished = std::exchange(unfinished_, {});
+  lock.unlock();
+  const JobOutcome outcome{.status = JobStatus::Retryable, .message = text_of(failure)};
+  for (auto& [job, command] : unfinished) {
+    std::visit([&](auto& each) { each.reply.complete(outcome); }, command);
+  }
+}
+
+void SessionSink::client_gone(ClientId client) noexcept {
+  std::unique_lock lock(mutex_);
+  const auto found = applications_.find(client);
+  if (found == applications_.end()) return;
+  const auto numbers = std::move(found->second);
+  applications_.erase(found);
+  lock.unlock();
+  for (const std::int64_t number : numbers) session_.withdraw(static_cast<ApplicationId>(number));
+}
+
+}  // namespace gpushare::daemon

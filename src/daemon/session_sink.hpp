@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients' commands go to a session (core/session), whichever device it is on, and the ends of its jobs back to them.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+
+#include "core/session/session.hpp"
+#include "daemon/command_sink.hpp"
+#include "daemon/host_copier.hpp"
+
+namespace gpushare::daemon {
+
+/// What a session needs of a kernel: where KernelEntry::code points for this sink.
+struct SessionKernel {
+  Kernel model;
+  /// What a launch of it is on the device; empty where that need not be said, as on a simulated one.
+  std::function<std::shared_ptr<const DeviceCode>(const LaunchCommand&)> code_of{};
+};
+
+/// Makes of a copy what it is on the device. Empty: arrays are host memory, and this process copies when the session
+/// says that the copy has ended.
+using CopyCode = std::function<std::shared_ptr<const DeviceCode>(const CopyCommand&)>;
+
+struct SessionSinkOptions {
+  CopyCode copy_code{};
+  bool keeps_record = false;  ///< of everything since the session began: without end, in a daemon
+};
+
+/// ApplicationEntry::number is the application's id in the session.
+class SessionSink : public CommandSink, private SessionListener {
+ public:
+  SessionSink(LiveDevice device, Session::MakePolicy make_policy, SessionSinkOptions options = {});
+  ~SessionSink() override;
+
+  Session& session() { return session_; }
+
+  void launch(LaunchCommand&& command) override;
+  void copy(CopyCommand&& command) override;
+  /// Withdraws those of its applications that have submitted something.
+  void client_gone(ClientId client) noexcept override;
+
+ private:
+  using Command = std::variant<LaunchCommand, CopyCommand>;
+
+  template <typename Submitted>
+  void submit(Submitted&& command, Operation operation, std::shared_ptr<const DeviceCode> code);
+  void job_ended(const gpushare::JobEnd& end) override;
+  void session_failed(const std::exception_ptr& failure) override;
+
+  const SessionSinkOptions options_;
+  HostCopier copier_;
+  std::mutex mutex_;
+  std::unordered_map<JobId, Command> unfinished_;
+  std::unordered_map<ClientId, std::unordered_set<std::int64_t>> applications_;  // that have submitted something
+  Session session_;  // last: its thread tells of ends from the start
+};
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether to look for work for a while before going to sleep. Where a core is free, that saves the two system calls and
+// the turn of the operating system's scheduler that waking up takes. Where none is, whoever looks keeps the core from
+// the one that it waits for, and both are slower than if it had slept. Which of the two holds changes with what else
+// the machine does, so it is measured: how long waits take either way, and now and then one the other way.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "core/units.hpp"
+
+namespace gpushare::daemon {
+
+/// Told how long waits took; reads no clock itself.
+class SpinBudget {
+ public:
+  /// `most`: 0 never looks.
+  explicit SpinBudget(Duration most) : most_(most) {
+    means_[sleeping] = nanoseconds(most);  // until one is known
+    means_[looking] = nanoseconds(most) / 2;
+  }
+
+  /// How long to look in the wait that begins.
+  Duration begin_wait() {
+    const bool better = means_[looking] < means_[sleeping] && means_[looking] < nanoseconds(most_);
+    looks_ = ++waits_ % try_other_every == 0 ? !better : better;
+    return looks_ ? most_ : Duration{};
+  }
+
+  /// The wait is over, and took so long, looking and sleeping.
+  void end_wait(Duration took) {
+    double& mean = means_[looks_ ? looking : sleeping];
+    // Long waits say that looking is in vain, and no more than that.
+    mean += (std::min(nanoseconds(took), 4 * nanoseconds(most_)) - mean) / 8;
+  }
+
+ private:
+  static constexpr std::size_t sleeping = 0;
+  static constexpr std::size_t looking = 1;
+  static constexpr unsigned try_other_every = 128;  // seldom enough to leave the 99th percentile alone
+
+  Duration most_;
+  std::array<double, 2> means_{};
+  unsigned waits_ = 0;
+  bool looks_ = false;
+};
+
+/// Tells the processor that this is a loop that waits.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients and worker in one process: what goes in comes out, in every order of doing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "daemon/peer_errors.hpp"
+#include "plane.hpp"
+
+namespace gpushare::test {
+namespace {
+
+TEST(ClientPort, LaunchesAndHearsOfTheEnd) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const JobNumber job = alice.launch();
+  EXPECT_EQ(job, 1u);
+  const auto end = alice.port.wait(job, 10s);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status, JobStatus::Done) << end->message;
+  EXPECT_LE(end->accepted, end->ended);
+  EXPECT_LE(end->started, end->ended);
+  EXPECT_EQ(alice.port.wait(job, 0s)->ended, end->ended);  // says the same again
+  alice.port.forget(job);
+  EXPECT_THROW(alice.port.wait(job, 0s), InvalidInput);
+}
+
+TEST(ClientPort, WaitsNoLongerThanItIsTold) {
+  PortServer server(echo(10s));
+  TestClient alice(server);
+  const JobNumber job = alice.launch();
+  EXPECT_EQ(alice.port.wait(job, 0s), std::nullopt);
+  EXPECT_EQ(alice.port.wait(job, 20ms), std::nullopt);
+}
+
+TEST(ClientPort, RefusedCommandsEndWithAReasonAndNothingElseDoes) {
+  PortServer server(echo());
+  TestClient alice(server);
+  LaunchRequest request = alice.request();
+  request.kernel += 1;
+  const JobNumber forged = alice.port.launch(request);
+  request = alice.request();
+  request.grid = {1, 70'000, 1};
+  const JobNumber large = alice.port.launch(request);
+  const JobNumber good = alice.launch();
+  EXPECT_EQ(alice.port.wait(good, 10s)->status, JobStatus::Done);
+  EXPECT_EQ(alice.port.wait(forged, 0s)->status, JobStatus::Refused);
+  EXPECT_NE(alice.port.wait(forged, 0s)->message.find("kernel handle"), std::string::npos);
+  EXPECT_NE(alice.port.wait(large, 0s)->message.find("1 x 70000 x 1"), std::string::npos);
+  EXPECT_EQ(alice.at_worker->statistics().refused, 2u);
+}
+
+TEST(ClientPort, HandlesOfOneClientAreNoneOfAnother) {
+  PortServer server(echo());
+  TestClient alice(server), bob(server);
+  const Handle extra = alice.at_worker->tables().kernels.add(
+      std::make_shared<KernelEntry>(KernelEntry{.name = "secret", .argument_bytes = argument_bytes}));
+  LaunchRequest request = bob.request();
+  request.kernel = extra;
+  EXPECT_EQ(bob.port.wait(bob.port.launch(request), 10s)->status, JobStatus::Refused);
+  request.application = alice.handles.application;
+  EXPECT_EQ(alice.port.wait(alice.port.launch(request), 10s)->status, JobStatus::Done);
+}
+
+TEST(ClientPort, StaleHandlesAreRefused) {
+  PortServer server(echo());
+  TestClient alice(server);
+  alice.at_worker->tables().kernels.remove(alice.handles.kernel);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+  give_handles(*alice.at_worker);  // takes the same place
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+}
+
+TEST(ClientPort, CopiesBetweenArenasAndArrays) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const SharedMemory arena = SharedMemory::create("arena", 4096);
+  std::vector<std::byte> array(1000);
+  ClientTables& tables = alice.at_worker->tables();
+  CopyRequest request{.application = alice.handles.application, .array_offset = 100, .arena_offset = 5, .bytes = 300};
+  request.arena = tables.arenas.add(
+      std::make_shared<ArenaEntry>(SharedMemory::map(FileDescriptor::duplicate(arena.descriptor()), 1 << 20), nullptr));
+  request.array = tables.arrays.add(
+      std::make_shared<ArrayEntry>(reinterpret_cast<std::uint64_t>(array.data()), array.size(), nullptr));
+  for (std::size_t at = 0; at < 300; ++at) arena.bytes()[5 + at] = static_cast<std::byte>(at);
+  EXPECT_EQ(alice.port.wait(alice.port.copy_in(request), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(std::memcmp(array.data() + 100, arena.bytes().data() + 5, 300), 0);
+  EXPECT_EQ(array[99], std::byte{});
+  request.arena_offset = 2000;
+  EXPECT_EQ(alice.port.wait(alice.port.copy_out(request), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(std::memcmp(array.data() + 100, arena.bytes().data() + 2000, 300), 0);
+  request.bytes = 4096;
+  EXPECT_EQ(alice.port.wait(alice.port.copy_out(request), 10s)->status, JobStatus::Refused);
+}
+
+TEST(ClientPort, AFenceEndsAfterAllThatWasBefore) {
+  PortServer server(echo(2ms));
+  TestClient alice(server);
+  EXPECT_EQ(alice.port.wait(alice.port.fence(), 10s)->status, JobStatus::Done);
+  std::vector<JobNumber> before;
+  for (int time = 0; time < 100; ++time) before.push_back(alice.launch());
+  const JobNumber fence = alice.port.fence();
+  const JobNumber after = alice.launch();
+  const auto end = alice.port.wait(fence, 10s);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status, JobStatus::Done);
+  for (const JobNumber job : before) {
+    const auto job_end = alice.port.wait(job, 0s);
+    ASSERT_TRUE(job_end) << job;
+    EXPECT_LE(job_end->ended, end->ended);
+  }
+  EXPECT_TRUE(alice.port.wait(after, 10s));
+}
+
+TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const JobNumber before = alice.launch();
+  EXPECT_TRUE(alice.port.wait(before, 10s));
+  for (int time = 0; time < 100; ++time) alice.launch();
+  std::vector<JobNumber> told;
+  while (told.size() < 101) {
+    const auto ended = alice.port.wait_ended(10s);
+    ASSERT_FALSE(ended.empty());
+    for (const auto& [job, completion] : ended) {
+      EXPECT_EQ(completion.status, JobStatus::Done);
+      told.push_back(job);
+    }
+  }
+  std::ranges::sort(told);
+  for (JobNumber job = 1; job <= 101; ++job) EXPECT_EQ(told[job - 1], job);
+  EXPECT_EQ(alice.port.kept_jobs(), 0u);
+  EXPECT_TRUE(alice.port.wait_ended(5ms).empty());
+}
+
+TEST(ClientPort, TooManyFencesAreRefused) {
+  PortServer server(echo(50ms));
+  TestClient alice(server, {.most_fences = 2});
+  alice.launch();
+  const JobNumber fence = alice.port.fence();
+  alice.port.fence();
+  const JobNumber refused = alice.port.fence();
+  EXPECT_EQ(alice.port.wait(refused, 10s)->status, JobStatus::Refused);
+  EXPECT_EQ(alice.port.wait(fence, 10s)->status, JobStatus::Done);
+}
+
+TEST(ClientPort, ServesManyThreads) {
+  PortServer server(echo());
+  TestClient alice(server);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 6; ++number) {
+    threads.emplace_back([&] {
+      for (int time = 0; time < 3'000; ++time) {
+        const JobNumber job = alice.launch();
+        if (time % 3 != 0) {
+          const auto end = alice.port.wait(job, 30s);
+          ASSERT_TRUE(end);
+          ASSERT_EQ(end->status, JobStatus::Done);
+        }
+        alice.port.forget(job);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(alice.port.kept_jobs(), 0u);
+  EXPECT_TRUE(alice.port.wait(alice.port.fence(), 30s));
+  EXPECT_EQ(alice.at_worker->statistics().completions, 18'001u);
+}
+
+TEST(ClientPort, LargestArgumentsFitAndLargerOnesAreRefused) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const std::vector<std::byte> arguments(wire::most_argument_bytes + 1);
+  LaunchRequest request = alice.request();
+  request.kernel = alice.at_worker->tables().kernels.add(
+      std::make_shared<KernelEntry>(KernelEntry{.name = "wide", .argument_bytes = wire::most_argument_bytes}));
+  request.arguments = std::span(arguments).first(wire::most_argument_bytes);
+  EXPECT_EQ(alice.port.wait(alice.port.launch(request), 10s)->status, JobStatus::Done);
+  request.arguments = arguments;
+  EXPECT_THROW(alice.port.launch(request), InvalidInput);
+}
+
+// The client submits far more than the rings and the worker hold, and takes no completion before the end: it is made
+// to wait, nothing is lost.
+TEST(ClientPort, BackPressureLosesNothing) {
+  PortServer server(echo());
+  TestClient alice(server, {.command_ring_bytes = 4096, .completion_ring_bytes = 4096, .most_jobs = 200});
+  std::vector<JobNumber> jobs;
+  for (int time = 0; time < 20'000; ++time) jobs.push_back(alice.launch());
+  for (const JobNumber job : jobs) ASSERT_EQ(alice.port.wait(job, 10s)->status, JobStatus::Done);
+}
+
+TEST(ClientPort, AWorkerThatTakesNothingIsAnErrorInTheEnd) {
+  PortServer server(echo(60s));
+  TestClient alice(server, {.command_ring_bytes = 1024, .most_jobs = 4});
+  EXPECT_THROW(
+      {
+        for (int time = 0; time < 100; ++time) alice.port.launch(alice.request(), 50ms);
+      },
+      PeerBusy);
+}
+
+TEST(ClientPort, TheEndOfTheWorkerEndsEveryWait) {
+  auto server = std::make_unique<PortServer>(echo(60s));
+  TestClient alice(*server);
+  const JobNumber job = alice.launch();
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 3; ++number) {
+    threads.emplace_back([&] { EXPECT_THROW(alice.port.wait(job, 60s), PeerGone); });
+  }
+  std::this_thread::sleep_for(5ms);
+  server.reset();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THROW(alice.launch(), PeerGone);
+}
+
+TEST(ClientPort, WhatEndedBeforeTheWorkerDidIsStillTold) {
+  auto server = std::make_unique<PortServer>(echo());
+  TestClient alice(*server);
+  const JobNumber done = alice.launch();
+  const JobNumber fence = alice.port.fence();
+  while (alice.at_worker->statistics().completions < 2) std::this_thread::yield();
+  server.reset();
+  EXPECT_EQ(alice.port.wait(fence, 1s)->status, JobStatus::Done);
+  EXPECT_EQ(alice.port.wait(done, 1s)->status, JobStatus::Done);
+}
+
+TEST(ClientPort, ClosingEndsTheWaitsOfOtherThreads) {
+  PortServer server(echo(60s));
+  TestClient alice(server);
+  const JobNumber job = alice.launch();
+  std::thread waiting([&] { EXPECT_THROW(alice.port.wait(job, 60s), PeerGone); });
+  std::this_thread::sleep_for(5ms);
+  alice.port.close();
+  waiting.join();
+  EXPECT_EQ(server.wait_gone(10s)->client, alice.at_worker->client());
+}
+
+}  // namespace
+}  // namespace gpushare::test

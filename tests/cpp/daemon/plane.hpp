@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A port server and clients of it in this process.
+#pragma once
+
+#include "daemon/client_port.hpp"
+#include "daemon/echo_sink.hpp"
+#include "daemon/port_server.hpp"
+
+namespace gpushare::test {
+
+using namespace gpushare::daemon;
+using namespace std::chrono_literals;
+
+constexpr std::size_t argument_bytes = 24;
+
+/// What a client is allowed to name.
+struct ClientHandles {
+  Handle application = 0;
+  Handle kernel = 0;
+};
+
+inline ClientHandles give_handles(ServerPort& port) {
+  return {.application = port.tables().applications.add(std::make_shared<ApplicationEntry>("alice")),
+          .kernel = port.tables().kernels.add(
+              std::make_shared<KernelEntry>(KernelEntry{.name = "scale", .argument_bytes = argument_bytes}))};
+}
+
+/// The worker's end and the client's end of a connection, and what the client may name.
+struct TestClient {
+  explicit TestClient(PortServer& server, const PortLimits& limits = {}, Duration most_spin = 20us)
+      : TestClient(server.add(limits), most_spin) {}
+
+  LaunchRequest request() const {
+    return {.application = handles.application, .kernel = handles.kernel, .grid = {100, 1, 1}, .arguments = arguments};
+  }
+  JobNumber launch() { return port.launch(request()); }
+
+  std::array<std::byte, argument_bytes> arguments{};
+  std::shared_ptr<ServerPort> at_worker;
+  ClientPort port;
+  ClientHandles handles;
+
+ private:
+  TestClient(std::pair<std::shared_ptr<ServerPort>, ClientEnds> opened, Duration most_spin)
+      : at_worker(std::move(opened.first)),
+        port(std::move(opened.second.memory), std::move(opened.second.doorbell), most_spin),
+        handles(give_handles(*at_worker)) {}
+};
+
+inline std::shared_ptr<EchoSink> echo(Duration after = {}) { return std::make_shared<EchoSink>(after); }
+
+}  // namespace gpushare::test

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients through rings, under a policy, on a simulated device that follows the wall clock.
+#include "daemon/session_sink.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/policies/registry.hpp"
+#include "core/session/paced_gpu.hpp"
+#include "plane.hpp"
+#include "sample_devices.hpp"
+
+namespace gpushare::test {
+namespace {
+
+Session::MakePolicy policy(const std::string& name) {
+  return [name](std::shared_ptr<const void>) { return make_policy(name); };
+}
+
+std::shared_ptr<SessionSink> simulated_session() {
+  return std::make_shared<SessionSink>(paced_device(small_device(2), 0, 1), policy("round-robin"));
+}
+
+/// A client with an application in the session and two kernels: blocks of 10 us, and of 20 ms.
+struct SessionClient {
+  SessionClient(PortServer& server, SessionSink& sink, const std::string& name) : client(server) {
+    const ApplicationId id = sink.session().add({.name = name});
+    ClientTables& tables = client.at_worker->tables();
+    application = tables.applications.add(std::make_shared<ApplicationEntry>(name, static_cast<std::int64_t>(id)));
+    quick = add_kernel("quick", Duration(10'000));
+    slow = add_kernel("slow", Duration(20'000'000));
+  }
+
+  Handle add_kernel(const std::string& name, Duration latency) {
+    auto code = std::make_shared<SessionKernel>(
+        SessionKernel{.model = {.name = name, .needs = {.threads = 128}, .cost = {.latency = latency}}});
+    return client.at_worker->tables().kernels.add(
+        std::make_shared<KernelEntry>(KernelEntry{.name = name, .code = std::move(code)}));
+  }
+
+  JobNumber launch(Handle kernel, std::uint32_t blocks = 4) {
+    return client.port.launch({.application = application, .kernel = kernel, .grid = {blocks, 1, 1}});
+  }
+
+  TestClient client;
+  Handle application = 0;
+  Handle quick = 0;
+  Handle slow = 0;
+};
+
+TEST(SessionSink, RunsTheLaunchesOfAllClients) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice"), bob(server, *sink, "bob");
+  for (int time = 0; time < 100; ++time) {
+    alice.launch(alice.quick);
+    bob.launch(bob.quick);
+  }
+  EXPECT_EQ(alice.client.port.wait(alice.client.port.fence(), 20s)->status, JobStatus::Done);
+  EXPECT_EQ(bob.client.port.wait(bob.client.port.fence(), 20s)->status, JobStatus::Done);
+  for (JobNumber job = 1; job <= 100; ++job) EXPECT_EQ(alice.client.port.wait(job, 0s)->status, JobStatus::Done);
+}
+
+TEST(SessionSink, ALaunchTakesAsLongAsItsModelSays) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const auto end = alice.client.port.wait(alice.launch(alice.slow), 20s);  // 4 blocks, 2 SMs with room for two each
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status, JobStatus::Done) << end->message;
+  EXPECT_GE(end->ended - end->accepted, 20'000'000);
+}
+
+TEST(SessionSink, WhatTheSessionRefusesIsRefused) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const Handle large = alice.client.at_worker->tables().kernels.add(std::make_shared<KernelEntry>(KernelEntry{
+      .name = "large",
+      .code = std::make_shared<SessionKernel>(SessionKernel{.model = {.name = "large", .needs = {.threads = 512}}})}));
+  const auto end = alice.client.port.wait(alice.launch(large), 20s);
+  EXPECT_EQ(end->status, JobStatus::Refused);
+  EXPECT_NE(end->message.find("no block of it fits"), std::string::npos) << end->message;
+  EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 20s)->status, JobStatus::Done);
+}
+
+TEST(SessionSink, CopiesArriveInTheOrderOfTheApplication) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  ClientTables& tables = alice.client.at_worker->tables();
+  const SharedMemory arena = SharedMemory::create("arena", 4096);
+  std::vector<std::byte> array(2048);
+  CopyRequest request{.application = alice.application, .bytes = 2048};
+  request.arena = tables.arenas.add(
+      std::make_shared<ArenaEntry>(SharedMemory::map(FileDescriptor::duplicate(arena.descriptor()), 1 << 20), nullptr));
+  request.array = tables.arrays.add(
+      std::make_shared<ArrayEntry>(reinterpret_cast<std::uint64_t>(array.data()), array.size(), nullptr));
+  for (std::size_t at = 0; at < 2048; ++at) arena.bytes()[at] = static_cast<std::byte>(at * 3);
+  alice.client.port.copy_in(request);
+  alice.launch(alice.quick);
+  request.arena_offset = 2048;
+  const auto end = alice.client.port.wait(alice.client.port.copy_out(request), 20s);
+  EXPECT_EQ(end->status, JobStatus::Done) << end->message;
+  EXPECT_TRUE(std::ranges::equal(arena.bytes().first(2048), arena.bytes().last(2048)));
+  EXPECT_EQ(array[5], std::byte{15});
+}
+
+TEST(SessionSink, AClientThatGoesIsWithdrawnAndOthersNoticeNothing) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient steady(server, *sink, "steady");
+  {
+    SessionClient visitor(server, *sink, "visitor");
+    visitor.launch(visitor.slow, 4'000);  // 20 s
+    for (int time = 0; time < 10; ++time) visitor.launch(visitor.quick);
+    while (visitor.client.at_worker->statistics().commands < 11) std::this_thread::yield();
+  }
+  ASSERT_TRUE(server.wait_gone(10s));
+  EXPECT_EQ(steady.client.port.wait(steady.launch(steady.quick), 10s)->status, JobStatus::Done);
+  for (int look = 0; sink->session().status().applications.size() > 1; ++look) {
+    ASSERT_LT(look, 1'000);
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+TEST(SessionSink, JobsOfAWithdrawnApplicationSaySo) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const JobNumber running = alice.launch(alice.slow, 4'000);
+  const JobNumber waiting = alice.launch(alice.quick);
+  EXPECT_EQ(alice.client.port.wait(running, 30ms), std::nullopt);
+  sink->session().withdraw(ApplicationId{0});
+  EXPECT_EQ(alice.client.port.wait(running, 10s)->status, JobStatus::Withdrawn);
+  EXPECT_EQ(alice.client.port.wait(waiting, 10s)->status, JobStatus::Withdrawn);
+  EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 10s)->status, JobStatus::Withdrawn);
+}
+
+class BreakingPolicy : public Policy {
+ public:
+  Plan decide(const State&) const override { throw std::runtime_error("the policy's own words"); }
+};
+
+TEST(SessionSink, JobsOfAFailedSessionCanBeTriedAgain) {
+  const auto sink = std::make_shared<SessionSink>(paced_device(small_device(2), 0, 1), [](std::shared_ptr<const void>) {
+    return std::make_unique<BreakingPolicy>();
+  });
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const auto end = alice.client.port.wait(alice.launch(alice.quick), 10s);
+  EXPECT_EQ(end->status, JobStatus::Retryable);
+  EXPECT_NE(end->message.find("the policy's own words"), std::string::npos) << end->message;
+  EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 10s)->status, JobStatus::Retryable);
+}
+
+}  // namespace
+}  // namespace gpushare::test

@@ -53,7 +53,9 @@ def cuda_libraries() -> CudaLibraries:
 
 
 def find_ptxas(nvrtc: str) -> str | None:
-    """The one of the release that NVRTC is of, else one from a wheel, else one on the PATH."""
+    """The one that GPUSHARE_PTXAS names, else of NVRTC's release, else from a wheel, else on the PATH."""
+    if named := os.environ.get("GPUSHARE_PTXAS"):
+        return os.path.abspath(named)
     folders = [parent for path in (Path(nvrtc), Path(nvrtc).resolve()) for parent in path.parents[1:4]]
     beside = [folder / "bin" / "ptxas" for folder in folders]
     in_wheels = [Path(folder, WHEEL_OF_PTXAS) for folder in sys.path if folder]

@@ -10,12 +10,12 @@
 
 namespace gpushare::cuda {
 
-/// A point in a stream. Valid until it has been reached.
+/// A point in a stream. Valid until it has been reached; without a word it is none, and never reached.
 struct Completion {
   std::uint32_t* word = nullptr;
   std::uint32_t value = 0;
 
-  bool reached() const { return std::atomic_ref(*word).load(std::memory_order_acquire) == value; }
+  bool reached() const { return word != nullptr && std::atomic_ref(*word).load(std::memory_order_acquire) == value; }
 };
 
 class Completions {

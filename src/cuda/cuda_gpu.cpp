@@ -37,20 +37,25 @@ CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
   require(turn_.owns_lock(), "another run or session of this process is on this GPU: finish it first");
 }
 
-Time CudaGpu::now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+Time CudaGpu::elapsed() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+
+// Whoever asks stamps what arrives with it, while events that were seen before may not have been taken yet: from now
+// on they are reported with this time.
+Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
   return events_.empty() && to_device_.empty() && to_host_.empty() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
-         std::ranges::none_of(
-             launches_, [this](const auto& launch) { return launch->is_settling() || launch->wants_hardware(now()); });
+         std::ranges::none_of(launches_, [this](const auto& launch) {
+           return launch->is_settling() || launch->wants_hardware(elapsed());
+         });
 }
 
 bool CudaGpu::stop(Duration patience) {
   apply(Plan{});
-  const Time end = now() + patience;
-  while (is_busy() && now() < end) {
-    collect(now());
+  const Time end = elapsed() + patience;
+  while (is_busy() && elapsed() < end) {
+    collect(elapsed());
     if (resources_.tables.look_has_ended()) {
       resources_.tables.end_look();
     } else {
@@ -90,14 +95,14 @@ void CudaGpu::submit(const Submission& submission) {
     return;
   }
   const auto& copy = std::get<DeviceCopy>(operation);
-  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, now(), events_);
+  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, elapsed(), events_);
 }
 
 // What has begun leaves like a launch that is evicted; the look after that shows what it has done.
 void CudaGpu::withdraw(OperationId operation) {
   const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
   if (launch == launches_.end()) return;
-  const Time time = now();
+  const Time time = elapsed();
   (*launch)->withdraw(time);
   make_room(time);
   report_ends(time);
@@ -108,7 +113,7 @@ void CudaGpu::withdraw(OperationId operation) {
 void CudaGpu::apply(const Plan& plan) {
   if (applied_ == plan.shares) return;
   applied_ = plan.shares;
-  const Time time = now();
+  const Time time = elapsed();
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan.shares, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan.shares.begin());
@@ -126,7 +131,7 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
-    const Time time = now();
+    const Time time = elapsed();
     if (events_.empty()) {
       attend(time);
     } else {
@@ -182,7 +187,7 @@ void CudaGpu::check_health(Time time) {
 
 /// The processor is free while the GPU is.
 void CudaGpu::sleep_until(Time deadline) {
-  const Time end = std::min(deadline - sleep_margin, now() + heartbeat_interval);
+  const Time end = std::min(deadline - sleep_margin, elapsed() + heartbeat_interval);
   std::unique_lock lock(mutex_);
   wakes_.wait_until(lock, start_ + end.time_since_epoch(), [this] { return woken_.load(); });
 }

@@ -49,6 +49,7 @@ class CudaGpu final : public LiveGpu {
  private:
   using Clock = std::chrono::steady_clock;
 
+  Time elapsed() const;
   const DeviceOperation& operation_of(const Submission& submission) const;
   gpushare::Event take_event();
   bool is_busy() const;
@@ -79,7 +80,7 @@ class CudaGpu final : public LiveGpu {
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
   int events_since_clock_ = 0;
-  Time last_time_{};  // nothing is reported before what has been
+  mutable Time last_time_{};  // nothing is reported before what has been, nor before what now() has said
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;

@@ -16,6 +16,10 @@ void free_device_memory(CUdeviceptr address) { GPUSHARE_CU_QUIETLY(cuMemFreeAsyn
 void free_pinned_memory(void* address) { GPUSHARE_CU_QUIETLY(cuMemFreeHost(address)); }
 void unload_module(CUmodule module) { GPUSHARE_CU_QUIETLY(cuModuleUnload(module)); }
 
+void drain(const Stream& stream) {
+  if (!stream.context()->is_lost()) GPUSHARE_CU_QUIETLY(cuStreamSynchronize(stream.get()));
+}
+
 Stream make_stream(const SharedContext& context, int priority) {
   const CurrentContext current(*context);
   CUstream stream = nullptr;

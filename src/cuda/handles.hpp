@@ -48,6 +48,9 @@ using DeviceMemory = Owned<CUdeviceptr, free_device_memory>;
 using PinnedMemory = Owned<void*, free_pinned_memory>;
 using LoadedModule = Owned<CUmodule, unload_module>;
 
+/// For destructors: until the stream has nothing more to do with what goes. Not where the context is lost.
+void drain(const Stream& stream);
+
 /// A stream that does not wait for the default stream.
 Stream make_stream(const SharedContext& context, int priority = 0);
 Event make_event(const SharedContext& context);

@@ -23,8 +23,9 @@ void HardwareLaunches::launch(CUfunction function, const Extent& grid, const Dev
   Stream stream = streams_.take(level);
   if (ready != nullptr) GPUSHARE_CU(cuStreamWaitEvent(stream.get(), ready, CU_EVENT_WAIT_DEFAULT));
   launch_grid(function, grid, code, last_argument, stream.get());
-  const Completion end = completions_.mark(stream.get());
-  under_way_.push_back({std::move(stream), level, end});
+  // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
+  under_way_.push_back({std::move(stream), level, {}});
+  under_way_.back().end = completions_.mark(under_way_.back().stream.get());
 }
 
 bool HardwareLaunches::collect() {

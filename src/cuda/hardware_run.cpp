@@ -26,7 +26,9 @@ class Lane {
 
   void enqueue(const Submission& submission, const DeviceOperation& operation) {
     std::visit([this](const auto& each) { hand_over(each); }, operation);
-    waiting_.push_back({submission, completions_.mark(stream_)});
+    // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
+    waiting_.push_back({submission, {}});
+    waiting_.back().end = completions_.mark(stream_);
   }
   std::size_t waiting() const { return waiting_.size(); }
   const Submission& first() const { return waiting_.front().submission; }

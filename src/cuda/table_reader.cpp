@@ -66,6 +66,12 @@ TableReader::TableReader(const SharedContext& context, Completions& completions,
       target_of_kernel_(device_address(kernel_.memory)),
       data_(static_cast<const std::byte*>(copy_.memory.get())) {}
 
+// A read may be under way still: that of the end of a run, or one that was late.
+TableReader::~TableReader() {
+  drain(copy_.stream);
+  drain(kernel_.stream);
+}
+
 void TableReader::start(CUdeviceptr tables, std::size_t bytes, CUevent behind) {
   tables_ = tables;
   bytes_ = bytes;

@@ -19,6 +19,10 @@ class TableReader {
   /// Of at most so many bytes.
   TableReader(const SharedContext& context, Completions& completions, std::size_t most_bytes);
 
+  ~TableReader();
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
+
   /// Starts reading, behind the event if there is one. One read at a time; `bytes` is a multiple of 16.
   void start(CUdeviceptr tables, std::size_t bytes, CUevent behind);
   bool is_reading() const { return is_reading_; }

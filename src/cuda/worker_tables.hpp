@@ -17,6 +17,9 @@ using Slot = std::size_t;
 class WorkerTables {
  public:
   WorkerTables(const SharedContext& context, Completions& completions, int sms);
+  ~WorkerTables() { drain(writes_); }
+  WorkerTables(const WorkerTables&) = delete;
+  WorkerTables& operator=(const WorkerTables&) = delete;
 
   std::optional<Slot> take();
   void give_back(Slot slot);

@@ -2,12 +2,14 @@
 """Small workloads, and what keeps tests apart from the machine they run on."""
 
 import ctypes
+import importlib.util
 import itertools
 import os
 import pathlib
 import re
 import struct
 import subprocess
+import tempfile
 from dataclasses import replace
 
 import numpy as np
@@ -24,10 +26,25 @@ BIG_ARRAY = np.arange(1000, dtype=np.float32)
 GPU_NAME = "NVIDIA H100 80GB HBM3"
 
 
+def use_stand_in():
+    """Where GPUSHARE_STAND_IN=1 asks for it, a library is taken for the driver that runs kernels on an interpreter."""
+    spec = importlib.util.spec_from_file_location("stand_in_gpu", pathlib.Path(__file__).with_name("stand_in_gpu.py"))
+    stand_in_gpu = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stand_in_gpu)
+    if stand_in_gpu.library() is None:
+        pytest.exit(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}", returncode=1)
+    stand_in_gpu.use(pathlib.Path(tempfile.mkdtemp(prefix="gpushare-stand-in-"), "log"))
+
+
+def pytest_configure(config):
+    if os.environ.get("GPUSHARE_STAND_IN") == "1" and "GPUSHARE_LIBCUDA" not in os.environ:
+        use_stand_in()
+
+
 def gpu_count():
     """CUDA devices that the driver reports; 0 without a driver."""
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
+        driver = ctypes.CDLL(os.environ.get("GPUSHARE_LIBCUDA") or "libcuda.so.1")
     except OSError:
         return 0
     count = ctypes.c_int(0)

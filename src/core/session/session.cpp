@@ -2,8 +2,6 @@
 // The side of those who call a session. What its thread does is in session_service.cpp.
 #include "core/session/session.hpp"
 
-#include <future>
-
 #include "core/residency.hpp"
 #include "core/session/session_service.hpp"
 
@@ -73,7 +71,7 @@ void Session::withdraw(ApplicationId application) {
   Known& known = applications_.at(index(application));
   if (failure_ || closing_ || known.is_withdrawn) return;
   known.is_withdrawn = true;
-  push([this, application](Service& service) { drop(service, application); });
+  push(Withdrawal{application});
 }
 
 void Session::set_priority(ApplicationId application, int priority) {
@@ -93,31 +91,13 @@ SessionStatus Session::status() {
 }
 
 void Session::call(Task task) {
-  auto done = std::make_shared<std::promise<void>>();
-  std::future<void> result = done->get_future();
-  {
-    const std::scoped_lock lock(mutex_);
-    require_alive();
-    push([task = std::move(task), done](Service& service) {
-      try {
-        task(service);
-        done->set_value();
-      } catch (const DeviceError&) {
-        done->set_exception(std::current_exception());
-        throw;  // the session fails with it
-      } catch (...) {
-        done->set_exception(std::current_exception());
-      }
-    });
-  }
-  done.reset();
-  try {
-    result.get();
-  } catch (const std::future_error&) {  // the session has ended before
-    const std::scoped_lock lock(mutex_);
-    require_alive();
-    throw;
-  }
+  Call call{std::move(task)};
+  std::unique_lock lock(mutex_);
+  require_alive();
+  push(&call);
+  changed_.wait(lock, [&] { return call.is_done || is_over_; });
+  if (call.failure) std::rethrow_exception(call.failure);
+  if (!call.is_done) require_alive();
 }
 
 bool Session::wait(JobId job, Duration timeout) {

@@ -91,8 +91,17 @@ class Session {
     Operation operation;
     std::shared_ptr<const DeviceCode> code;
   };
+  struct Withdrawal {
+    ApplicationId application;
+  };
   using Task = std::function<void(Service&)>;
-  using Request = std::variant<Application, Job, Task>;
+  /// Somebody waits until it has been done.
+  struct Call {
+    Task task;
+    bool is_done = false;
+    std::exception_ptr failure;
+  };
+  using Request = std::variant<Application, Job, Withdrawal, Call*>;
   struct Known {
     std::string name;
     bool is_withdrawn = false;
@@ -109,8 +118,10 @@ class Session {
   void give_up(const Service& service);
   /// False once the session closes and there is nothing left to do.
   bool take_requests(Service& service);
-  void carry_out(Service& service, Request& request);
-  void drop(Service& service, ApplicationId application);
+  void carry_out(Service& service, Application& application);
+  void carry_out(Service& service, Job& job);
+  void carry_out(Service& service, const Withdrawal& withdrawal);
+  void carry_out(Service& service, Call* call);
   void replace_policy(Service& service, const MakePolicy& make_policy);
   void require_progress(const Service& service) const;
   void set_gpu(LiveGpu* gpu);
@@ -133,6 +144,7 @@ class Session {
   std::exception_ptr failure_;
   std::string given_up_;  // why the rest is not waited for
   bool closing_ = false;
+  bool is_over_ = false;    // the thread does nothing more
   LiveGpu* gpu_ = nullptr;  // while the thread has one
   SessionRecord record_;
   std::thread thread_;

@@ -50,10 +50,11 @@ void Session::serve() {
   } catch (const std::exception& error) {  // a policy of the user's may raise anything
     fail(std::make_exception_ptr(PolicyError(error.what())));
   }
-  // Who waits for one of these learns that it will not be done.
-  std::unique_lock lock(mutex_);
-  const std::vector<Request> left = std::exchange(requests_, {});
-  lock.unlock();
+  std::vector<Request> left;
+  const std::scoped_lock lock(mutex_);
+  left.swap(requests_);
+  is_over_ = true;
+  changed_.notify_all();
 }
 
 void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::shared_ptr<OpenWork>& work,
@@ -116,25 +117,47 @@ bool Session::take_requests(Service& service) {
     if (closing_ && (!given_up_.empty() || (requests_.empty() && service.run.is_idle()))) return false;
     std::swap(requests_, service.requests);
   }
-  for (Request& request : service.requests) carry_out(service, request);
+  for (Request& request : service.requests) {
+    std::visit([&](auto& each) { carry_out(service, each); }, request);
+  }
   service.requests.clear();
   return true;
 }
 
-void Session::carry_out(Service& service, Request& request) {
-  if (auto* job = std::get_if<Job>(&request)) {
-    service.watcher.expect(
-        service.run.submit(job->application, std::move(job->operation), service.gpu.now(), std::move(job->code)));
-  } else if (auto* application = std::get_if<Application>(&request)) {
-    service.run.add(std::move(*application), service.gpu.now());
-  } else {
-    std::get<Task>(request)(service);
+void Session::carry_out(Service& service, Application& application) {
+  service.run.add(std::move(application), service.gpu.now());
+}
+
+void Session::carry_out(Service& service, Job& job) {
+  service.watcher.expect(
+      service.run.submit(job.application, std::move(job.operation), service.gpu.now(), std::move(job.code)));
+}
+
+void Session::carry_out(Service& service, const Withdrawal& withdrawal) {
+  const Time now = service.gpu.now();
+  for (const OperationId dropped : service.run.withdraw(withdrawal.application, now)) {
+    service.watcher.cancel(dropped, now);
   }
 }
 
-void Session::drop(Service& service, ApplicationId application) {
-  const std::vector<OperationId> dropped = service.run.withdraw(application, service.gpu.now());
-  for (const OperationId operation : dropped) service.watcher.cancel(operation, service.gpu.now());
+/// What goes wrong is the caller's business, unless it is the device.
+void Session::carry_out(Service& service, Call* call) {
+  std::exception_ptr failure;
+  std::exception_ptr of_device;
+  try {
+    call->task(service);
+  } catch (const DeviceError&) {
+    failure = of_device = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    call->failure = std::move(failure);
+    call->is_done = true;
+    changed_.notify_all();
+  }
+  if (of_device) std::rethrow_exception(of_device);
 }
 
 void Session::replace_policy(Service& service, const MakePolicy& make_policy) {

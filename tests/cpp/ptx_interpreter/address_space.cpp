@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ptx_interpreter/block.hpp"
+#include "ptx_interpreter/fault.hpp"
 
 namespace gpushare::interpreter {
 namespace {
@@ -44,7 +45,7 @@ std::byte* inside(std::vector<std::byte>& memory, std::uint64_t address, std::si
                      " memory, out of bounds or misaligned, at ";
   what += space == Space::Global ? thread.block->launch.memory.describe(address)
                                  : std::to_string(address) + " of " + std::to_string(available);
-  fail(thread, what);
+  throw BadAddress(describe(thread, what));
 }
 
 std::byte* in_global(Thread& thread, std::uint64_t address, std::size_t bytes, Access::Kind kind) {

@@ -98,11 +98,24 @@ std::string Block::describe_waiting() const {
   return list + (exited != 0 ? "\n  " + std::to_string(exited) + " threads have exited" : "");
 }
 
-void fail(const Thread& thread, const std::string& what) {
+std::size_t take_turn(Thread& thread, std::size_t instructions) {
+  std::size_t done = 0;
+  while (done < instructions && thread.status == Status::Runnable && !thread.yields) {
+    const Operation& operation = thread.code[thread.next++];
+    ++done;
+    if (operation.guard != no_slot && thread.read<bool>(operation.guard) == operation.negated) continue;
+    operation.handler(thread, operation);
+  }
+  return done;
+}
+
+std::string describe(const Thread& thread, const std::string& what) {
   const std::uint32_t line = thread.current().line;
   const Block& block = *thread.block;
-  throw Fault(block.describe() + " thread " + text(thread.position) + ", PTX line " + std::to_string(line) + " `" +
-              block.launch.program.source_line(line) + "`: " + what);
+  return block.describe() + " thread " + text(thread.position) + ", PTX line " + std::to_string(line) + " `" +
+         block.launch.program.source_line(line) + "`: " + what;
 }
+
+void fail(const Thread& thread, const std::string& what) { throw Fault(describe(thread, what)); }
 
 }  // namespace gpushare::interpreter

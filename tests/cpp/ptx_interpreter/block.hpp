@@ -34,7 +34,10 @@ struct Launch {
   std::vector<std::byte> parameters;
   std::uint32_t sms = 1;
   bool strict_barriers = true;
-  std::uint64_t instructions = 0;  ///< executed so far: what the clocks show
+  std::uint64_t instructions = 0;              ///< executed so far
+  const std::uint64_t* nanoseconds = nullptr;  ///< what the clocks show; null: one per instruction
+
+  std::uint64_t clock() const { return nanoseconds != nullptr ? *nanoseconds : instructions; }
 };
 
 constexpr std::uint32_t warp_size = 32;

@@ -11,6 +11,11 @@ struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An access to memory that is not there, or misaligned.
+struct BadAddress : Fault {
+  using Fault::Fault;
+};
+
 /// No thread of a block can run. The message lists what each one waits for.
 struct Deadlock : Fault {
   using Fault::Fault;

@@ -40,18 +40,41 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name) {
   return place(allocations_, next_allocation_, bytes, std::move(name));
 }
 
+std::uint64_t GlobalMemory::map(std::span<std::byte> bytes, std::string name) {
+  const std::uint64_t address = place(allocations_, next_allocation_, 0, std::move(name));
+  next_allocation_ += align_up(bytes.size(), allocation_alignment);
+  allocations_.back().mapped = bytes;
+  return address;
+}
+
+bool GlobalMemory::release(std::uint64_t address) {
+  const auto found = std::ranges::find(allocations_, address, &Allocation::address);
+  if (found == allocations_.end()) return false;
+  allocations_.erase(found);
+  latest_ = nullptr;
+  return true;
+}
+
+void GlobalMemory::unload(const Program& program) {
+  for (const std::uint64_t address : variables_.at(&program)) {
+    std::erase_if(module_variables_, [address](const Allocation& each) { return each.address == address; });
+  }
+  variables_.erase(&program);
+  latest_ = nullptr;
+}
+
 void GlobalMemory::load(const Program& program) {
   std::vector<std::uint64_t>& addresses = variables_[&program];
   for (const Variable& each : program.variables()) {
     const bool here = each.space == Space::Global || each.space == Space::Constant;
     addresses.push_back(here ? place(module_variables_, next_variable_, each.bytes, each.name) : 0);
-    if (here) std::ranges::copy(each.initial, module_variables_.back().bytes.begin());
+    if (here) std::ranges::copy(each.initial, module_variables_.back().own.begin());
   }
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     for (const AddressValue& value : program.variables()[i].addresses) {
       const auto allocation = std::ranges::find(module_variables_, addresses[i], &Allocation::address);
       const auto function = program.function_address(value.name);
-      put_address(allocation->bytes, value, function ? *function : variable(program, value.name));
+      put_address(allocation->own, value, function ? *function : variable(program, value.name));
     }
   }
 }
@@ -68,38 +91,43 @@ const GlobalMemory::Allocation* GlobalMemory::containing(std::uint64_t address) 
     const auto after = std::ranges::upper_bound(*group, address, {}, &Allocation::address);
     if (after == group->begin()) continue;
     const Allocation& before = *(after - 1);
-    if (address - before.address < before.bytes.size()) return &before;
+    if (address - before.address < before.bytes().size()) return &before;
   }
   return nullptr;
 }
 
 std::byte* GlobalMemory::find(std::uint64_t address, std::size_t bytes) {
   if (address % bytes != 0) return nullptr;
-  if (latest_ == nullptr || address - latest_->address >= latest_->bytes.size()) {
-    const Allocation* found = containing(address);
+  if (latest_ == nullptr || address - latest_->address >= latest_->bytes().size()) {
+    Allocation* found = containing(address);
     if (found == nullptr) return nullptr;
     latest_ = found;
   }
   const std::uint64_t offset = address - latest_->address;
-  if (latest_->bytes.size() - offset < bytes) return nullptr;
-  return const_cast<std::byte*>(latest_->bytes.data()) + offset;
+  if (latest_->bytes().size() - offset < bytes) return nullptr;
+  return latest_->bytes().data() + offset;
+}
+
+std::byte* GlobalMemory::find_range(std::uint64_t address, std::size_t bytes) {
+  Allocation* found = containing(address);
+  if (found == nullptr || found->bytes().size() - (address - found->address) < bytes) return nullptr;
+  return found->bytes().data() + (address - found->address);
 }
 
 void GlobalMemory::copy_out(std::uint64_t address, std::span<std::byte> to) const {
   const Allocation* found = containing(address);
   if (to.empty()) return;
-  if (found == nullptr || found->bytes.size() - (address - found->address) < to.size()) {
+  if (found == nullptr || found->bytes().size() - (address - found->address) < to.size()) {
     throw std::out_of_range("no " + std::to_string(to.size()) + " bytes at " + describe(address));
   }
-  std::memcpy(to.data(), found->bytes.data() + (address - found->address), to.size());
+  std::memcpy(to.data(), found->bytes().data() + (address - found->address), to.size());
 }
 
 void GlobalMemory::copy_in(std::uint64_t address, std::span<const std::byte> from) {
   std::vector<std::byte> checked(from.size());
   copy_out(address, checked);
-  const Allocation* found = containing(address);
-  if (found == nullptr) return;
-  std::memcpy(const_cast<std::byte*>(found->bytes.data()) + (address - found->address), from.data(), from.size());
+  if (from.empty()) return;
+  std::memcpy(find_range(address, from.size()), from.data(), from.size());
 }
 
 void GlobalMemory::watch(std::uint64_t address, std::size_t bytes, Hook hook) {
@@ -120,25 +148,25 @@ void GlobalMemory::tell_hooks(Access access) {
 std::string GlobalMemory::describe(std::uint64_t address) const {
   if (const Allocation* inside = containing(address)) {
     return hexadecimal(address) + ", byte " + std::to_string(address - inside->address) + " of " +
-           std::to_string(inside->bytes.size()) + " of " + inside->name;
+           std::to_string(inside->bytes().size()) + " of " + inside->name;
   }
   const Allocation* below = nullptr;
   for (const auto* group : {&module_variables_, &allocations_}) {
     for (const Allocation& each : *group) {
-      if (each.address <= address && address - each.address < each.bytes.size() + gap_bytes) below = &each;
+      if (each.address <= address && address - each.address < each.bytes().size() + gap_bytes) below = &each;
     }
   }
   if (below == nullptr) return hexadecimal(address) + ", near no allocation";
   return hexadecimal(address) + ", byte " + std::to_string(address - below->address) + " of " + below->name +
-         ", which has " + std::to_string(below->bytes.size());
+         ", which has " + std::to_string(below->bytes().size());
 }
 
 std::string GlobalMemory::difference(const GlobalMemory& left, const GlobalMemory& right) {
   const auto compare = [](const Allocation& a, const Allocation& b) -> std::string {
-    if (a.bytes.size() != b.bytes.size()) return a.name + ": sizes differ";
-    const auto [at, other] = std::ranges::mismatch(a.bytes, b.bytes);
-    if (at == a.bytes.end()) return {};
-    return a.name + " differs at byte " + std::to_string(at - a.bytes.begin()) + ": " +
+    if (a.own.size() != b.own.size()) return a.name + ": sizes differ";
+    const auto [at, other] = std::ranges::mismatch(a.own, b.own);
+    if (at == a.own.end()) return {};
+    return a.name + " differs at byte " + std::to_string(at - a.own.begin()) + ": " +
            std::to_string(std::to_integer<int>(*at)) + " and " + std::to_string(std::to_integer<int>(*other));
   };
   if (left.allocations_.size() != right.allocations_.size()) return "the number of allocations differs";

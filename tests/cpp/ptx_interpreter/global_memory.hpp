@@ -11,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpushare::interpreter {
@@ -41,8 +42,15 @@ class GlobalMemory {
     return address;
   }
 
+  /// Shows bytes of the host, which have to stay where they are.
+  std::uint64_t map(std::span<std::byte> bytes, std::string name);
+  /// Takes an allocation back; false where none begins there.
+  bool release(std::uint64_t address);
+
   /// Places the module's variables and fills them in. run() does this for a program not loaded yet.
   void load(const Program& program);
+  /// Takes the module's variables back.
+  void unload(const Program& program);
   bool is_loaded(const Program& program) const { return variables_.contains(&program); }
   /// By index into the program's variables.
   std::uint64_t variable(const Program& program, std::size_t index) const { return variables_.at(&program).at(index); }
@@ -72,6 +80,8 @@ class GlobalMemory {
 
   /// What kernels use. Null where the bytes are not inside of one allocation, or misaligned.
   std::byte* find(std::uint64_t address, std::size_t bytes);
+  /// So many bytes of one allocation, wherever they begin; null where they are not inside of one.
+  std::byte* find_range(std::uint64_t address, std::size_t bytes);
   bool has_hooks() const { return !watches_.empty(); }
   void tell_hooks(Access access);
 
@@ -83,8 +93,12 @@ class GlobalMemory {
  private:
   struct Allocation {
     std::uint64_t address = 0;
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> own;
     std::string name;
+    std::span<std::byte> mapped{};  ///< the host's, instead of its own
+
+    std::span<const std::byte> bytes() const { return mapped.empty() ? std::span<const std::byte>(own) : mapped; }
+    std::span<std::byte> bytes() { return mapped.empty() ? std::span<std::byte>(own) : mapped; }
   };
   struct Watch {
     std::uint64_t address = 0;
@@ -95,6 +109,9 @@ class GlobalMemory {
 
   std::uint64_t place(std::vector<Allocation>& where, std::uint64_t& next, std::size_t bytes, std::string name);
   const Allocation* containing(std::uint64_t address) const;
+  Allocation* containing(std::uint64_t address) {
+    return const_cast<Allocation*>(std::as_const(*this).containing(address));
+  }
   void copy_out(std::uint64_t address, std::span<std::byte> to) const;
   void copy_in(std::uint64_t address, std::span<const std::byte> from);
 
@@ -102,8 +119,8 @@ class GlobalMemory {
   std::vector<Allocation> allocations_, module_variables_;
   std::uint64_t next_allocation_ = 0x7f00'0000'0000, next_variable_ = 0x7e00'0000'0000;
   std::map<const Program*, std::vector<std::uint64_t>> variables_;
-  std::deque<Watch> watches_;           ///< a hook may add one while it runs
-  const Allocation* latest_ = nullptr;  ///< where find() was successful last; never dangles: see place()
+  std::deque<Watch> watches_;     ///< a hook may add one while it runs
+  Allocation* latest_ = nullptr;  ///< where find() was successful last; never dangles: see place()
 };
 
 }  // namespace gpushare::interpreter

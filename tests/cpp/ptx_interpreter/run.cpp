@@ -23,18 +23,6 @@ std::vector<std::byte> packed(const FunctionCode& entry, const std::vector<Argum
   return bytes;
 }
 
-/// Runs some instructions of a thread; returns how many.
-std::size_t take_turn(Thread& thread, std::size_t instructions) {
-  std::size_t done = 0;
-  while (done < instructions && thread.status == Status::Runnable && !thread.yields) {
-    const Operation& operation = thread.code[thread.next++];
-    ++done;
-    if (operation.guard != no_slot && thread.read<bool>(operation.guard) == operation.negated) continue;
-    operation.handler(thread, operation);
-  }
-  return done;
-}
-
 class Run {
  public:
   Run(Launch& launch, Scheduler& scheduler, const Machine& machine)

@@ -17,8 +17,6 @@ struct Entry {
   SpecialRegister value;
 };
 
-constexpr std::uint64_t nanoseconds_per_instruction = 1;
-
 const std::array entries = {
     Entry{"%tid.x", {[](const Thread& t) -> std::uint64_t { return t.position[0]; }}},
     Entry{"%tid.y", {[](const Thread& t) -> std::uint64_t { return t.position[1]; }}},
@@ -49,14 +47,12 @@ const std::array entries = {
     Entry{"%lanemask_ge", {[](const Thread& t) -> std::uint64_t { return ~(bit(t) - 1) & 0xffffffffu; }}},
     Entry{"%dynamic_smem_size", {[](const Thread& t) -> std::uint64_t { return launch(t).grid.dynamic_shared_bytes; }}},
     Entry{"%total_smem_size", {[](const Thread& t) -> std::uint64_t { return block(t).shared.size(); }}},
-    Entry{"%clock", {[](const Thread& t) -> std::uint64_t { return launch(t).instructions; }, true}},
-    Entry{"%clock64", {[](const Thread& t) -> std::uint64_t { return launch(t).instructions; }, true}},
-    Entry{"%clock_hi", {[](const Thread& t) -> std::uint64_t { return launch(t).instructions >> 32; }, true}},
-    Entry{
-        "%globaltimer",
-        {[](const Thread& t) -> std::uint64_t { return launch(t).instructions * nanoseconds_per_instruction; }, true}},
-    Entry{"%globaltimer_lo", {[](const Thread& t) -> std::uint64_t { return launch(t).instructions; }, true}},
-    Entry{"%globaltimer_hi", {[](const Thread& t) -> std::uint64_t { return launch(t).instructions >> 32; }, true}},
+    Entry{"%clock", {[](const Thread& t) -> std::uint64_t { return launch(t).clock(); }, true}},
+    Entry{"%clock64", {[](const Thread& t) -> std::uint64_t { return launch(t).clock(); }, true}},
+    Entry{"%clock_hi", {[](const Thread& t) -> std::uint64_t { return launch(t).clock() >> 32; }, true}},
+    Entry{"%globaltimer", {[](const Thread& t) -> std::uint64_t { return launch(t).clock(); }, true}},
+    Entry{"%globaltimer_lo", {[](const Thread& t) -> std::uint64_t { return launch(t).clock(); }, true}},
+    Entry{"%globaltimer_hi", {[](const Thread& t) -> std::uint64_t { return launch(t).clock() >> 32; }, true}},
 };
 
 }  // namespace

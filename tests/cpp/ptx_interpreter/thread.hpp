@@ -62,7 +62,12 @@ inline std::uint64_t address_of(const Thread& thread, const Operation& operation
                           : base + static_cast<std::uint64_t>(operation.offset);
 }
 
-/// Throws Fault with the thread's place in front of what happened.
+/// Runs some instructions of a thread, or fewer where it has to wait; returns how many.
+std::size_t take_turn(Thread& thread, std::size_t instructions);
+
+/// What happened, with the thread's place in front of it.
+std::string describe(const Thread& thread, const std::string& what);
+/// Throws Fault that says so.
 [[noreturn]] void fail(const Thread& thread, const std::string& what);
 
 /// Enters a function: its registers, constants and local variables on top of the stack.

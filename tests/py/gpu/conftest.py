@@ -13,17 +13,48 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare import cuda_run
 from gpushare.cuda_device import cuda_device
 from gpushare.cuda_run import CudaRunner
 
 HERE = pathlib.Path(__file__).parent
 DEVICE = "cuda:0"
 TIMEOUT_S = 30
+ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
+"""No GPU, but tests/stand_in_gpu, where a thread of a kernel takes as long as thousands on an H100."""
 
 
 def pytest_configure(config):
     # Registered by pytest-xdist, which these tests are run without.
     config.addinivalue_line("markers", "xdist_group(name): tests that run in one process")
+    config.addinivalue_line("markers", "real_gpu(reason): not on the stand-in, and why")
+    if ON_STAND_IN:
+        cuda_run.ALONE_REPEATS = 1  # what takes how long there is no figure of anything
+
+
+def pytest_runtest_setup(item):
+    marker = item.get_closest_marker("real_gpu")
+    if marker is not None and ON_STAND_IN:
+        pytest.skip(f"not on the stand-in: {marker.args[0]}")
+
+
+@pytest.fixture(autouse=True)
+def no_misuse():
+    """The stand-in notes what a correct program does not ask of a driver, also where nobody looks at the answer."""
+    yield
+    log = pathlib.Path(os.environ.get("GPUSHARE_STAND_IN_LOG", os.devnull))
+    if not ON_STAND_IN or not log.exists():
+        return
+    said = log.read_text()
+    log.unlink()
+    misuse = [line for line in said.splitlines() if line.startswith("misuse: ")]
+    assert not misuse, said
+
+
+@pytest.fixture(scope="session")
+def size():
+    """Chooses how much a test does: so much on a GPU, or so little on the stand-in."""
+    return lambda on_gpu, on_stand_in: on_stand_in if ON_STAND_IN else on_gpu
 
 
 class SharedRunner:
@@ -202,6 +233,7 @@ class Kernels:
 
     def scaled(self, session, application, count=100_000, factor=3.0):
         """Submits a job, and returns a check of what it has done."""
+        count = -(-count // 64) if ON_STAND_IN else count
         values = session.array(np.arange(count, dtype=np.float32))
         job = application.submit(self.scale, grid=-(-count // 256), block=256, args=[values, factor, count])
 
@@ -233,6 +265,7 @@ import gpushare as gs
 sys.path.insert(0, {str(HERE)!r})
 
 SOURCE = {SOURCE!r}
+ON_STAND_IN = {ON_STAND_IN}
 
 
 def kernel(name, **options):

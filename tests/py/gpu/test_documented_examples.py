@@ -8,7 +8,11 @@ import pytest
 
 import gpushare as gs
 
-pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.xdist_group("gpu"),
+    pytest.mark.real_gpu("their arrays have millions of elements"),
+]
 
 ROOT = pathlib.Path(__file__).parents[3]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}

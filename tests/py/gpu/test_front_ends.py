@@ -10,6 +10,7 @@ import gpushare as gs
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.real_gpu("the front ends need a GPU of their own"),
     pytest.mark.xdist_group("gpu"),
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore"),  # of other libraries

@@ -15,9 +15,10 @@ POLICIES = [entry.name for entry in gs.policies()]
 
 
 @pytest.fixture
-def pair():
+def pair(size):
     """A long application, and a short one with copies that arrives while the long one runs."""
-    product, sums = gs.Launch.of_suite("matrix_product"), gs.Launch.of_suite("early_return", "small")
+    product = gs.Launch.of_suite("matrix_product", size("large", "small"))
+    sums = gs.Launch.of_suite("early_return", "small")
     short = [gs.Copy("to_device", 1 << 20), sums, sums, gs.Copy("to_host", 4096), sums]
     applications = [gs.Application("long", [product] * 3), gs.Application("short", short, arrival_ns=100_000)]
     return gs.Workload("pair", applications, device="cuda:0")
@@ -52,7 +53,16 @@ def test_a_policy(runner, prepared, check_trace, check_metrics, policy):
     assert run.trace.decision_count >= 6  # a launch's arrival or end at least
 
 
-@pytest.mark.parametrize("policy", [*BASELINES, "green-contexts:40,92"])
+by_green_contexts = pytest.mark.real_gpu("cannot be cut into green contexts")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        *(pytest.param(each, marks=by_green_contexts if each == "green-contexts" else ()) for each in BASELINES),
+        pytest.param("green-contexts:40,92", marks=by_green_contexts),
+    ],
+)
 def test_a_way_of_the_hardware(runner, prepared, check_metrics, policy):
     run = runner.run(prepared, policy, 0, record=True)
     check_metrics(run)
@@ -161,16 +171,18 @@ class Hurries(gs.Policy):
     def decide(self, state):
         return gs.Plan({launch: launch.max_residency for launch in state.running}, state.now_ns + 1)
 
-spinning = gs.Launch(kernel("spin"), grid=20_000, block=64, args=[gs.Zeros(1, np.uint32), 10_000])
+blocks = 100 if ON_STAND_IN else 20_000
+spinning = gs.Launch(kernel("spin"), grid=blocks, block=64, args=[gs.Zeros(1, np.uint32), 10_000])
 workload = gs.Workload("hurried", [gs.Application("a", [spinning] * 3), gs.Application("b", [spinning])])
 print(gs.run(workload, Hurries(), device="cuda:0", record=False).record.blocks)
 with gs.Session("cuda:0", Hurries()) as session:
     counter = session.zeros(1, np.uint32)
-    session.application("a").submit(kernel("spin"), grid=20_000, block=64, args=[counter, 10_000]).result(20)
+    session.application("a").submit(kernel("spin"), grid=blocks, block=64, args=[counter, 10_000]).result(20)
     session.finish()
 print(counter.numpy()[0])
 """
 
 
-def test_a_policy_that_is_slower_than_its_wake_ups_still_ends(in_a_process, prelude):
-    assert in_a_process(prelude + SLOWER_THAN_ITS_WAKE_UPS).split() == ["80000", "20000"]
+def test_a_policy_that_is_slower_than_its_wake_ups_still_ends(in_a_process, prelude, size):
+    said = in_a_process(prelude + SLOWER_THAN_ITS_WAKE_UPS)
+    assert said.split() == size(["80000", "20000"], ["400", "100"])

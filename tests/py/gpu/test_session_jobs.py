@@ -61,18 +61,19 @@ def test_a_timeout_ends_the_wait_and_not_the_job(session, gate):
         waiting.job.result(timeout=0)
 
 
-def test_a_thousand_small_jobs(session, kernels):
+def test_a_thousand_small_jobs(session, kernels, size):
+    count = size(1000, 200)
     counters = session.zeros(1, np.uint32)
     applications = [session.application(f"application {number}") for number in range(4)]
     jobs = [
-        applications[number % 4].submit(kernels.increment, grid=3, block=32, args=[counters]) for number in range(1000)
+        applications[number % 4].submit(kernels.increment, grid=3, block=32, args=[counters]) for number in range(count)
     ]
     for job in jobs:
         job.result(PATIENCE_S)
-    assert counters.numpy()[0] == 3000
+    assert counters.numpy()[0] == 3 * count
     run = session.finish()
-    assert run.record.blocks == 3000
-    assert counters.numpy()[0] == 3000  # to measure the applications alone has left no trace
+    assert run.record.blocks == 3 * count
+    assert counters.numpy()[0] == 3 * count  # to measure the applications alone has left no trace
 
 
 def test_many_applications(session, kernels):
@@ -169,19 +170,20 @@ __global__ void all_meet(unsigned int* arrived, unsigned int* out) {
 
 WHOLE = f"""
 all_meet = gs.Kernel('''{GRID_BARRIER}''', "all_meet", preemptible=False)
+blocks, spins = (12, 200) if ON_STAND_IN else (100, 20_000)
 compiled = all_meet.compile("sm_90")
 assert compiled.worker is None, compiled.refusal
 with gs.Session("cuda:0", sys.argv[1]) as session:
-    arrived, out, counter = (session.zeros(size, np.uint32) for size in (1, 100 * 64, 1))
+    arrived, out, counter = (session.zeros(size, np.uint32) for size in (1, blocks * 64, 1))
     busy, whole = session.application("busy"), session.application("whole")
     for _ in range(3):
-        busy.submit(kernel("spin"), grid=20_000, block=256, args=[counter, 20_000])
-    whole.submit(all_meet, grid=100, block=64, args=[arrived, out]).result(30)
-    assert (out.numpy() == 100).all()
+        busy.submit(kernel("spin"), grid=spins, block=256, args=[counter, 20_000])
+    whole.submit(all_meet, grid=blocks, block=64, args=[arrived, out]).result(30)
+    assert (out.numpy() == blocks).all()
     run = session.finish()
-assert counter.numpy()[0] == 60_000
-blocks = run.blocks()
-assert blocks[blocks["application"] == "whole"]["blocks"].sum() == 100
+assert counter.numpy()[0] == 3 * spins
+seen = run.blocks()
+assert seen[seen["application"] == "whole"]["blocks"].sum() == blocks
 print("fine")
 """
 

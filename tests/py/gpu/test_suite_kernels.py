@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel of the suite on a GPU: preempted, resumed and resized, alone and in pairs, its results stay the same."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,11 @@ POLICIES = ["fifo", "srtf", "stress"]
 CHANGES_PER_KERNEL = 200
 MOST_RUNS = 40
 """A short kernel sees a few changes in a run, so it runs more often."""
+
+ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
+SIZE = "small" if ON_STAND_IN else "large"
+POLICIES_OF_PAIRS = ["stress"] if ON_STAND_IN else POLICIES
+large = pytest.mark.real_gpu("the large cases have millions of threads")
 
 every_kernel = pytest.mark.parametrize("name", NAMES)
 
@@ -38,20 +45,20 @@ class Suite:
         return {each.name: loaded.arguments[index].numpy() for index, each in places if each.is_output}
 
     def original(self, name):
-        """What the untransformed kernel makes of the large case."""
+        """What the untransformed kernel makes of it."""
         if name not in self.originals:
-            alone = self.runner.prepare(workload_of(name, size="large"))
+            alone = self.runner.prepare(workload_of(name, size=SIZE))
             alone.restore()
-            blank = self.outputs(alone, name, "large")
+            blank = self.outputs(alone, name, SIZE)
             self.runner.run(alone, "hardware-streams", 0, record=False)
-            self.originals[name] = self.outputs(alone, name, "large")
+            self.originals[name] = self.outputs(alone, name, SIZE)
             # Else a run that did nothing would pass.
             assert not any(np.array_equal(blank[key], value) for key, value in self.originals[name].items())
         return self.originals[name]
 
     def mistakes(self, prepared, names):
-        """Outputs of the large cases that are not what the untransformed kernels made, to the byte."""
-        outputs = {(name, key): value for name in names for key, value in self.outputs(prepared, name, "large").items()}
+        """Outputs that are not what the untransformed kernels made, to the byte."""
+        outputs = {(name, key): value for name in names for key, value in self.outputs(prepared, name, SIZE).items()}
         rights = {(name, key): value for name in names for key, value in self.original(name).items()}
         return [".".join(key) for key, value in outputs.items() if not np.array_equal(bits(value), bits(rights[key]))]
 
@@ -93,6 +100,7 @@ def test_small_case_against_its_reference(suite, stress, name, policy):
     assert KERNELS[name].case("small").mistakes(suite.outputs(prepared, name, "small")) == []
 
 
+@large
 @every_kernel
 @pytest.mark.parametrize("policy", ["fifo", "srtf"])
 def test_large_case_alone(suite, check_trace, name, policy):
@@ -103,6 +111,7 @@ def test_large_case_alone(suite, check_trace, name, policy):
         check_trace(run)
 
 
+@large
 @every_kernel
 def test_large_case_alone_under_stress(suite, stress, check_trace, quota_changes, changes, name):
     prepared = suite.runner.prepare(workload_of(name, size="large"))
@@ -119,10 +128,10 @@ def test_large_case_alone_under_stress(suite, stress, check_trace, quota_changes
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=map("+".join, PAIRS))
-@pytest.mark.parametrize("policy", POLICIES)
-def test_large_cases_in_a_pair(suite, stress, check_trace, quota_changes, changes, first, second, policy):
-    prepared = suite.runner.prepare(workload_of(first, second, size="large"))
-    for repeat in range(3 if policy == "stress" else 1):
+@pytest.mark.parametrize("policy", POLICIES_OF_PAIRS)
+def test_kernels_in_a_pair(suite, stress, check_trace, quota_changes, changes, size, first, second, policy):
+    prepared = suite.runner.prepare(workload_of(first, second, size=SIZE))
+    for repeat in range(size(3, 1) if policy == "stress" else 1):
         run = suite.runner.run(prepared, stress(repeat) if policy == "stress" else policy, repeat, record=True)
         assert suite.mistakes(prepared, [first, second]) == [], f"repeat {repeat}"
         check_trace(run)

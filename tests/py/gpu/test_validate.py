@@ -11,7 +11,12 @@ from gpushare.cuda_device import cuda_device
 from gpushare.profile.lookup import SIMULATED
 from gpushare.validation.recording import Recording
 
-pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.xdist_group("gpu"),
+    pytest.mark.timeout(300),
+    pytest.mark.real_gpu("what is compared are times"),
+]
 
 TINY = ["--kernels", "md5,transpose", "--policies", "fifo,even", "--splits", "66", "--repeats", "1"]
 

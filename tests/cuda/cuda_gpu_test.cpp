@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs under every policy, and their ends. tests/py/gpu has more; these also run under sanitizers.
+#include "cuda/cuda_gpu.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "core/policies/options.hpp"
+#include "core/policies/registry.hpp"
+#include "sample_work.hpp"
+#include "trace_promises.hpp"
+
+namespace gpushare::cuda::test {
+namespace {
+
+class Runs : public OnStandIn {
+ protected:
+  Saxpys saxpys() { return {array(Saxpys::input()), array(Saxpys::input())}; }
+
+  Trace run_under(Policy& policy, const Work& work) {
+    TraceRecorder recorder;
+    std::array<RunObserver*, 1> observers{&recorder};
+    CudaGpu gpu(*resources, work.program);
+    run(gpu, policy, work.workload, observers);
+    return recorder.take();
+  }
+};
+
+class UnderEveryPolicy : public Runs, public testing::WithParamInterface<PolicyEntry> {};
+
+TEST_P(UnderEveryPolicy, ResultsAreRightAndTimeMovesForward) {
+  const auto kernel = load("saxpy");
+  Saxpys first = saxpys();
+  Saxpys second = saxpys();
+  Work work;
+  work.add_application("first");
+  first.add_to(work, kernel, 3);
+  work.add_application("second", 300'000);
+  second.add_to(work, kernel, 2);
+  const std::unique_ptr<Policy> policy = GetParam().make(PolicyOptions{});
+  const Trace trace = run_under(*policy, work);
+  gpushare::test::expect_time_moves_forward(trace);
+  gpushare::test::expect_streams_in_order(trace, work.workload);
+  EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
+  EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, UnderEveryPolicy, testing::ValuesIn(policies().begin(), policies().end()),
+                         [](const auto& each) {
+                           std::string name(each.param.name);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+/// Other quotas every 100 us, on every SM; every fourth time full ones, so that all end.
+class Changes : public Policy {
+ public:
+  Plan decide(const State& state) const override {
+    Plan plan{.wake_at = state.now() + Duration(100'000)};
+    const auto turn = static_cast<std::uint64_t>(state.now().time_since_epoch().count()) / 100'000;
+    for (const RunningLaunch& launch : state.running()) {
+      if (turn % 4 == 0) {
+        plan.shares.push_back(full_share(launch));
+        continue;
+      }
+      std::vector<int> quotas;
+      for (int sm = 0; sm < state.device().sms; ++sm) {
+        const std::uint64_t mixed =
+            (turn * 31 + static_cast<std::uint64_t>(sm) + index(launch.id)) * 0x9e3779b97f4a7c15;
+        quotas.push_back(static_cast<int>((mixed >> 40) % static_cast<unsigned>(launch.max_residency + 1)));
+      }
+      plan.shares.push_back({launch.id, Quota::per_sm(std::move(quotas))});
+    }
+    return plan;
+  }
+};
+
+TEST_F(Runs, UnderChangingQuotasEveryBlockRunsOnce) {
+  const auto kernel = load("saxpy");
+  Saxpys data = saxpys();
+  Saxpys other = saxpys();
+  Work work;
+  work.add_application("first");
+  data.add_to(work, kernel, 8);
+  work.add_application("second");
+  other.add_to(work, kernel, 8);
+  Changes policy;
+  const Trace trace = run_under(policy, work);
+  EXPECT_EQ(values<float>(data.result(), Saxpys::count), data.expected());
+  EXPECT_EQ(values<float>(other.result(), Saxpys::count), other.expected());
+  std::int64_t ended = 0;
+  for (const gpushare::Event& event : trace.events) {
+    if (event.kind == EventKind::BlockEnded) ended += event.blocks;
+  }
+  EXPECT_EQ(ended, 16 * Saxpys::blocks);
+}
+
+/// Copies of 4 MB to the host hold up the looks, which then go by a kernel.
+TEST_F(Runs, LooksGoByAKernelWhereCopiesAreLate) {
+  const auto kernel = load("saxpy");
+  Saxpys data = saxpys();
+  constexpr std::size_t bytes = 4 << 20;
+  const DeviceMemory device = make_device_memory(context, bytes);
+  const PinnedMemory host = make_pinned_memory(context, bytes);
+  Work work;
+  work.add_application("computes");
+  data.add_to(work, kernel, 10);
+  work.add_application("copies");
+  for (int copy = 0; copy < 20; ++copy) {
+    work.add_copy({.direction = Copy::Direction::ToHost, .device = device.get(), .host = host.get(), .bytes = bytes});
+  }
+  const std::unique_ptr<Policy> policy = make_policy("even");
+  const Trace trace = run_under(*policy, work);
+  gpushare::test::expect_time_moves_forward(trace);
+  EXPECT_EQ(values<float>(data.result(), Saxpys::count), data.expected());
+}
+
+TEST_F(Runs, OneAtATime) {
+  const Program none;
+  const CudaGpu first(*resources, none);
+  EXPECT_THROW(CudaGpu(*resources, none), InvalidInput);
+}
+
+/// Spins until *gate is set, then counts.
+const std::string wait_at_gate = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry wait_at_gate(.param .u64 gate, .param .u64 passed)
+{
+  .reg .pred %closed;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [gate];
+  ld.param.u64 %rd2, [passed];
+again:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.u32 %closed, %r1, 0;
+  @%closed bra again;
+  atom.global.add.u32 %r2, [%rd2], 1;
+  ret;
+}
+)";
+
+/// The same, but it writes where nothing is.
+const std::string fault = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry fault(.param .u64 nowhere)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [nowhere];
+  st.global.u64 [%rd1], %rd1;
+  ret;
+}
+)";
+
+class Gated : public Runs {
+ protected:
+  Gated() : kernel(load("wait_at_gate", wait_at_gate)), gate(array(std::vector{0})), passed(array(std::vector{0})) {
+    work.add_application("waits");
+    work.add_launch(kernel, 6, 1, arguments(gate.get(), passed.get()));
+  }
+  void open_gate() {
+    const CurrentContext current(*context);
+    constexpr int open = 1;
+    GPUSHARE_CU(cuMemcpyHtoDAsync(gate.get(), &open, sizeof open, CU_STREAM_PER_THREAD));
+    GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+  }
+
+  void submit_first(CudaGpu& gpu) {
+    const Operation& launch = work.workload.applications.front().operations.front();
+    gpu.submit({.id = OperationId{0}, .application = ApplicationId{0}, .operation = &launch});
+    gpu.apply({.shares = {{OperationId{0}, Quota::everywhere(4)}}});
+  }
+
+  std::shared_ptr<KernelCode> kernel;
+  DeviceMemory gate, passed;
+  Work work;
+};
+
+TEST_F(Gated, AnotherThreadWakesTheRunAndWritesWhatAKernelReads) {
+  CudaGpu gpu(*resources, work.program);
+  const std::unique_ptr<Policy> policy = make_policy("fifo");
+  std::thread other([&] {
+    for (int time = 0; time < 20; ++time) gpu.wake();
+    open_gate();
+    for (int time = 0; time < 20; ++time) gpu.wake();
+  });
+  // As a session does it: next_event() returns nothing after wake(), and the run goes on.
+  submit_first(gpu);
+  bool ended = false;
+  while (!ended) {
+    const auto event = gpu.next_event(gpu.now() + Duration(1'000'000));
+    ended = event && event->kind == EventKind::LaunchEnded;
+  }
+  other.join();
+  EXPECT_EQ(values<int>(passed, 1), std::vector{6});
+}
+
+TEST_F(Gated, WhatDoesNotEndIsAbandoned) {
+  const auto lose_the_gpu = [&] {
+    {
+      CudaGpu gpu(*resources, work.program);
+      submit_first(gpu);
+      EXPECT_EQ(gpu.next_event(gpu.now() + Duration(5'000'000)), std::nullopt);
+      EXPECT_EQ(gpu.applications_on_gpu(), std::vector{ApplicationId{0}});
+      EXPECT_FALSE(gpu.stop(Duration(20'000'000)));
+    }
+    EXPECT_TRUE(context->is_lost());
+    resources.reset();
+    std::exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(lose_the_gpu(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Runs, AFaultHasAnOwnerAndIsForGood) {
+  const auto kernel = load("fault", fault);
+  Work work;
+  work.add_application("wild");
+  work.add_launch(kernel, 1, 1, arguments(std::uint64_t{0x10}));
+  const auto lose_the_gpu = [&] {
+    {
+      const std::unique_ptr<Policy> policy = make_policy("fifo");
+      CudaGpu gpu(*resources, work.program);
+      EXPECT_THROW(run(gpu, *policy, work.workload), CudaError);
+      EXPECT_EQ(gpu.applications_on_gpu(), std::vector{ApplicationId{0}});
+    }
+    EXPECT_THROW(resources->completions.require_healthy(), CudaError);
+    context->abandon();
+    std::exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(lose_the_gpu(), testing::ExitedWithCode(0), "");
+}
+
+/// A policy that fails leaves nothing behind: what was under way has ended before its memory goes.
+TEST_F(Gated, ARunThatIsGivenUpLeavesNothing) {
+  open_gate();
+  for (int time = 0; time < 10; ++time) {
+    {
+      CudaGpu gpu(*resources, work.program);
+      submit_first(gpu);
+      static_cast<void>(gpu.next_event(gpu.now() + Duration(time * 100'000)));
+      EXPECT_TRUE(gpu.stop(Duration(10'000'000'000)));
+    }
+    resources = std::make_unique<LaunchResources>(context);  // the memory of the ones before goes
+    EXPECT_NO_THROW(resources->completions.require_healthy());
+  }
+}
+
+}  // namespace
+}  // namespace gpushare::cuda::test

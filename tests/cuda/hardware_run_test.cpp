@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Original kernels on streams, and trials of workers, on the stand-in.
+#include "cuda/hardware_run.hpp"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "cuda/copy_timing.hpp"
+#include "cuda/launch_timing.hpp"
+#include "cuda/worker_trial.hpp"
+#include "sample_work.hpp"
+
+namespace gpushare::cuda::test {
+namespace {
+
+class OnHardware : public OnStandIn {
+ protected:
+  Saxpys saxpys() { return {array(Saxpys::input()), array(Saxpys::input())}; }
+};
+
+class EveryWay : public OnHardware, public testing::WithParamInterface<HardwareSharing> {};
+
+TEST_P(EveryWay, ResultsAreRight) {
+  const auto kernel = load("saxpy");
+  Saxpys first = saxpys();
+  Saxpys second = saxpys();
+  Work work;
+  work.add_application("first");
+  first.add_to(work, kernel, 5);
+  work.add_application("second");
+  second.add_to(work, kernel, 3);
+  TraceRecorder recorder;
+  std::array<RunObserver*, 1> observers{&recorder};
+  int heartbeats = 0;
+  run_on_hardware(context, work.workload, work.program, {.sharing = GetParam(), .levels = {1, 0}}, observers,
+                  [&] { ++heartbeats; });
+  EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
+  EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+  const Trace trace = recorder.take();
+  EXPECT_EQ(std::ranges::count(trace.events, EventKind::LaunchEnded, &gpushare::Event::kind), 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, EveryWay,
+                         testing::Values(HardwareSharing::Serial, HardwareSharing::Streams, HardwareSharing::Priority));
+
+TEST_F(OnHardware, GreenContextsAreRefusedInWords) {
+  const auto kernel = load("saxpy");
+  Saxpys data = saxpys();
+  Work work;
+  work.add_application("only");
+  data.add_to(work, kernel, 1);
+  const HardwareSetup setup{.sharing = HardwareSharing::GreenContexts, .sms = {2}};
+  EXPECT_THROW(run_on_hardware(context, work.workload, work.program, setup, {}, [] {}), CudaError);
+}
+
+TEST_F(OnHardware, ATrialKeepsToItsQuotas) {
+  const auto kernel = load("saxpy");
+  Saxpys data = saxpys();
+  Work work;
+  work.add_application("only");
+  data.add_to(work, kernel, 1);
+  const auto& launch = std::get<DeviceLaunch>(work.program.front());
+  const Trial trial = run_trial(*resources, launch, {.quotas = {0, 2, 1, 0}, .limit = Duration(5'000'000'000)});
+  EXPECT_TRUE(trial.finished);
+  const std::vector<WorkerSm>& sms = trial.samples.back().sms;
+  EXPECT_EQ(sms[0].tasks_done + sms[3].tasks_done, 0u);
+  EXPECT_EQ(sms[1].tasks_done + sms[2].tasks_done, Saxpys::blocks);
+  for (const TrialSample& sample : trial.samples) EXPECT_LE(sample.sms[2].workers, 1u);
+  EXPECT_EQ(values<float>(data.result(), Saxpys::count), data.expected());
+}
+
+TEST_F(OnHardware, LaunchesAndCopiesAreTimed) {
+  const auto kernel = load("saxpy");
+  Saxpys data = saxpys();
+  Work work;
+  work.add_application("only");
+  data.add_to(work, kernel, 1);
+  EXPECT_GT(time_of_original(*resources, std::get<DeviceLaunch>(work.program.front())), Duration{});
+  CopyTimer timer(*resources, 1 << 20);
+  for (const HostMemory memory : {HostMemory::Pinned, HostMemory::Pageable}) {
+    const std::vector<CopyTime> times = timer.measure(Copy::Direction::ToHost, memory, 1 << 20, 2);
+    ASSERT_EQ(times.size(), 2u);
+    EXPECT_GT(times.front().device, Duration{});
+    EXPECT_GE(times.front().host, times.front().device);
+  }
+}
+
+}  // namespace
+}  // namespace gpushare::cuda::test

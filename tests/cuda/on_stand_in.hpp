@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stand-in with its context, kernels of tests/data/ptx on it, and arrays.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/transform/preemptible.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda::test {
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class OnStandIn : public testing::Test {
+ protected:
+  OnStandIn() : log_(std::filesystem::path(testing::TempDir()) / ("stand-in log " + std::to_string(getpid()))) {
+    setenv("GPUSHARE_STAND_IN_LOG", log_.c_str(), 1);
+    context = std::make_shared<Context>(0);
+    resources = std::make_unique<LaunchResources>(context);
+  }
+  ~OnStandIn() override {
+    resources.reset();
+    context.reset();
+    EXPECT_EQ(misuse(), "");
+    std::filesystem::remove(log_);
+  }
+
+  /// Of a kernel of tests/data/ptx, or of another module.
+  std::shared_ptr<KernelCode> load(const std::string& kernel) {
+    return load(kernel, read_file(std::filesystem::path(GPUSHARE_SOURCE_DIR) / "tests/data/ptx" / (kernel + ".ptx")));
+  }
+  std::shared_ptr<KernelCode> load(const std::string& kernel, const std::string& ptx, bool preemptible = true) {
+    const std::string worker = preemptible ? ptx::make_preemptible(ptx).ptx : "";
+    const std::span<const char> original(ptx.c_str(), ptx.size() + 1);  // with the zero
+    const std::span<const char> as_worker(worker.c_str(), preemptible ? worker.size() + 1 : 0);
+    return std::make_shared<KernelCode>(context, kernel, original, as_worker);
+  }
+
+  template <class T>
+  DeviceMemory array(const std::vector<T>& values) {
+    DeviceMemory memory = make_device_memory(context, values.size() * sizeof(T));
+    const CurrentContext current(*context);
+    GPUSHARE_CU(cuMemcpyHtoDAsync(memory.get(), values.data(), values.size() * sizeof(T), CU_STREAM_PER_THREAD));
+    GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return memory;
+  }
+  template <class T>
+  std::vector<T> values(const DeviceMemory& memory, std::size_t count) {
+    std::vector<T> read(count);
+    const CurrentContext current(*context);
+    GPUSHARE_CU(cuMemcpyDtoHAsync(read.data(), memory.get(), count * sizeof(T), CU_STREAM_PER_THREAD));
+    GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return read;
+  }
+
+  /// What was asked of the driver that no correct program asks, so far.
+  std::string misuse() {
+    std::string found;
+    std::ifstream file(log_);
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("misuse: ")) found += line + "\n";
+    }
+    return found;
+  }
+  void forget_misuse() { std::filesystem::remove(log_); }
+
+  SharedContext context;
+  std::unique_ptr<LaunchResources> resources;
+
+ private:
+  std::filesystem::path log_;
+};
+
+/// The bytes of a kernel's arguments.
+template <class... Values>
+std::vector<std::vector<std::byte>> arguments(const Values&... each) {
+  std::vector<std::vector<std::byte>> list;
+  const auto add = [&list](const auto& value) {
+    const auto* first = reinterpret_cast<const std::byte*>(&value);
+    list.emplace_back(first, first + sizeof value);
+  };
+  (add(each), ...);
+  return list;
+}
+
+}  // namespace gpushare::cuda::test

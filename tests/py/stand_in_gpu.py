@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU that is none: makes this process and those that it starts take it for the real one."""
+
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).parents[2]
+LIBRARY = "libgpushare_stand_in_gpu.so"
+BUILD = "cmake --preset release && cmake --build --preset release --target gpushare_stand_in_gpu"
+
+
+def library():
+    """The one named in GPUSHARE_STAND_IN_LIBRARY, else the one built last; None where there is none."""
+    named = os.environ.get("GPUSHARE_STAND_IN_LIBRARY")
+    built = [pathlib.Path(named)] if named else list(ROOT.glob(f"build/*/{LIBRARY}"))
+    return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def use(log):
+    """Before this process opens the driver. What nobody should ask of one goes to the file ``log``, and faults."""
+    from gpushare.cuda_libraries import cuda_libraries
+
+    os.environ["GPUSHARE_LIBCUDA"] = str(library())
+    os.environ["GPUSHARE_STAND_IN_LOG"] = str(log)
+    if "GPUSHARE_STAND_IN_PTXAS" not in os.environ:
+        os.environ["GPUSHARE_STAND_IN_PTXAS"] = cuda_libraries().ptxas or "ptxas"
+    os.environ["GPUSHARE_PTXAS"] = str(ROOT / "tests/stand_in_gpu/ptxas")
+    cuda_libraries.cache_clear()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of tests/py/gpu where there is no GPU: src/cuda drives tests/stand_in_gpu as it drives a real one.
+
+A file of them is a test here, in a process of its own, as the driver is opened once in a process.
+"""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import gpushare
+
+HERE = pathlib.Path(__file__).parent
+FILES = sorted(path.name for path in (HERE / "gpu").glob("test_*.py"))
+ONLY_ON_A_GPU = {"test_documented_examples.py", "test_front_ends.py", "test_validate.py"}
+LONGEST_S = 900
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+stand_in_gpu = load("stand_in_gpu")
+
+
+@pytest.fixture
+def environment(tmp_path, tmp_path_factory):
+    if stand_in_gpu.library() is None:
+        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
+            pytest.fail(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}", pytrace=False)
+        pytest.skip(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}")
+    folders = [str(pathlib.Path(gpushare.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
+        "GPUSHARE_STAND_IN": "1",
+        "GPUSHARE_REQUIRE_GPU": "1",
+        "GPUSHARE_CACHE_DIR": str(tmp_path_factory.getbasetemp() / "kernels"),
+    }
+
+
+@pytest.mark.timeout(LONGEST_S + 60)
+@pytest.mark.parametrize("file", [name for name in FILES if name not in ONLY_ON_A_GPU])
+def test_file(file, environment, tmp_path):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--maxfail=5"]
+    command += ["--timeout=300", f"--basetemp={tmp_path / 'temp'}", str(HERE / "gpu" / file)]
+    run = subprocess.run(
+        command,
+        cwd=HERE.parents[1],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+    assert " passed" in run.stdout

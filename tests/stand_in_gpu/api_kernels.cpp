@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's functions about code and launches.
+#include <cstring>
+
+#include "core/errors.hpp"
+#include "stand_in_gpu/call.hpp"
+
+namespace gpushare::stand_in {
+namespace {
+
+using interpreter::Dimensions;
+
+std::vector<std::byte> packed(const interpreter::FunctionCode& entry, void** arguments) {
+  std::vector<std::byte> bytes(entry.parameter_bytes);
+  for (std::size_t index = 0; index < entry.parameters.size(); ++index) {
+    const interpreter::LocalBytes& parameter = entry.parameters[index];
+    std::memcpy(bytes.data() + parameter.offset, arguments[index], parameter.bytes);
+  }
+  return bytes;
+}
+
+void expect_possible(const Function& function, const Dimensions& blocks, const Dimensions& threads, unsigned shared) {
+  const auto at_least_one = [](const Dimensions& each) { return each.x > 0 && each.y > 0 && each.z > 0; };
+  expect(at_least_one(blocks) && blocks.x <= 0x7fffffffu && blocks.y <= 65'535 && blocks.z <= 65'535,
+         CUDA_ERROR_INVALID_VALUE, "no such grid");
+  expect(at_least_one(threads) && threads.z <= 64 && threads.count() <= Limits::threads_per_block,
+         CUDA_ERROR_INVALID_VALUE, "no such block");
+  expect(static_cast<int>(threads.count()) <= function.most_threads, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+         "more threads than the kernel was compiled for");
+  expect(static_cast<int>(shared) <= function.dynamic_shared_allowed, CUDA_ERROR_INVALID_VALUE,
+         "more dynamic shared memory than the kernel has been allowed");
+}
+
+Footprint footprint_of(const Function& function, std::size_t threads, std::size_t dynamic_shared) {
+  return footprint(static_cast<int>(threads), function.registers,
+                   function.static_shared() + static_cast<int>(dynamic_shared));
+}
+
+}  // namespace
+}  // namespace gpushare::stand_in
+
+using namespace gpushare::stand_in;
+
+extern "C" {
+
+CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+    std::shared_ptr<Module> module;
+    try {
+      module = std::make_shared<Module>(static_cast<const char*>(image));
+    } catch (const gpushare::InvalidInput& error) {
+      throw Refusal(CUDA_ERROR_INVALID_PTX, error.what());
+    }
+    device.memory.load(module->program);
+    *handle = reinterpret_cast<CUmodule>(module.get());
+    device.modules.emplace(*handle, std::move(module));
+  });
+}
+
+CUresult cuModuleUnload(CUmodule handle) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const auto found = device.modules.find(handle);
+    expect(found != device.modules.end(), CUDA_ERROR_INVALID_HANDLE, "no such module");
+    device.memory.unload(found->second->program);
+    std::erase_if(device.functions, [handle](const auto& each) { return each.first.first == handle; });
+    device.modules.erase(found);
+  });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const auto module = device.modules.find(handle);
+    expect(module != device.modules.end(), CUDA_ERROR_INVALID_HANDLE, "no such module");
+    std::unique_ptr<Function>& found = device.functions[{handle, name}];
+    try {
+      if (found == nullptr) found = std::make_unique<Function>(function_of(module->second, name));
+    } catch (const gpushare::InvalidInput& error) {
+      device.functions.erase({handle, name});
+      throw Denial(CUDA_ERROR_NOT_FOUND, error.what());
+    }
+    *function = reinterpret_cast<CUfunction>(found.get());
+  });
+}
+
+CUresult cuFuncLoad(CUfunction function) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { static_cast<void>(device.function(function)); });
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction handle) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const Function& function = device.function(handle);
+    if (which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
+      *value = function.most_threads;
+    } else if (which == CU_FUNC_ATTRIBUTE_NUM_REGS) {
+      *value = function.registers;
+    } else if (which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
+      *value = function.static_shared();
+    } else if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+      *value = function.dynamic_shared_allowed;
+    } else {
+      throw Refusal(CUDA_ERROR_INVALID_VALUE, "the stand-in does not know this attribute");
+    }
+  });
+}
+
+CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute which, int value) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    Function& function = device.function(handle);
+    expect(which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CUDA_ERROR_INVALID_VALUE,
+           "the stand-in does not know this attribute");
+    expect(value >= 0 && value + function.static_shared() <= Limits::shared_per_block, CUDA_ERROR_INVALID_VALUE,
+           "more shared memory than a block can have");
+    function.dynamic_shared_allowed = value;
+  });
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads, std::size_t shared) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const Function& function = device.function(handle);
+    const bool possible =
+        threads <= function.most_threads && static_cast<int>(shared) <= function.dynamic_shared_allowed;
+    *blocks = possible ? occupancy(footprint_of(function, static_cast<std::size_t>(threads), shared)) : 0;
+  });
+}
+
+CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** arguments,
+                        void** extra) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const Function& function = device.function(handle);
+    const Dimensions blocks{grid_x, grid_y, grid_z};
+    const Dimensions threads{block_x, block_y, block_z};
+    expect(extra == nullptr, CUDA_ERROR_NOT_SUPPORTED, "arguments in a buffer");
+    expect_possible(function, blocks, threads, shared);
+    device.launch(stream, std::make_shared<Grid>(Grid{
+                              .module = function.module,
+                              .launch = {.program = function.module->program,
+                                         .entry = *function.code,
+                                         .grid = {blocks, threads, shared},
+                                         .memory = device.memory,
+                                         .parameters = packed(*function.code, arguments),
+                                         .sms = Limits::sms},
+                              .block = footprint_of(function, threads.count(), shared),
+                          }));
+  });
+}
+
+}  // extern "C"

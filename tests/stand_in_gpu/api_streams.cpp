@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's functions about streams and events.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "stand_in_gpu/call.hpp"
+
+using namespace gpushare::stand_in;
+
+extern "C" {
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+    expect(flags == CU_STREAM_NON_BLOCKING, CUDA_ERROR_NOT_SUPPORTED, "it would wait for the default stream");
+    auto made = std::make_unique<Stream>(std::clamp(priority, Limits::most_urgent_priority, 0));
+    *stream = reinterpret_cast<CUstream>(made.get());
+    device.streams.emplace(*stream, std::move(made));
+  });
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    Stream& destroyed = device.stream(stream);
+    destroyed.is_destroyed = true;
+    if (destroyed.commands.empty()) device.streams.erase(stream);
+  });
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    const Stream& waited_for = device.stream(stream);
+    turn.wait_until([&] { return waited_for.commands.empty(); });
+  });
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    if (!device.stream(stream).commands.empty()) throw Denial(CUDA_ERROR_NOT_READY, "under way");
+  });
+}
+
+/// For what the event was recorded last before this call.
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const std::shared_ptr<Event> awaited = device.shared_event(event);
+    device.put(stream, [awaited, wanted = awaited->recorded] { return awaited->reached >= wanted; });
+  });
+}
+
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    static_cast<void>(device.bytes_at(to, sizeof value));
+    expect(to % sizeof value == 0, CUDA_ERROR_INVALID_VALUE, "misaligned");
+    device.put(stream, [&device, to, value] {
+      auto* word = reinterpret_cast<cuuint32_t*>(device.bytes_at(to, sizeof value));
+      std::atomic_ref(*word).store(value, std::memory_order_release);
+      return true;
+    });
+  });
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+    auto made = std::make_shared<Event>();
+    made->has_time = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+    *event = reinterpret_cast<CUevent>(made.get());
+    device.events.emplace(*event, std::move(made));
+  });
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    expect(device.events.erase(event) == 1, CUDA_ERROR_INVALID_HANDLE, "no such event");
+  });
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const std::shared_ptr<Event> recorded = device.shared_event(event);
+    device.put(stream, [&device, recorded, record = ++recorded->recorded] {
+      recorded->reached = std::max(recorded->reached, record);
+      recorded->time_ns = device.now_ns();
+      return true;
+    });
+  });
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    for (const CUevent each : {start, end}) {
+      const Event& event = device.event(each);
+      expect(event.has_time && event.recorded > 0, CUDA_ERROR_INVALID_HANDLE, "the event has no time");
+      if (event.reached < event.recorded) throw Denial(CUDA_ERROR_NOT_READY, "under way");
+    }
+    const auto first = static_cast<std::int64_t>(device.event(start).time_ns);
+    *milliseconds =
+        static_cast<float>(static_cast<double>(static_cast<std::int64_t>(device.event(end).time_ns) - first) * 1e-6);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stand_in_gpu/gpu.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "ptx_interpreter/fault.hpp"
+
+namespace gpushare::stand_in {
+namespace {
+
+/// So many turns of blocks between two looks at the streams.
+constexpr int turns_at_a_time = 16;
+
+/// So often a host thread looks whether it is its turn, before it sleeps until then.
+constexpr int most_tries = 1000;
+
+std::uint64_t seed() {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+}  // namespace
+
+int& contexts_pushed() {
+  thread_local int pushed = 0;
+  return pushed;
+}
+
+void expect_current_context() {
+  expect(contexts_pushed() > 0, CUDA_ERROR_INVALID_CONTEXT, "the thread has no current context");
+}
+
+Gpu::Turn::Turn(Gpu& gpu) : gpu_(gpu), lock_(gpu.mutex_, std::defer_lock) {
+  ++gpu.hosts_waiting_;
+  // The device gives way within microseconds; to sleep and be woken takes longer.
+  for (int tries = 0; tries < most_tries && !lock_.try_lock(); ++tries) std::this_thread::yield();
+  if (!lock_.owns_lock()) lock_.lock();
+  --gpu.hosts_waiting_;
+}
+
+Gpu::Turn::~Turn() { gpu_.device_wakes_.notify_one(); }
+
+void Gpu::Turn::wait_until(const std::function<bool()>& holds) {
+  gpu_.device_wakes_.notify_one();
+  gpu_.hosts_wake_.wait(lock_, [&] { return gpu_.failure_ != CUDA_SUCCESS || holds(); });
+  if (gpu_.failure_ != CUDA_SUCCESS) throw Denial(gpu_.failure_, "a kernel has failed");
+}
+
+Gpu::Gpu() : sms_(seed()), device_([this] { serve(); }) {}
+
+Gpu::~Gpu() {
+  {
+    const Turn turn(*this);
+    ends_ = true;
+  }
+  device_.join();
+}
+
+Stream& Gpu::stream(CUstream handle) {
+  if (handle == CU_STREAM_PER_THREAD) {
+    expect_current_context();
+    std::unique_ptr<Stream>& own = of_threads_[std::this_thread::get_id()];
+    if (own == nullptr) own = std::make_unique<Stream>();
+    return *own;
+  }
+  const auto found = streams.find(handle);
+  if (found != streams.end() && !found->second->is_destroyed) return *found->second;
+  throw Refusal(CUDA_ERROR_INVALID_HANDLE, "no such stream; the legacy default stream is none that gpushare may use");
+}
+
+void Gpu::put(CUstream handle, Command command) { stream(handle).commands.push_back(std::move(command)); }
+
+std::shared_ptr<Event> Gpu::shared_event(CUevent handle) const {
+  const auto found = events.find(handle);
+  if (found == events.end()) throw Refusal(CUDA_ERROR_INVALID_HANDLE, "no such event");
+  return found->second;
+}
+
+Function& Gpu::function(CUfunction handle) const {
+  for (const auto& [name, function] : functions) {
+    if (reinterpret_cast<CUfunction>(function.get()) == handle) return *function;
+  }
+  throw Refusal(CUDA_ERROR_INVALID_HANDLE, "no such function: it may have gone with its module");
+}
+
+bool Gpu::is_pinned(const void* first, std::size_t bytes) const {
+  const auto behind = pinned.upper_bound(first);
+  if (behind == pinned.begin()) return false;
+  const PinnedBytes& before = std::prev(behind)->second;
+  const auto offset = static_cast<const std::byte*>(first) - before.bytes.get();
+  return static_cast<std::size_t>(offset) + bytes <= before.size;
+}
+
+std::byte* Gpu::bytes_at(std::uint64_t address, std::size_t bytes) {
+  if (std::byte* found = memory.find_range(address, bytes)) return found;
+  throw Refusal(CUDA_ERROR_INVALID_VALUE, "no " + std::to_string(bytes) + " bytes at " + memory.describe(address));
+}
+
+void Gpu::launch(CUstream handle, std::shared_ptr<Grid> grid) {
+  grid->priority = stream(handle).priority;
+  grid->launch.nanoseconds = &now_ns_;
+  put(handle, [this, grid, has_begun = false]() mutable {
+    if (!has_begun) sms_.add(grid);
+    has_begun = true;
+    return grid->has_ended();
+  });
+}
+
+void Gpu::copy(CUstream handle, CopyEngine& engine, std::size_t bytes, std::function<void()> move) {
+  auto job = std::make_shared<CopyJob>(CopyJob{.bytes = bytes, .move = std::move(move)});
+  put(handle, [&engine, job, has_begun = false]() mutable {
+    if (!has_begun) engine.add(job);
+    has_begun = true;
+    return job->has_ended;
+  });
+}
+
+bool Gpu::is_idle() const {
+  const auto is_empty = [](const auto& each) { return each.second->commands.empty(); };
+  return std::ranges::all_of(streams, is_empty) && std::ranges::all_of(of_threads_, is_empty);
+}
+
+void Gpu::fail(CUresult failure, const std::string& why) {
+  failure_ = failure;
+  write_log("fault: " + why);
+  hosts_wake_.notify_all();
+}
+
+void Gpu::read_clock() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  now_ns_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+bool Gpu::advance_streams() {
+  bool any = false;
+  for (const auto& [handle, stream] : streams) any |= stream->advance();
+  for (const auto& [thread, stream] : of_threads_) any |= stream->advance();
+  if (any)
+    std::erase_if(streams, [](const auto& each) { return each.second->is_destroyed && each.second->commands.empty(); });
+  return any;
+}
+
+/// Turns until a block ends or a host wants something; true if a block ended.
+bool Gpu::run_blocks() {
+  for (int turn = 0; turn < turns_at_a_time && !sms_.empty() && hosts_waiting_ == 0; ++turn) {
+    if (sms_.turn()) return true;
+  }
+  return false;
+}
+
+/// True while there is something to do, or a copy to wait for.
+bool Gpu::advance() {
+  read_clock();
+  bool any = to_device.advance(now_ns_) | to_host.advance(now_ns_) | advance_streams();
+  if (any) hosts_wake_.notify_all();
+  while (hosts_waiting_ == 0 && sms_.place()) any = true;
+  any |= run_blocks();
+  return any || !sms_.empty() || !to_device.empty() || !to_host.empty();
+}
+
+void Gpu::serve() {
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    bool any = false;
+    try {
+      any = failure_ == CUDA_SUCCESS && advance();
+    } catch (const interpreter::BadAddress& fault) {
+      fail(CUDA_ERROR_ILLEGAL_ADDRESS, fault.what());
+    } catch (const interpreter::Fault& fault) {
+      fail(CUDA_ERROR_LAUNCH_FAILED, fault.what());
+    } catch (const Refusal& refusal) {
+      fail(CUDA_ERROR_ILLEGAL_ADDRESS, refusal.what());
+    }
+    if (!any) {
+      device_wakes_.wait(lock);
+    } else if (hosts_waiting_ > 0) {
+      lock.unlock();
+      while (hosts_waiting_ > 0) std::this_thread::yield();
+      lock.lock();
+    }
+  }
+}
+
+}  // namespace gpushare::stand_in

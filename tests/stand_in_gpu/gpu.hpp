@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stand-in: one thread does all that a GPU does, and a host thread that calls the driver takes its turn in between.
+// So nothing is done at the same time in here, whatever order things come in, and host and device share no memory but
+// what is pinned.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "ptx_interpreter/global_memory.hpp"
+#include "stand_in_gpu/copy_engine.hpp"
+#include "stand_in_gpu/module.hpp"
+#include "stand_in_gpu/multiprocessors.hpp"
+#include "stand_in_gpu/refusal.hpp"
+#include "stand_in_gpu/stream.hpp"
+
+namespace gpushare::stand_in {
+
+/// Host memory that the device sees.
+struct PinnedBytes {
+  std::unique_ptr<std::byte[]> bytes;
+  std::size_t size = 0;
+  std::uint64_t device_address = 0;
+};
+
+/// The calling thread's stack of current contexts, of which there is only one.
+int& contexts_pushed();
+void expect_current_context();
+
+class Gpu {
+ public:
+  Gpu();
+  /// Whatever is under way then stays undone.
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  /// A host thread's turn.
+  class Turn {
+   public:
+    explicit Turn(Gpu& gpu);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    /// Lets the device go on until this holds. Throws Refusal where a kernel has failed.
+    void wait_until(const std::function<bool()>& holds);
+
+   private:
+    Gpu& gpu_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  // What follows belongs to whoever has the turn.
+
+  /// The stream behind a handle, also CU_STREAM_PER_THREAD.
+  Stream& stream(CUstream handle);
+  void put(CUstream handle, Command command);
+  Event& event(CUevent handle) const { return *shared_event(handle); }
+  std::shared_ptr<Event> shared_event(CUevent handle) const;
+  Function& function(CUfunction handle) const;
+  /// Host bytes that are pinned, all of them.
+  bool is_pinned(const void* first, std::size_t bytes) const;
+  /// So many bytes of one allocation, wherever they begin. Throws Refusal.
+  std::byte* bytes_at(std::uint64_t address, std::size_t bytes);
+  void launch(CUstream handle, std::shared_ptr<Grid> grid);
+  /// A copy at a copy engine, behind what is in the stream.
+  void copy(CUstream handle, CopyEngine& engine, std::size_t bytes, std::function<void()> move);
+  bool is_idle() const;
+  std::uint64_t now_ns() const { return now_ns_; }
+  /// What every call says from now on.
+  void fail(CUresult failure, const std::string& why);
+  CUresult failure() const { return failure_; }
+
+  interpreter::GlobalMemory memory;
+  std::map<std::uint64_t, std::size_t> allocated;  ///< bytes by address
+  std::size_t allocated_bytes = 0;
+  std::map<const void*, PinnedBytes> pinned;
+  std::map<CUstream, std::unique_ptr<Stream>> streams;
+  std::map<CUevent, std::shared_ptr<Event>> events;
+  std::map<CUmodule, std::shared_ptr<const Module>> modules;
+  std::map<std::pair<CUmodule, std::string>, std::unique_ptr<Function>> functions;
+  CopyEngine to_device, to_host;
+
+ private:
+  void serve();
+  bool advance();
+  bool advance_streams();
+  bool run_blocks();
+  void read_clock();
+
+  Multiprocessors sms_;
+  std::map<std::thread::id, std::unique_ptr<Stream>> of_threads_;
+  CUresult failure_ = CUDA_SUCCESS;
+  std::uint64_t now_ns_ = 0;
+  std::mutex mutex_;
+  std::atomic<int> hosts_waiting_ = 0;
+  std::condition_variable device_wakes_, hosts_wake_;
+  bool ends_ = false;
+  std::thread device_;
+};
+
+}  // namespace gpushare::stand_in

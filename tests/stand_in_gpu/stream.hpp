@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host has put into the GPU's queues, and what it hears of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+namespace gpushare::stand_in {
+
+/// Called by the device while it is the first of its stream, again and again until it has been done: then it says true.
+using Command = std::function<bool()>;
+
+struct Stream {
+  int priority = 0;
+  std::deque<Command> commands{};
+  bool is_destroyed = false;  ///< what is in it is done before it goes
+
+  /// Does what can be done; true if that was something.
+  bool advance() {
+    bool any = false;
+    while (!commands.empty() && commands.front()()) {
+      commands.pop_front();
+      any = true;
+    }
+    return any;
+  }
+};
+
+struct Event {
+  bool has_time = true;
+  std::uint64_t recorded = 0;  ///< how often a stream was told to
+  std::uint64_t reached = 0;   ///< the latest of them that a stream has come to
+  std::uint64_t time_ns = 0;
+};
+
+}  // namespace gpushare::stand_in

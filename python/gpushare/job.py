@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gpushare.session import Session
 
 DEFAULT_TIMEOUT_S = 300.0
+LEAST_KEPT = 64
 
 
 class Job:
@@ -61,8 +63,36 @@ class Job:
             self._arguments = None
         return ended
 
+    def _is_over(self) -> bool:
+        """Well or not."""
+        try:
+            return self._arguments is None or self._wait(0)
+        except Exception:
+            return True
+
     def __repr__(self) -> str:
         return f"<Job {self.name}>"
+
+
+class UnfinishedJobs:
+    """Keeps jobs, and with them their arguments, until they have ended, whether anybody waits for them or not.
+
+    It looks for those that have when it has twice as many as after the last look, so that a job costs the same however
+    many there are.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: list[Job] = []
+        self._look_at = LEAST_KEPT
+        self._lock = threading.Lock()
+
+    def add(self, job: Job) -> None:
+        """It has been submitted."""
+        with self._lock:
+            self._jobs.append(job)
+            if len(self._jobs) >= self._look_at:
+                self._jobs = [each for each in self._jobs if not each._is_over()]
+                self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
 
 
 @dataclass(frozen=True, eq=False)

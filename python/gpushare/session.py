@@ -16,7 +16,7 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionStatus
 from gpushare.device_array import DeviceArray
-from gpushare.job import DEFAULT_TIMEOUT_S, Job
+from gpushare.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
@@ -82,7 +82,7 @@ class Session:
         self._keeps_record = keeps_record
         self._core = self._on.open(_own(policy), keeps_record=keeps_record)
         self._applications: list[SessionApplication] = []
-        self._jobs: list[Job] = []
+        self._jobs = UnfinishedJobs()
         self._finished = False
         self._lock = threading.Lock()
         weakref.finalize(self, self._core.close)  # also when the process ends
@@ -255,8 +255,7 @@ class Session:
             if self._keeps_record:
                 application._launches.append(submitted)
         job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
-        self._jobs = [each for each in self._jobs if each._arguments is not None]
-        self._jobs.append(job)
+        self._jobs.add(job)
         return job
 
     def _register(self, application: SessionApplication) -> None:

@@ -180,7 +180,7 @@ class Link:
                         self._send_freed()
                     else:
                         self._take(*self._channel.receive())
-        except (EOFError, OSError, ValueError) as error:
+        except Exception as error:  # of whatever kind: somebody waits, and has to hear of it
             self._end(error)
         finally:
             self._channel.release()

@@ -74,6 +74,7 @@ class ServedApplication:
         self._is_fatal = is_fatal
         self._history = history
         self._cancelled = False
+        self._worker_ends = False
         self._jobs: deque[ServedJob] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -124,13 +125,16 @@ class ServedApplication:
                 self._changed.wait_for(lambda: self._jobs or self._closing)
                 if not self._jobs:
                     return
-            ended = [self._end(self._jobs[0], LONGEST_WAIT_S)]
+            ended: Ended = []
             while self._jobs and len(ended) < MOST_IN_ONE_EVENT:
-                also = self._end(self._jobs[0], 0)
+                also = self._end(self._jobs[0], 0 if ended else LONGEST_WAIT_S)
                 if also is None:
                     break
                 ended.append(also)
-            self._on_ended([each for each in ended if each is not None])
+            if ended:
+                self._on_ended(ended)
+            if self._worker_ends:
+                return
 
     def _end(self, served: ServedJob, timeout_s: float) -> tuple[int, dict[str, Any] | None] | None:
         """How it ended; None while it has not."""
@@ -141,7 +145,8 @@ class ServedApplication:
             return None
         except Exception as failure:
             if not self._cancelled and self._is_fatal(failure):
-                return None  # the worker tells everybody
+                self._worker_ends = True  # and tells everybody
+                return None
             error = as_message(failure)
         with self._changed:
             self._jobs.popleft()

@@ -72,7 +72,7 @@ class ServedClient:
         except Exception as error:
             LOG.debug("client %d: %s", self.number, error)
             self.refuse(number, error)
-            self.worker.heed_health()
+            self.worker.heed(error)
         else:
             if answer is not None:
                 self.reply(number, answer)

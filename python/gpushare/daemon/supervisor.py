@@ -104,9 +104,9 @@ class Supervisor:
     def _greet(self, connection: socket.socket) -> None:
         """Hears who it is, and hands the connection over or says why not."""
         number = 0
-        watch = threading.Timer(HELLO_TIMEOUT_S, connection.shutdown, [socket.SHUT_RDWR])
-        watch.start()
         channel = Channel(connection)
+        watch = threading.Timer(HELLO_TIMEOUT_S, channel.close)
+        watch.start()
         try:
             peer = self._find_peer(connection)
             message, descriptors = channel.receive()

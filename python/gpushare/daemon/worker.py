@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gpushare._core import CudaError, DeviceError, PolicyError
+from gpushare._core import DeviceError, PolicyError
 from gpushare.daemon.alone_times import AloneTimes
 from gpushare.daemon.errors import ProtocolError, RefusedError
 from gpushare.daemon.grant import Grant
@@ -117,10 +117,17 @@ class Worker:
             self.fail(error)
         return isinstance(error, DeviceError | PolicyError)
 
-    def heed_health(self) -> None:
-        """Ends the worker if its GPU can do no more."""
-        if not is_healthy(self.session):
-            self.fail(CudaError(f"{self.device} is lost to the worker"))
+    def heed(self, error: Exception) -> None:
+        """Ends the worker if a request failed because the session has: then every other one would, too."""
+        if not isinstance(error, DeviceError | PolicyError):
+            return
+        try:
+            self.session.status()
+        except (DeviceError, PolicyError) as failure:
+            self.fail(failure)
+        else:
+            if not is_healthy(self.session):
+                self.fail(error)
 
     def fail(self, error: Exception) -> None:
         """Tells every client why, and ends the process. Never returns but to those who come second."""

@@ -18,7 +18,7 @@ from gpushare.daemon.settings import Settings, to_dict
 from gpushare.daemon.wire import packed
 
 LOG = logging.getLogger("gpushare.daemon.supervisor")
-COMMAND = (sys.executable, "-m", "gpushare.daemon.worker_main")
+COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker_main")
 LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0
 """Who lived that long is started again at once."""

@@ -166,6 +166,7 @@ class StandIn:
         self.policy = policy
 
     def status(self):
+        self.require_alive()
         return SimpleNamespace(applications=[each.status() for each in self.applications])
 
     def require_alive(self):

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server on a GPU: results, faults, endless kernels. Only its worker uses CUDA."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
+
+PATIENCE_S = 60
+WATCHDOG_S = 2
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Its socket."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare"))
+    (folder / "config.toml").write_text(f"watchdog_seconds = {WATCHDOG_S}.0\n")
+    line = ["serve", "--device", "cuda:0", "--policy", "even", "--config", folder / "config.toml"]
+    command = [sys.executable, "-m", "gpushare", *line, "--socket", folder / "socket"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        said = []
+        while "serving cuda:0" not in "".join(said):
+            said.append(process.stderr.readline())
+            assert said[-1], said
+        log = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr.fileno())
+        yield folder / "socket"
+        process.terminate()
+    log.wait()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def session(server):
+    with gs.connect(server) as session:
+        yield session
+
+
+def test_results_are_right(session, kernels):
+    applications = [session.application(name) for name in ("alice", "bob")]
+    checks = [kernels.scaled(session, each, 1_000_000, factor) for each in applications for factor in (2.0, 3.0)]
+    for check in checks:
+        check()
+
+
+def test_jobs_run_in_order(session, kernels):
+    value, application = session.zeros(1, np.uint32), session.application("alice")
+    jobs = [application.submit(kernels.append, grid=1, block=1, args=[value, number]) for number in range(200)]
+    jobs[-1].result(PATIENCE_S)
+    expected = 0
+    for number in range(200):
+        expected = (expected * 31 + number) % 2**32
+    assert value.numpy()[0] == expected
+
+
+def test_arguments_are_checked_as_in_the_process(session, kernels):
+    application, values = session.application("alice"), session.zeros(8, np.int32)
+    with pytest.raises(gs.InvalidInput, match="expected an array of float32, got one of int32"):
+        application.submit(kernels.scale, grid=1, block=8, args=[values, 2.0, 8])
+    with pytest.raises(gs.InvalidInput, match="takes 3 arguments"):
+        application.submit(kernels.scale, grid=1, block=8, args=[values])
+    with pytest.raises(gs.CompileError, match="error"):
+        session.load(gs.Kernel("__global__ void broken(", "broken"))
+
+
+def test_memory_is_zeroed_when_it_changes_its_owner(server, session):
+    size = 1 << 26
+    secret = session.array(np.full(size, 42, np.uint8))
+    secret.free()
+    with gs.connect(server) as other:
+        assert not other.zeros(size, np.uint8).numpy().any()
+
+
+def test_a_cancelled_kernel_stops_at_a_block_boundary(session, kernels):
+    application, counter = session.application("long"), session.zeros(1, np.uint32)
+    job = application.submit(kernels.spin, grid=2_000_000_000, block=64, args=[counter, 36_000])
+    with pytest.raises(TimeoutError):
+        job.result(timeout=0.2)
+    application.cancel()
+    with pytest.raises(gs.Cancelled):
+        job.result(PATIENCE_S)
+    kernels.scaled(session, session.application("afterwards"))()
+
+
+def test_a_fault_takes_the_worker_along_and_no_more(server, session, kernels):
+    with gs.connect(server) as other:
+        durable = other.array(np.arange(1000, dtype=np.float32), durable=True)
+        waits = other.application("bystander").submit(
+            kernels.scale, grid=4, block=256, args=[durable, 2.0, 1000], idempotent=True
+        )
+        values = session.zeros(1, np.int32)
+        with pytest.raises(gs.CudaError, match="culprit@"):
+            session.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
+        waits.result(PATIENCE_S)
+        assert np.array_equal(durable.numpy(), 2 * np.arange(1000, dtype=np.float32))
+    with pytest.raises(gs.WorkerLostError, match="was lost with its worker"):
+        values.numpy()
+    kernels.scaled(session, session.application("afterwards"))()
+
+
+def test_an_endless_kernel_is_named(session, kernels):
+    gate, passed = session.zeros(1, np.int32), session.zeros(1, np.uint32)
+    job = session.application("endless").submit(kernels.wait_at_gate, grid=1, block=1, args=[gate, passed])
+    with pytest.raises(gs.DeviceError, match=f"a kernel of 'endless@.*' does not end: .* {WATCHDOG_S} s"):
+        job.result(PATIENCE_S)
+    kernels.scaled(session, session.application("afterwards"))()
+
+
+def test_the_server_tells_what_goes_on(session, kernels):
+    kernels.scaled(session, session.application("alice"), 1_000_000)()
+    (found,) = [each for each in session.status()["applications"] if each["name"].startswith("alice@")]
+    assert found["ended_jobs"] == 1
+    assert found["sm_time_ns"] > 0
+    assert os.getpid() in [each["pid"] for each in session.status()["clients"]]

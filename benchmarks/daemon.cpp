@@ -3,6 +3,7 @@
 // once. For scale: the same exchange as a ping over a Unix socket, without any encoding.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -45,10 +46,20 @@ pid_t fork_client(PortServer& server, Work work) {
   ::_exit(0);
 }
 
+/// Processor time of this process, or of its children that have ended, in nanoseconds.
+double processor_time(int who) {
+  rusage usage{};
+  ::getrusage(who, &usage);
+  const auto count = [](const timeval& time) { return static_cast<double>(time.tv_sec) * 1e9 + time.tv_usec * 1e3; };
+  return count(usage.ru_utime) + count(usage.ru_stime);
+}
+
 /// Every client submits as fast as it can and waits for the end of all in the end.
 void submits(benchmark::State& timing) {
   constexpr int launches = 50'000;
   PortServer server(std::make_shared<EchoSink>(Duration{}));
+  const double own = processor_time(RUSAGE_SELF);
+  const double of_children = processor_time(RUSAGE_CHILDREN);
   for (auto _ : timing) {
     std::vector<pid_t> children;
     for (std::int64_t number = 0; number < timing.range(0); ++number) {
@@ -59,7 +70,10 @@ void submits(benchmark::State& timing) {
     }
     for (const pid_t child : children) ::waitpid(child, nullptr, 0);
   }
-  timing.SetItemsProcessed(timing.iterations() * timing.range(0) * launches);
+  const std::int64_t all = timing.iterations() * timing.range(0) * launches;
+  timing.SetItemsProcessed(all);
+  timing.counters["worker_cpu_ns"] = (processor_time(RUSAGE_SELF) - own) / static_cast<double>(all);
+  timing.counters["client_cpu_ns"] = (processor_time(RUSAGE_CHILDREN) - of_children) / static_cast<double>(all);
 }
 BENCHMARK(submits)->ArgName("clients")->Arg(1)->Arg(8)->UseRealTime()->Unit(benchmark::kMillisecond);
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "daemon/peer_errors.hpp"
+#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 
@@ -24,9 +25,11 @@ void ClientPort::require_own_process() const {
 }
 
 JobNumber ClientPort::launch(const LaunchRequest& request, Duration patience) {
-  require(request.arguments.size() <= wire::most_argument_bytes && request.arrays.size() <= wire::most_references,
-          std::to_string(request.arguments.size()) + " bytes of arguments: at most " +
-              std::to_string(wire::most_argument_bytes));
+  require_lazily(
+      request.arguments.size() <= wire::most_argument_bytes && request.arrays.size() <= wire::most_references, [&] {
+        return std::to_string(request.arguments.size()) + " bytes of arguments: at most " +
+               std::to_string(wire::most_argument_bytes);
+      });
   wire::Launch command{.header = {.kind = wire::CommandKind::Launch},
                        .application = request.application,
                        .kernel = request.kernel,
@@ -63,9 +66,10 @@ JobNumber ClientPort::fence(Duration patience) {
 template <typename Command>
 JobNumber ClientPort::send(Command& command, Part second, Part third, Duration patience) {
   const std::size_t bytes = sizeof(command) + second.size() + third.size();
-  require(bytes <= commands_.most_record_bytes(), "a command of " + std::to_string(bytes) +
-                                                      " bytes: the port's ring takes at most " +
-                                                      std::to_string(commands_.most_record_bytes()));
+  require_lazily(bytes <= commands_.most_record_bytes(), [&] {
+    return "a command of " + std::to_string(bytes) + " bytes: the port's ring takes at most " +
+           std::to_string(commands_.most_record_bytes());
+  });
   require_own_process();
   command.header.bytes = static_cast<std::uint32_t>(bytes);
   std::unique_lock lock(mutex_);
@@ -158,13 +162,15 @@ std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
   auto found = jobs_.find(job);
-  require(found != jobs_.end(), "job " + std::to_string(job) + ": there is none, or it has been forgotten");
+  require_lazily(found != jobs_.end(),
+                 [&] { return "job " + std::to_string(job) + ": there is none, or it has been forgotten"; });
   const auto has_ended = [&] {
     found = jobs_.find(job);
     return found == jobs_.end() || found->second.has_value();
   };
   if (!wait_until(lock, std::chrono::steady_clock::now() + timeout, has_ended)) return std::nullopt;
-  require(found != jobs_.end(), "job " + std::to_string(job) + " has been forgotten by another thread");
+  require_lazily(found != jobs_.end(),
+                 [&] { return "job " + std::to_string(job) + " has been forgotten by another thread"; });
   return found->second;
 }
 

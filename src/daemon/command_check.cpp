@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "daemon/peer_errors.hpp"
+#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 namespace {
@@ -26,28 +27,33 @@ std::string text_of(const std::array<std::uint32_t, 3>& extent) {
 void require_grid(const std::array<std::uint32_t, 3>& grid, std::uint64_t most_blocks) {
   std::uint64_t blocks = 1;  // no overflow: 2^31 * 2^16 * 2^16
   for (std::size_t axis = 0; axis < grid.size(); ++axis) {
-    require(grid[axis] >= 1 && grid[axis] <= largest_grid[axis],
-            "a grid of " + text_of(grid) + ": at most " + text_of(largest_grid) + ", and nowhere 0");
+    require_lazily(grid[axis] >= 1 && grid[axis] <= largest_grid[axis], [&] {
+      return "a grid of " + text_of(grid) + ": at most " + text_of(largest_grid) + ", and nowhere 0";
+    });
     blocks *= grid[axis];
   }
-  require(blocks <= most_blocks,
-          "a grid of " + text_of(grid) + ": at most " + std::to_string(most_blocks) + " blocks in all");
+  require_lazily(blocks <= most_blocks, [&] {
+    return "a grid of " + text_of(grid) + ": at most " + std::to_string(most_blocks) + " blocks in all";
+  });
 }
 
 void require_inside(const char* what, std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
-  require(offset <= size && bytes <= size - offset, std::string("bytes ") + std::to_string(offset) + " to " +
-                                                        std::to_string(offset) + " + " + std::to_string(bytes) +
-                                                        " of an " + what + " of " + std::to_string(size) + " bytes");
+  require_lazily(offset <= size && bytes <= size - offset, [&] {
+    return std::string("bytes ") + std::to_string(offset) + " to " + std::to_string(offset) + " + " +
+           std::to_string(bytes) + " of an " + what + " of " + std::to_string(size) + " bytes";
+  });
 }
 
 /// Puts the addresses of arrays in the places of the arguments that stand for them.
 void resolve_arrays(std::span<const std::byte> references, const ClientTables& tables, LaunchCommand& command) {
   for (std::size_t at = 0; at < references.size(); at += sizeof(wire::ArrayReference)) {
     const auto reference = read<wire::ArrayReference>(references, at);
-    require(reference.position % 8 == 0 && command.arguments.size() >= 8 &&
-                reference.position <= command.arguments.size() - 8,
-            "an array at byte " + std::to_string(reference.position) + " of " +
-                std::to_string(command.arguments.size()) + " bytes of arguments");
+    require_lazily(reference.position % 8 == 0 && command.arguments.size() >= 8 &&
+                       reference.position <= command.arguments.size() - 8,
+                   [&] {
+                     return "an array at byte " + std::to_string(reference.position) + " of " +
+                            std::to_string(command.arguments.size()) + " bytes of arguments";
+                   });
     auto array = tables.arrays.find(reference.array);
     require_inside("array", reference.offset, 0, array->bytes);
     const std::uint64_t address = array->address + reference.offset;
@@ -77,9 +83,10 @@ LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables
                         .grid = launch.grid};
   const KernelEntry& kernel = *command.kernel;
   require_grid(launch.grid, most_blocks);
-  require(launch.argument_bytes == kernel.argument_bytes,
-          "kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) + " bytes of arguments, not " +
-              std::to_string(launch.argument_bytes));
+  require_lazily(launch.argument_bytes == kernel.argument_bytes, [&] {
+    return "kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) + " bytes of arguments, not " +
+           std::to_string(launch.argument_bytes);
+  });
   const auto arguments = record.subspan(sizeof(launch) + reference_bytes);
   command.arguments.assign(arguments.begin(), arguments.end());
   resolve_arrays(record.subspan(sizeof(launch), reference_bytes), tables, command);

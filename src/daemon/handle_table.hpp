@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/errors.hpp"
+#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 
@@ -27,8 +27,10 @@ class HandleTable {
   Handle add(std::shared_ptr<const Entry> entry) {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
-      require(slots_.size() < most_entries_, "this client has " + std::to_string(slots_.size()) + " " + what_ +
-                                                 "s, which is the most that it may have");
+      require_lazily(slots_.size() < most_entries_, [&] {
+        return "this client has " + std::to_string(slots_.size()) + " " + what_ +
+               "s, which is the most that it may have";
+      });
       slots_.emplace_back();
       free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
     }
@@ -68,8 +70,10 @@ class HandleTable {
     const auto place = static_cast<std::uint32_t>(handle);
     const bool is_known =
         place < slots_.size() && slots_[place].entry != nullptr && slots_[place].generation == handle >> 32;
-    require(is_known, what_ + " handle " + std::to_string(handle) + ": this client has no such " + what_ +
-                          ", or has it no longer");
+    require_lazily(is_known, [&] {
+      return what_ + " handle " + std::to_string(handle) + ": this client has no such " + what_ +
+             ", or has it no longer";
+    });
     return place;
   }
 

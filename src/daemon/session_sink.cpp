@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/session_sink.hpp"
 
+#include "daemon/require_lazily.hpp"
+
 namespace gpushare::daemon {
 namespace {
 
@@ -28,7 +30,8 @@ SessionSink::~SessionSink() { session_.close(); }
 
 void SessionSink::launch(LaunchCommand&& command) {
   const auto* kernel = static_cast<const SessionKernel*>(command.kernel->code.get());
-  require(kernel != nullptr, "kernel '" + command.kernel->name + "' was not made for this device");
+  require_lazily(kernel != nullptr,
+                 [&] { return "kernel '" + command.kernel->name + "' was not made for this device"; });
   auto code = kernel->code_of ? kernel->code_of(command) : nullptr;
   const std::int64_t blocks = blocks_of(command.grid);
   submit(std::move(command), Launch{.kernel = kernel->model, .blocks = blocks}, std::move(code));

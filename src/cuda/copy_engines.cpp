@@ -13,9 +13,11 @@ gpushare::Event copy_event(EventKind kind, const Submission& submission, Time st
 
 }  // namespace
 
-void CopyQueue::submit(const Submission& copy, Time now, std::vector<gpushare::Event>& events) {
+void CopyQueue::submit(const Submission& submission, const DeviceCopy& copy, Time now,
+                       std::vector<gpushare::Event>& events) {
   const bool was_idle = in_stream_.empty();
-  line_.add(copy);
+  copies_[submission.id] = copy;
+  line_.add(submission);
   send_all();
   if (was_idle) start_first(now, events);
 }
@@ -32,7 +34,7 @@ void CopyQueue::send_all() {
 }
 
 void CopyQueue::send(const CopyPiece& piece) {
-  const auto& copy = std::get<DeviceCopy>(program_[index(piece.copy.id)]);
+  const DeviceCopy& copy = copies_.at(piece.copy.id);
   const auto offset = static_cast<std::size_t>(piece.offset);
   const auto bytes = static_cast<std::size_t>(piece.size.count);
   std::byte* host = static_cast<std::byte*>(copy.host) + offset;
@@ -58,7 +60,10 @@ void CopyQueue::collect(Time now, std::vector<gpushare::Event>& events) {
     completions_.give_back(in_stream_.front().end);
     in_stream_.pop_front();
     send_all();
-    if (ended.is_last) events.push_back(copy_event(EventKind::CopyEnded, ended.copy, starts_.end(ended), now));
+    if (ended.is_last) {
+      events.push_back(copy_event(EventKind::CopyEnded, ended.copy, starts_.end(ended), now));
+      copies_.erase(ended.copy.id);
+    }
     if (!in_stream_.empty()) start_first(now, events);
   }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <unordered_map>
 
 #include "core/copy_line.hpp"
 #include "cuda/completions.hpp"
@@ -13,11 +14,10 @@ namespace gpushare::cuda {
 
 class CopyQueue {
  public:
-  /// The program says where each copy is from and goes to.
-  CopyQueue(const SharedContext& context, Completions& completions, const Program& program)
-      : completions_(completions), program_(program), stream_(make_stream(context)) {}
+  CopyQueue(const SharedContext& context, Completions& completions)
+      : completions_(completions), stream_(make_stream(context)) {}
 
-  void submit(const Submission& copy, Time now, std::vector<gpushare::Event>& events);
+  void submit(const Submission& submission, const DeviceCopy& copy, Time now, std::vector<gpushare::Event>& events);
   void collect(Time now, std::vector<gpushare::Event>& events);
   bool empty() const { return line_.empty() && in_stream_.empty(); }
 
@@ -33,10 +33,10 @@ class CopyQueue {
   void start_first(Time now, std::vector<gpushare::Event>& events);
 
   Completions& completions_;
-  const Program& program_;
   Stream stream_;
   CopyLine line_;
-  std::deque<UnderWay> in_stream_;  // the first is under way
+  std::unordered_map<OperationId, DeviceCopy> copies_;  // in the line or the stream
+  std::deque<UnderWay> in_stream_;                      // the first is under way
   CopyStarts starts_;
 };
 

@@ -27,8 +27,8 @@ CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
       turn_(resources.turn, std::try_to_lock),
       current_(*resources.context),
       program_(program),
-      to_device_(resources.context, resources.completions, program),
-      to_host_(resources.context, resources.completions, program),
+      to_device_(resources.context, resources.completions),
+      to_host_(resources.context, resources.completions),
       start_(Clock::now()) {
   require(turn_.owns_lock(), "another run or session of this process is on this GPU: finish it first");
 }
@@ -101,7 +101,7 @@ void CudaGpu::submit(const Submission& submission) {
     return;
   }
   const auto& copy = std::get<DeviceCopy>(operation);
-  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, elapsed(), events_);
+  (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, elapsed(), events_);
 }
 
 // What has begun leaves like a launch that is evicted; the look after that shows what it has done.

@@ -226,6 +226,12 @@ def test_one_in_a_wheel_comes_before_the_path(tmp_path, monkeypatch):
     assert cuda_libraries.find_ptxas("/nowhere/at/all/libnvrtc.so") == str(program)
 
 
+def test_one_that_is_named_comes_before_all(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPUSHARE_PTXAS", "my/ptxas")
+    assert cuda_libraries.find_ptxas(cuda_libraries.cuda_libraries().nvrtc) == str(tmp_path / "my/ptxas")
+
+
 def test_the_cache_notices_another_ptxas(tmp_path):
     real = cuda_libraries.cuda_libraries()
     copy = shutil.copy(real.ptxas, tmp_path / "ptxas")

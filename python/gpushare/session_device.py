@@ -65,7 +65,8 @@ def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
         InvalidInput: there is none, or a GPU is to run at another speed than its own.
         CudaError: there is no such GPU, or no driver.
     """
-    if is_cuda(chosen(name)):
+    name = chosen(name, "cuda:0")
+    if is_cuda(name):
         if speed != 1:
             raise InvalidInput(f"speed is for simulated devices: {str(name)!r} runs as fast as it does, not {speed!r}")
         return GpuInSession(cuda_device(str(name)))

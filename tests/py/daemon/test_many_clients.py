@@ -17,7 +17,7 @@ def work(path, number, until, rounds, kernel):
     with gs.connect(path) as session:
         application = session.application("client")
         array = session.array(np.zeros(100))
-        while time.monotonic() < until:
+        while rounds[number] == 0 or time.monotonic() < until:  # on a busy machine connecting takes all the time
             jobs = [application.submit(kernel, grid=1, block=1, args=[array, float(number)]) for _ in range(5)]
             jobs[-1].result(60)
             rounds[number] += 1

@@ -49,35 +49,29 @@ void bind_completion(py::module_& module) {
       });
 }
 
-}  // namespace
+using ClientPortClass = py::class_<ClientPort, std::unique_ptr<ClientPort, WithoutGil<ClientPort>>>;
 
-void bind_daemon_client(py::module_& module) {
-  bind_completion(module);
-  const auto bind_copy = [&](auto& port, const char* name, auto command, const char* what) {
+void bind_commands(ClientPortClass& port) {
+  const auto bind_copy = [&](const char* name, auto command, const char* what) {
     port.def(name, command, py::arg("application"), py::arg("array"), py::arg("array_offset"), py::arg("arena"),
              py::arg("arena_offset"), py::arg("bytes"), py::arg("timeout_s") = patience, what);
   };
-  py::class_<ClientPort, std::unique_ptr<ClientPort, WithoutGil<ClientPort>>> port(
-      module, "ClientPort", "The client's end of its rings. Threads may share it; a forked child is refused.");
-  port.def(py::init([](int memory, int doorbell) {
-             FileDescriptor owned_memory(memory);
-             FileDescriptor owned_doorbell(doorbell);
-             return new ClientPort(std::move(owned_memory), std::move(owned_doorbell));
-           }),
-           py::arg("memory"), py::arg("doorbell"), "Takes the descriptors over.")
-      .def("launch", &launch, py::arg("application"), py::arg("kernel"), py::arg("grid"), py::arg("arguments"),
+  port.def("launch", &launch, py::arg("application"), py::arg("kernel"), py::arg("grid"), py::arg("arguments"),
            py::arg("arrays"), py::arg("timeout_s") = patience,
            "Returns the job's number. `arrays`: (position in the arguments, array, offset). Raises WorkerBusy if the "
            "worker has no room for so long.");
-  bind_copy(port, "copy_in", &copy<&ClientPort::copy_in>, "From the arena to the array; returns the job's number.");
-  bind_copy(port, "copy_out", &copy<&ClientPort::copy_out>, "From the array to the arena; returns the job's number.");
+  bind_copy("copy_in", &copy<&ClientPort::copy_in>, "From the arena to the array; returns the job's number.");
+  bind_copy("copy_out", &copy<&ClientPort::copy_out>, "From the array to the arena; returns the job's number.");
   port.def(
-          "fence",
-          [](ClientPort& self, double timeout_s) {
-            return send_in_pieces(timeout_s, [&](Duration patience) { return self.fence(patience); });
-          },
-          py::arg("timeout_s") = patience, "A job that ends when all before it have.")
-      .def(
+      "fence",
+      [](ClientPort& self, double timeout_s) {
+        return send_in_pieces(timeout_s, [&](Duration patience) { return self.fence(patience); });
+      },
+      py::arg("timeout_s") = patience, "A job that ends when all before it have.");
+}
+
+void bind_waits(ClientPortClass& port) {
+  port.def(
           "wait",
           [](ClientPort& self, JobNumber job, double timeout_s) {
             return in_pieces(timeout_s, [&](Duration timeout) { return self.wait(job, timeout); });
@@ -99,6 +93,22 @@ void bind_daemon_client(py::module_& module) {
            "Nobody will ask for this job any more.")
       .def_property_readonly("kept_jobs", &ClientPort::kept_jobs, "Jobs that have not been forgotten.")
       .def("close", &ClientPort::close, py::call_guard<py::gil_scoped_release>(), "Whoever waits gets WorkerGone.");
+}
+
+}  // namespace
+
+void bind_daemon_client(py::module_& module) {
+  bind_completion(module);
+  ClientPortClass port(module, "ClientPort",
+                       "The client's end of its rings. Threads may share it; a forked child is refused.");
+  port.def(py::init([](int memory, int doorbell) {
+             FileDescriptor owned_memory(memory);
+             FileDescriptor owned_doorbell(doorbell);
+             return new ClientPort(std::move(owned_memory), std::move(owned_doorbell));
+           }),
+           py::arg("memory"), py::arg("doorbell"), "Takes the descriptors over.");
+  bind_commands(port);
+  bind_waits(port);
 }
 
 }  // namespace gpushare::daemon

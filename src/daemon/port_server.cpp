@@ -23,6 +23,7 @@ PortServer::PortServer(std::shared_ptr<CommandSink> sink, ServerSettings setting
     : sink_(std::move(sink)),
       settings_(settings),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      scratch_(wire::most_command_bytes),
       spin_(most_spin(settings.most_spin)) {
   require(settings.turn_commands >= 1, "a turn of no commands");
   if (epoll_.number() < 0) throw_errno("epoll_create1");
@@ -115,7 +116,7 @@ bool PortServer::serve_round() {
   for (std::size_t turn = 0; turn < ports_.size();) {
     const std::shared_ptr<ServerPort> port = ports_[turn];
     try {
-      served += port->serve(*sink_, settings_.turn_commands);
+      served += port->serve(*sink_, settings_.turn_commands, scratch_);
       ++turn;
     } catch (const PeerViolation& violation) {
       drop(port->client(), violation.what());

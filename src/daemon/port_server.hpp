@@ -71,6 +71,7 @@ class PortServer {
 
   // The thread's own.
   std::vector<std::shared_ptr<ServerPort>> ports_;
+  std::vector<std::byte> scratch_;
   SpinBudget spin_;
   std::int64_t heard_ = 0;  // when the bells were last listened to
   std::thread thread_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/server_port.hpp"
 
-#include <algorithm>
-
 #include "daemon/peer_errors.hpp"
 
 namespace gpushare::daemon {
@@ -24,7 +22,6 @@ ServerPort::ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, co
       memory_(std::move(memory)),
       doorbell_(std::move(doorbell)),
       commands_(*memory_.commands().control, memory_.commands().bytes),
-      record_(std::min(wire::most_command_bytes, memory_.commands().bytes.size())),
       completions_(*memory_.completions().control, memory_.completions().bytes) {}
 
 PortStatistics ServerPort::statistics() const {
@@ -44,13 +41,13 @@ bool ServerPort::may_accept() {
 
 void ServerPort::update_stalled() { stalled_ = unfinished_ + fences_.size() + late_.size() >= limits_.most_jobs; }
 
-std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands) {
+std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands, std::span<std::byte> scratch) {
   std::size_t count = 0;
   if (!commands_.has_record() && !attention_.load(std::memory_order_relaxed)) return count;
   for (; count < most_commands && may_accept(); ++count) {
-    const std::optional<std::size_t> size = commands_.read(record_);
+    const std::optional<std::size_t> size = commands_.read(scratch);
     if (!size) break;
-    accept(std::span<const std::byte>(record_).first(*size), sink);
+    accept(scratch.first(*size), sink);
   }
   if (count > 0 && commands_.must_wake_writer()) doorbell_.ring();
   return count;

@@ -47,8 +47,9 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   PortStatistics statistics() const;
 
   // For the port server's thread alone.
-  /// Hands on commands, at most so many, and flushes completions. How many there were. Throws PeerViolation.
-  std::size_t serve(CommandSink& sink, std::size_t most_commands);
+  /// Hands on commands, at most so many, and flushes completions. How many there were. Throws PeerViolation. `scratch`
+  /// takes one command; clients share it, because the largest is a hundred times as long as most.
+  std::size_t serve(CommandSink& sink, std::size_t most_commands, std::span<std::byte> scratch);
   /// Says that this side sleeps; false if there is something to do after all.
   bool try_to_sleep();
   void wake_up() { commands_.cancel_sleep(); }
@@ -95,7 +96,6 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
 
   // The port server's thread.
   RingReader commands_;
-  std::vector<std::byte> record_;
   std::uint64_t last_job_ = 0;
 
   std::atomic<bool> attention_ = false;  // something besides commands is to be done

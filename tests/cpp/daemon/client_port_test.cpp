@@ -84,14 +84,14 @@ TEST(ClientPort, CopiesBetweenArenasAndArrays) {
   request.array = tables.arrays.add(
       std::make_shared<ArrayEntry>(reinterpret_cast<std::uint64_t>(array.data()), array.size(), nullptr));
   for (std::size_t at = 0; at < 300; ++at) arena.bytes()[5 + at] = static_cast<std::byte>(at);
-  EXPECT_EQ(alice.port.wait(alice.port.copy_in(request), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(alice.wait_for_memory(alice.port.copy_in(request))->status, JobStatus::Done);
   EXPECT_EQ(std::memcmp(array.data() + 100, arena.bytes().data() + 5, 300), 0);
   EXPECT_EQ(array[99], std::byte{});
   request.arena_offset = 2000;
-  EXPECT_EQ(alice.port.wait(alice.port.copy_out(request), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(alice.wait_for_memory(alice.port.copy_out(request))->status, JobStatus::Done);
   EXPECT_EQ(std::memcmp(array.data() + 100, arena.bytes().data() + 2000, 300), 0);
   request.bytes = 4096;
-  EXPECT_EQ(alice.port.wait(alice.port.copy_out(request), 10s)->status, JobStatus::Refused);
+  EXPECT_EQ(alice.wait_for_memory(alice.port.copy_out(request))->status, JobStatus::Refused);
 }
 
 TEST(ClientPort, AFenceEndsAfterAllThatWasBefore) {

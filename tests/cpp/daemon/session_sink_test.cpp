@@ -99,7 +99,7 @@ TEST(SessionSink, CopiesArriveInTheOrderOfTheApplication) {
   alice.client.port.copy_in(request);
   alice.launch(alice.quick);
   request.arena_offset = 2048;
-  const auto end = alice.client.port.wait(alice.client.port.copy_out(request), 20s);
+  const auto end = alice.client.wait_for_memory(alice.client.port.copy_out(request));
   EXPECT_EQ(end->status, JobStatus::Done) << end->message;
   EXPECT_TRUE(std::ranges::equal(arena.bytes().first(2048), arena.bytes().last(2048)));
   EXPECT_EQ(array[5], std::byte{15});

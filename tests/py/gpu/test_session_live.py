@@ -54,7 +54,7 @@ def test_cancelled_jobs_say_so_and_others_go_on(kernels, policy):
         run = session.finish()
     blocks = run.blocks().groupby("application")["blocks"].sum()
     # A worker that came and left may have been told as a block that nobody ran.
-    assert abs(int(blocks["gone"]) - ran) <= 8 * run.device.sms
+    assert abs(int(blocks["gone"]) - ran) <= 32 * run.device.sms
     assert [len(each.operations) for each in run.workload.applications] == [1, 1, 1]
 
 

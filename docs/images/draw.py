@@ -32,7 +32,7 @@ def fifo_and_srtf() -> None:
 
 def recorded_run(name: str) -> gs.Run:
     """A recorded trace as a run, as far as a timeline needs one."""
-    file = FOLDER.parents[1] / "tests" / "data" / "gpu_traces" / f"{name}.json"
+    file = FOLDER / f"{name}.json"
     content = json.loads(file.read_text())
     trace = _core.Trace.from_bytes(lzma.decompress(file.with_suffix(".trace.xz").read_bytes()))
     workload = gs.Workload("three applications", [application(each) for each in content["workload"]["applications"]])
@@ -72,7 +72,7 @@ def application(content: dict) -> gs.Application:
 def timeline_of_an_h100() -> None:
     """Three applications on a third of the SMs each."""
     figure, ax = plt.subplots(figsize=(11, 5.5))
-    recorded_run("three-even").plot.timeline(ax=ax)
+    recorded_run("h100_timeline").plot.timeline(ax=ax)
     ax.set_title("three applications under even on an NVIDIA H100 80GB", loc="left")
     figure.tight_layout()
     figure.savefig(FOLDER / "h100_timeline.png", dpi=90, metadata={"Software": None})

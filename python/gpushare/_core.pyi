@@ -14,9 +14,14 @@ import typing_extensions
 __all__: list[str] = [
     "AllocationGranularity",
     "Application",
+    "ApplicationStatus",
+    "Cancelled",
+    "ClientPort",
     "CommandDelays",
+    "CommandSink",
     "Compilation",
     "Copy",
+    "CopyBuffers",
     "CopyEngine",
     "CopyTimer",
     "CoreSession",
@@ -27,19 +32,25 @@ __all__: list[str] = [
     "CudaProgram",
     "Demand",
     "Device",
+    "DeviceError",
     "DeviceMemory",
     "DrainRate",
+    "EchoSink",
     "Event",
     "EventKind",
     "FittedKernel",
     "HardwareSharing",
     "HostMemory",
+    "HostPace",
     "InvalidInput",
+    "JobCompletion",
+    "JobStatus",
     "KernelCode",
     "KernelModel",
     "KernelParameter",
     "KernelSignature",
     "KernelTime",
+    "KernelTimes",
     "KernelVerdict",
     "Launch",
     "Linked",
@@ -50,15 +61,25 @@ __all__: list[str] = [
     "OrderingEntry",
     "PolicyEntry",
     "PolicyError",
+    "PortLimits",
+    "PortServer",
+    "PortStatistics",
+    "ProtocolViolation",
     "Refusal",
     "RunRecord",
     "RunningLaunch",
+    "ServerPort",
+    "SessionSink",
+    "SessionStatus",
+    "SharedMemory",
     "SimpleSlicing",
     "SmCapacity",
     "State",
     "Trace",
     "TransferFit",
     "Transformed",
+    "WorkerBusy",
+    "WorkerGone",
     "WorkerTrial",
     "average_normalized_turnaround",
     "best_division",
@@ -90,6 +111,7 @@ __all__: list[str] = [
     "percentile",
     "policies",
     "predictions_over_time",
+    "rate_alone",
     "rate_on_sms",
     "replay",
     "require_policy",
@@ -121,7 +143,17 @@ class PolicyError(RuntimeError):
     A policy returned an impossible plan, starved the work, or raised.
     """
 
-class CudaError(RuntimeError):
+class DeviceError(RuntimeError):
+    """
+    A device failed, or what runs on it did not end.
+    """
+
+class Cancelled(RuntimeError):
+    """
+    A job will never end, because its application was cancelled.
+    """
+
+class CudaError(DeviceError):
     """
     CUDA, or a part of it, is missing or too old, or said no; the message names the call and what to do.
     """
@@ -139,6 +171,7 @@ class SmCapacity:
         registers: typing.SupportsInt | typing.SupportsIndex,
         shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex,
         issue_order: str = "fair",
+        shared_memory_splits_bytes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
     ) -> None: ...
     @property
     def blocks(self) -> int: ...
@@ -151,6 +184,11 @@ class SmCapacity:
     def registers(self) -> int: ...
     @property
     def shared_memory_bytes(self) -> int: ...
+    @property
+    def shared_memory_splits_bytes(self) -> list[int]:
+        """
+        What of the L1 cache can be shared memory; kernels that need different splits keep one another out of an SM. Empty: any part.
+        """
     @property
     def threads(self) -> int: ...
     @property
@@ -348,6 +386,21 @@ class KernelModel:
     @property
     def variation_ratio(self) -> float: ...
 
+class HostPace:
+    def __init__(
+        self,
+        *,
+        host_ns: typing.SupportsInt | typing.SupportsIndex = 0,
+        after_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
+        gap_ns: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    @property
+    def after_ns(self) -> int | None: ...
+    @property
+    def gap_ns(self) -> int: ...
+    @property
+    def host_ns(self) -> int: ...
+
 class Launch:
     def __init__(
         self,
@@ -355,6 +408,7 @@ class Launch:
         blocks: typing.SupportsInt | typing.SupportsIndex,
         *,
         alone_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
+        pace: HostPace = ...,
     ) -> None: ...
     @property
     def alone_ns(self) -> int | None: ...
@@ -362,6 +416,8 @@ class Launch:
     def blocks(self) -> int: ...
     @property
     def kernel(self) -> KernelModel: ...
+    @property
+    def pace(self) -> HostPace: ...
 
 class Copy:
     class Direction:
@@ -397,11 +453,22 @@ class Copy:
         @property
         def value(self) -> int: ...
 
-    def __init__(self, direction: Copy.Direction, bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __init__(
+        self,
+        direction: Copy.Direction,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+        *,
+        alone_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
+        pace: HostPace = ...,
+    ) -> None: ...
+    @property
+    def alone_ns(self) -> int | None: ...
     @property
     def bytes(self) -> int: ...
     @property
     def direction(self) -> Copy.Direction: ...
+    @property
+    def pace(self) -> HostPace: ...
 
 class Application:
     def __init__(
@@ -462,6 +529,8 @@ class EventKind:
       APPLICATION_ENDED
 
       DEADLINE_REACHED
+
+      PRIORITY_CHANGED
     """
 
     APPLICATION_ARRIVED: typing.ClassVar[EventKind]
@@ -473,6 +542,7 @@ class EventKind:
     DEADLINE_REACHED: typing.ClassVar[EventKind]
     LAUNCH_ARRIVED: typing.ClassVar[EventKind]
     LAUNCH_ENDED: typing.ClassVar[EventKind]
+    PRIORITY_CHANGED: typing.ClassVar[EventKind]
     __members__: typing.ClassVar[dict[str, EventKind]]
     @typing.overload
     def __eq__(self, other: EventKind) -> bool: ...
@@ -899,16 +969,31 @@ class CudaDevice:
     @property
     def stream_levels(self) -> int: ...
 
+class CopyBuffers:
+    """
+    Pinned memory, and as much on the GPU.
+    """
+    def __init__(self, device: CudaDevice, bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def host(self) -> memoryview:
+        """
+        The pinned memory.
+        """
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def device(self) -> DeviceMemory:
+        """
+        The GPU's.
+        """
+
 class CudaProgram:
     """
     What the operations of a workload are on a GPU, in its order.
     """
     def __init__(self) -> None: ...
-    def add_copy(
-        self, device: CudaDevice, direction: Copy.Direction, bytes: typing.SupportsInt | typing.SupportsIndex
-    ) -> None:
+    def add_copy(self, buffers: CopyBuffers, direction: Copy.Direction) -> None:
         """
-        A copy between pinned and device memory of its own.
+        A copy of all that is in the buffers.
         """
     def add_launch(
         self,
@@ -920,7 +1005,7 @@ class CudaProgram:
     ) -> None: ...
     def extend(self, other: CudaProgram) -> None:
         """
-        Appends launches; `other` must have no copies, whose memory is its own.
+        Appends the other's operations.
         """
 
 class HardwareSharing:
@@ -964,11 +1049,97 @@ class HardwareSharing:
     @property
     def value(self) -> int: ...
 
+class ApplicationStatus:
+    """
+    An application of a session at one moment.
+    """
+    @property
+    def blocks(self) -> int:
+        """
+        Of the present launch.
+        """
+    @property
+    def done(self) -> int:
+        """
+        Blocks of the present launch.
+        """
+    @property
+    def elapsed_ns(self) -> int: ...
+    @property
+    def kernel(self) -> str:
+        """
+        Of the present launch.
+        """
+    @property
+    def name(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def operations(self) -> int:
+        """
+        Those that have ended.
+        """
+    @property
+    def preemptions(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def quota(self) -> str:
+        """
+        Blocks per SM, by ranges of SMs.
+        """
+    @property
+    def remaining_ns(self) -> int | None:
+        """
+        Of the present launch, where something says so.
+        """
+    @property
+    def sm_time_ns(self) -> int: ...
+    @property
+    def started(self) -> int:
+        """
+        Blocks of the present launch.
+        """
+    @property
+    def state(self) -> str:
+        """
+        idle, copying, waiting, starting, running, leaving or cancelled
+        """
+    @property
+    def waiting(self) -> int:
+        """
+        Operations behind the present one.
+        """
+    @property
+    def weight(self) -> float: ...
+
+class SessionStatus:
+    """
+    A session at one moment.
+    """
+    @property
+    def applications(self) -> list[ApplicationStatus]: ...
+    @property
+    def now_ns(self) -> int: ...
+
 class CoreSession:
     """
-    An open run on a GPU, in a thread of its own.
+    An open run on a device, in a thread of its own.
     """
-    def __init__(self, device: CudaDevice, policy: typing.Any) -> None: ...
+    @typing.overload
+    def __init__(self, device: CudaDevice, policy: typing.Any, keeps_record: bool = True) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        device: Device,
+        policy: typing.Any,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        speed: typing.SupportsFloat | typing.SupportsIndex,
+        keeps_record: bool = True,
+    ) -> None:
+        """
+        On a simulated device; `speed`: seconds of it in one of the wall clock's.
+        """
     def add(
         self,
         name: str,
@@ -983,21 +1154,35 @@ class CoreSession:
         """
         Ends everything at the next block boundary; jobs that have not ended fail.
         """
-    def finish(self, device: CudaDevice, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
+    def finish(self, device: Device, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
         Waits for everything; returns what was done as a workload, and its record.
         """
+    def set_policy(self, policy: typing.Any) -> None:
+        """
+        Another policy decides from now on.
+        """
+    def set_priority(
+        self,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        priority: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+    def status(self) -> SessionStatus: ...
     def submit(
-        self, application: typing.SupportsInt | typing.SupportsIndex, launch: Launch, program: CudaProgram
+        self, application: typing.SupportsInt | typing.SupportsIndex, launch: Launch, program: CudaProgram = None
     ) -> int:
         """
-        Submits the launch, which is the program's only operation; returns the number of the job.
+        Submits the launch, which is the program's only operation where the device is a GPU; returns the number of the job.
         """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
     ) -> bool:
         """
         Has the job ended within this time?
+        """
+    def withdraw(self, application: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        The application goes: its jobs are cancelled.
         """
 
 class WorkerTrial:
@@ -1209,6 +1394,341 @@ class KernelTime:
         Do the times grow with the blocks, as far as known?
         """
 
+class KernelTimes:
+    """
+    What orderings have learnt of kernels: handed from run to run on a GPU.
+    """
+    def __init__(self) -> None: ...
+    @property
+    def size(self) -> int:
+        """
+        Of how many kernels.
+        """
+
+class WorkerGone(ConnectionError):
+    """
+    The worker at the other end has ended, or the connection was closed, or belongs to another process.
+    """
+
+class ProtocolViolation(ConnectionError):
+    """
+    The other side broke the protocol.
+    """
+
+class WorkerBusy(TimeoutError):
+    """
+    The worker took no commands for so long that waiting was given up.
+    """
+
+class SharedMemory:
+    """
+    Memory whose size is sealed.
+    """
+    def __init__(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def descriptor(self) -> int:
+        """
+        To hand to another process; not to be closed.
+        """
+
+class JobStatus:
+    """
+    How a job has ended.
+
+    Members:
+
+      DONE
+
+      REFUSED
+
+      FAILED
+
+      WITHDRAWN
+
+      RETRYABLE
+    """
+
+    DONE: typing.ClassVar[JobStatus]
+    FAILED: typing.ClassVar[JobStatus]
+    REFUSED: typing.ClassVar[JobStatus]
+    RETRYABLE: typing.ClassVar[JobStatus]
+    WITHDRAWN: typing.ClassVar[JobStatus]
+    __members__: typing.ClassVar[dict[str, JobStatus]]
+    @typing.overload
+    def __eq__(self, other: JobStatus) -> bool: ...
+    @typing.overload
+    def __eq__(self, other: typing.Any) -> bool: ...
+    def __getstate__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __int__(self) -> int: ...
+    @typing.overload
+    def __ne__(self, other: JobStatus) -> bool: ...
+    @typing.overload
+    def __ne__(self, other: typing.Any) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __str__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
+class JobCompletion:
+    """
+    Times are those of CLOCK_MONOTONIC; 0: it never started.
+    """
+    @property
+    def accepted_ns(self) -> int:
+        """
+        When the worker took the command.
+        """
+    @property
+    def ended_ns(self) -> int: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def started_ns(self) -> int: ...
+    @property
+    def status(self) -> JobStatus: ...
+
+class ClientPort:
+    """
+    The client's end of its rings. Threads may share it; a forked child is refused.
+    """
+    def __init__(
+        self, memory: typing.SupportsInt | typing.SupportsIndex, doorbell: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        Takes the descriptors over.
+        """
+    def close(self) -> None:
+        """
+        Whoever waits gets WorkerGone.
+        """
+    def copy_in(
+        self,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        array: typing.SupportsInt | typing.SupportsIndex,
+        array_offset: typing.SupportsInt | typing.SupportsIndex,
+        arena: typing.SupportsInt | typing.SupportsIndex,
+        arena_offset: typing.SupportsInt | typing.SupportsIndex,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
+    ) -> int:
+        """
+        From the arena to the array; returns the job's number.
+        """
+    def copy_out(
+        self,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        array: typing.SupportsInt | typing.SupportsIndex,
+        array_offset: typing.SupportsInt | typing.SupportsIndex,
+        arena: typing.SupportsInt | typing.SupportsIndex,
+        arena_offset: typing.SupportsInt | typing.SupportsIndex,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
+    ) -> int:
+        """
+        From the array to the arena; returns the job's number.
+        """
+    def fence(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> int:
+        """
+        A job that ends when all before it have.
+        """
+    def forget(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Nobody will ask for this job any more.
+        """
+    def launch(
+        self,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        kernel: typing.SupportsInt | typing.SupportsIndex,
+        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        arguments: bytes,
+        arrays: collections.abc.Sequence[
+            tuple[
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+            ]
+        ],
+        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
+    ) -> int:
+        """
+        Returns the job's number. `arrays`: (position in the arguments, array, offset). Raises WorkerBusy if the worker has no room for so long.
+        """
+    def wait(
+        self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
+    ) -> JobCompletion | None:
+        """
+        How the job has ended; None: not yet.
+        """
+    def wait_ended(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> list[tuple[int, JobCompletion]]:
+        """
+        All jobs that have ended and were not told here before, as soon as there are any; they are forgotten.
+        """
+    @property
+    def kept_jobs(self) -> int:
+        """
+        Jobs that have not been forgotten.
+        """
+
+class CommandSink:
+    """
+    What carries out clients' commands.
+    """
+
+class EchoSink(CommandSink):
+    """
+    Launches end after a given time and do nothing; copies are made, in host memory.
+    """
+    def __init__(self, after_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
+
+class PortLimits:
+    """
+    What one client may use of the worker.
+    """
+    def __init__(self) -> None: ...
+    @property
+    def command_ring_bytes(self) -> int: ...
+    @command_ring_bytes.setter
+    def command_ring_bytes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def completion_ring_bytes(self) -> int: ...
+    @completion_ring_bytes.setter
+    def completion_ring_bytes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def most_blocks(self) -> int:
+        """
+        Of a launch.
+        """
+    @most_blocks.setter
+    def most_blocks(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def most_jobs(self) -> int:
+        """
+        That have not ended, or whose ends it has not taken.
+        """
+    @most_jobs.setter
+    def most_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+
+class PortStatistics:
+    """
+    What has gone through a port.
+    """
+    @property
+    def commands(self) -> int: ...
+    @property
+    def completions(self) -> int: ...
+    @property
+    def refused(self) -> int: ...
+    @property
+    def unfinished(self) -> int:
+        """
+        Jobs that have not ended.
+        """
+
+class ServerPort:
+    """
+    The worker's end of one client.
+    """
+    def add_application(self, name: str, number: typing.SupportsInt | typing.SupportsIndex) -> int:
+        """
+        Returns a handle.
+        """
+    def add_arena(
+        self,
+        descriptor: typing.SupportsInt | typing.SupportsIndex,
+        most_bytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> int:
+        """
+        Maps the client's memory, if its size is sealed and at most that; the descriptor remains the caller's.
+        """
+    def add_array(
+        self,
+        address: typing.SupportsInt | typing.SupportsIndex,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+        owner: typing.Any,
+    ) -> int:
+        """
+        Returns a handle. The owner is kept until the array is removed and no job needs it.
+        """
+    def add_cuda_kernel(
+        self,
+        model: KernelModel,
+        argument_bytes: typing.SupportsInt | typing.SupportsIndex,
+        code: KernelCode,
+        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+        parameters: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> int:
+        """
+        A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places and sizes among the arguments.
+        """
+    def add_kernel(self, name: str, argument_bytes: typing.SupportsInt | typing.SupportsIndex) -> int:
+        """
+        Returns a handle.
+        """
+    def add_model(self, model: KernelModel, argument_bytes: typing.SupportsInt | typing.SupportsIndex = 0) -> int:
+        """
+        A kernel of a simulated device, with the block of its model; returns a handle.
+        """
+    def remove_application(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_arena(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_array(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_kernel(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def client(self) -> int: ...
+    @property
+    def statistics(self) -> PortStatistics: ...
+
+class PortServer:
+    """
+    Serves all clients, in one thread.
+    """
+    def __init__(
+        self,
+        sink: CommandSink,
+        turn_commands: typing.SupportsInt | typing.SupportsIndex = 16,
+        most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 50000,
+    ) -> None: ...
+    def add(self, limits: PortLimits = ...) -> tuple:
+        """
+        A new client: its port, and the descriptors that it gets (memory, doorbell). Close them once it has them, or its end will not be noticed.
+        """
+    def remove(self, client: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Ends serving the client.
+        """
+    def wait_gone(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple[int, str] | None:
+        """
+        The next client that has gone by itself, and why; None: none has.
+        """
+
+class SessionSink(CommandSink):
+    """
+    Commands go to a session.
+    """
+    @typing.overload
+    def __init__(
+        self,
+        device: Device,
+        policy: typing.Any,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        speed: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> None: ...
+    @typing.overload
+    def __init__(self, device: CudaDevice, policy: typing.Any) -> None: ...
+    @property
+    def session(self) -> CoreSession:
+        """
+        Its applications have the numbers that ports are told.
+        """
+
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
@@ -1362,6 +1882,11 @@ def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) 
     Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.
     """
 
+def rate_alone(device: Device, kernel: KernelModel) -> float:
+    """
+    Blocks per nanosecond of a kernel with a profile that has the GPU to itself, in the steady state.
+    """
+
 def rate_on_sms(device: Device, kernel: KernelModel, sms: typing.SupportsInt | typing.SupportsIndex) -> float:
     """
     Blocks per nanosecond alone on so many full SMs.
@@ -1406,9 +1931,11 @@ def run_on_cuda(
     *,
     record: bool = False,
     ended: typing.Any = None,
+    estimates: Device | None = None,
+    learnt: ... = None,
 ) -> RunRecord:
     """
-    Runs the workload on a GPU under a policy. Releases the GIL. Ctrl-C ends it, and so does ended() once it returns True or raises.
+    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended() once it returns True or raises. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
     """
 
 def run_worker_trial(

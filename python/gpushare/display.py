@@ -44,11 +44,19 @@ def device_html(device: Device) -> str:
     rows = []
     for key, value in tables.items():
         figures = value.items() if isinstance(value, dict) else [("", value)]
-        rows += [
-            [f"{key}.{name}".rstrip("."), figure if isinstance(figure, str) else f"{figure:,.10g}"]
-            for name, figure in figures
-        ]
+        rows += [[f"{key}.{name}".rstrip("."), figure_text(figure)] for name, figure in figures]
     return _box(heading, _table(["key", "value"], rows, most=len(rows)))
+
+
+def figure_text(figure: str | float | list[int]) -> str:
+    """As a device's table shows it.
+
+    >>> figure_text(1980.0), figure_text([0, 8192])
+    ('1,980', '0 8,192')
+    """
+    if isinstance(figure, str):
+        return figure
+    return " ".join(f"{each:,.10g}" for each in (figure if isinstance(figure, list) else [figure]))
 
 
 def policies_html(table: Iterable[PolicyEntry]) -> str:

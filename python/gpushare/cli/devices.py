@@ -84,7 +84,12 @@ def _print_one(device: dict[str, Any]) -> None:
     for key, value in device.items():
         table = value if isinstance(value, dict) else {"": value}
         rows += [
-            [f"{key}.{name}".rstrip("."), f"{figure:.10g}" if name and not isinstance(figure, str) else f"{figure}"]
-            for name, figure in table.items()
+            [f"{key}.{name}".rstrip("."), _figure(figure) if name else f"{figure}"] for name, figure in table.items()
         ]
     print_table(str(device["name"]), ["key", "value"], rows)
+
+
+def _figure(figure: str | float | list[int]) -> str:
+    if isinstance(figure, str):
+        return figure
+    return " ".join(f"{each:.10g}" for each in (figure if isinstance(figure, list) else [figure]))

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
 """``gpushare serve``: shares a GPU among processes, until it is told to end."""
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ def serve(
     """Share a GPU among processes, each of which says gpushare.connect().
 
     Ctrl-C or SIGTERM ends it. Options go before what --config says.
+
+    \b
+    Examples:
+      gpushare serve --device cuda:0 --policy auto
+      gpushare serve --device sim:h100 --socket /tmp/try.sock
+      gpushare serve --config gpushare.toml --metrics-port 9400
     """
     from gpushare.daemon.logs import log_to_stderr
     from gpushare.daemon.settings import default_socket, settings_in

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
 """Commands that talk to a server: what goes on there, and what is to be different."""
 
 from __future__ import annotations
@@ -43,7 +44,13 @@ def _connected(socket: Path | None, device: str | None) -> Any:
 @device_option()
 @json_option()
 def status(socket: Path | None, device: str | None, as_json: bool) -> None:
-    """Show what goes on in a server: memory, clients, applications."""
+    """Show what goes on in a server: memory, clients, applications.
+
+    \b
+    Examples:
+      gpushare status
+      gpushare status --json
+    """
     with _connected(socket, device) as session:
         found = session.status()
     if as_json:
@@ -63,7 +70,14 @@ def _print(found: dict[str, Any]) -> None:
 @click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05, 3600), metavar="SECONDS")
 @click.option("--once", is_flag=True, help="Print it once, for scripts.")
 def top(socket: Path | None, device: str | None, every: float, once: bool) -> None:
-    """Watch the applications of a server; Ctrl-C ends it."""
+    """Watch the applications of a server; Ctrl-C ends it.
+
+    \b
+    Examples:
+      gpushare top
+      gpushare top --every 0.2
+      gpushare top --once
+    """
     with _connected(socket, device) as session:
         if once:
             return _print(session.status())
@@ -93,7 +107,13 @@ def _table(found: dict[str, Any]) -> Any:
 @socket_option()
 @device_option()
 def policy(name: str, socket: Path | None, device: str | None) -> None:
-    """Have a server share its GPU under another policy from now on."""
+    """Have a server share its GPU under another policy from now on.
+
+    \b
+    Examples:
+      gpushare policy srtf
+      gpushare policy mix:floor=0.3
+    """
     with _connected(socket, device) as session:
         session.set_policy(name)
     remark(f"policy {name} from now on")
@@ -105,7 +125,13 @@ def policy(name: str, socket: Path | None, device: str | None) -> None:
 @socket_option()
 @device_option()
 def priority(application: str, priority: int, socket: Path | None, device: str | None) -> None:
-    """Give an application of a server, as gpushare status names it, another priority."""
+    """Give an application of a server, as gpushare status names it, another priority.
+
+    \b
+    Examples:
+      gpushare priority alice 5
+      gpushare priority alice@3 -1
+    """
     with _connected(socket, device) as session:
         name = session.set_priority(application, priority)
     remark(f"priority {priority} for {name} from now on")
@@ -117,7 +143,12 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
 @socket_option()
 @device_option()
 def trace(last: float, output: Path, socket: Path | None, device: str | None) -> None:
-    """Write what a server did in its last seconds, for ui.perfetto.dev."""
+    """Write what a server did in its last seconds, for ui.perfetto.dev.
+
+    \b
+    Examples:
+      gpushare trace --last 10 -o last.pftrace
+    """
     with _connected(socket, device) as session:
         output.write_bytes(session.trace(last))
     remark(f"wrote {output}; open it in ui.perfetto.dev")

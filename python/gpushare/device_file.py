@@ -26,7 +26,7 @@ class SmTable(Schema):
     registers: Count
     shared_memory_bytes: Count
     issue_order: Literal["fair", "oldest-first"] = "fair"
-    shared_memory_splits_bytes: list[Count] = []
+    shared_memory_splits_bytes: list[Count] = Field(default_factory=list)
 
 
 class GranularityTable(Schema):

@@ -17,6 +17,10 @@ constexpr int turns_at_a_time = 16;
 /// So often a host thread looks whether it is its turn, before it sleeps until then.
 constexpr int most_tries = 1000;
 
+/// So often the device looks whether a host has had its turn: where others keep the processors busy, the host may not
+/// be running at all.
+constexpr int most_looks = 100;
+
 std::uint64_t seed() {
   const char* text = std::getenv("GPUSHARE_STAND_IN_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
@@ -33,19 +37,28 @@ void expect_current_context() {
   expect(contexts_pushed() > 0, CUDA_ERROR_INVALID_CONTEXT, "the thread has no current context");
 }
 
-Gpu::Turn::Turn(Gpu& gpu) : gpu_(gpu), lock_(gpu.mutex_, std::defer_lock) {
-  ++gpu.hosts_waiting_;
+Gpu::Turn::Turn(Gpu& gpu) : gpu_(gpu), lock_(gpu.mutex_, std::defer_lock) { take(); }
+
+void Gpu::Turn::take() {
+  ++gpu_.hosts_waiting_;
   // The device gives way within microseconds; to sleep and be woken takes longer.
   for (int tries = 0; tries < most_tries && !lock_.try_lock(); ++tries) std::this_thread::yield();
   if (!lock_.owns_lock()) lock_.lock();
-  --gpu.hosts_waiting_;
+  --gpu_.hosts_waiting_;
 }
 
 Gpu::Turn::~Turn() { gpu_.device_wakes_.notify_one(); }
 
 void Gpu::Turn::wait_until(const std::function<bool()>& holds) {
-  gpu_.device_wakes_.notify_one();
-  gpu_.hosts_wake_.wait(lock_, [&] { return gpu_.failure_ != CUDA_SUCCESS || holds(); });
+  // No condition variable: who is woken by one takes the lock without saying that he waits for it, and a device that is
+  // never idle would not let him.
+  while (gpu_.failure_ == CUDA_SUCCESS && !holds()) {
+    const unsigned seen = gpu_.news_;
+    gpu_.device_wakes_.notify_one();
+    lock_.unlock();
+    gpu_.news_.wait(seen);
+    take();
+  }
   if (gpu_.failure_ != CUDA_SUCCESS) throw Denial(gpu_.failure_, "a kernel has failed");
 }
 
@@ -126,7 +139,12 @@ bool Gpu::is_idle() const {
 void Gpu::fail(CUresult failure, const std::string& why) {
   failure_ = failure;
   write_log("fault: " + why);
-  hosts_wake_.notify_all();
+  tell_hosts();
+}
+
+void Gpu::tell_hosts() {
+  ++news_;
+  news_.notify_all();
 }
 
 void Gpu::read_clock() {
@@ -143,10 +161,11 @@ bool Gpu::advance_streams() {
   return any;
 }
 
-/// Turns until a block ends or a host wants something; true if a block ended.
+/// Turns until a block ends or a host wants something, at least one; true if a block ended.
 bool Gpu::run_blocks() {
-  for (int turn = 0; turn < turns_at_a_time && !sms_.empty() && hosts_waiting_ == 0; ++turn) {
+  for (int turn = 0; turn < turns_at_a_time && !sms_.empty(); ++turn) {
     if (sms_.turn()) return true;
+    if (hosts_waiting_ > 0) return false;
   }
   return false;
 }
@@ -155,7 +174,7 @@ bool Gpu::run_blocks() {
 bool Gpu::advance() {
   read_clock();
   bool any = to_device.advance(now_ns_) | to_host.advance(now_ns_) | advance_streams();
-  if (any) hosts_wake_.notify_all();
+  if (any) tell_hosts();
   while (hosts_waiting_ == 0 && sms_.place()) any = true;
   any |= run_blocks();
   return any || !sms_.empty() || !to_device.empty() || !to_host.empty();
@@ -178,7 +197,7 @@ void Gpu::serve() {
       device_wakes_.wait(lock);
     } else if (hosts_waiting_ > 0) {
       lock.unlock();
-      while (hosts_waiting_ > 0) std::this_thread::yield();
+      for (int look = 0; look < most_looks && hosts_waiting_ > 0; ++look) std::this_thread::yield();
       lock.lock();
     }
   }

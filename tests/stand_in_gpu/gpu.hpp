@@ -52,6 +52,8 @@ class Gpu {
     void wait_until(const std::function<bool()>& holds);
 
    private:
+    void take();
+
     Gpu& gpu_;
     std::unique_lock<std::mutex> lock_;
   };
@@ -93,6 +95,7 @@ class Gpu {
   bool advance_streams();
   bool run_blocks();
   void read_clock();
+  void tell_hosts();
 
   Multiprocessors sms_;
   std::map<std::thread::id, std::unique_ptr<Stream>> of_threads_;
@@ -100,7 +103,8 @@ class Gpu {
   std::uint64_t now_ns_ = 0;
   std::mutex mutex_;
   std::atomic<int> hosts_waiting_ = 0;
-  std::condition_variable device_wakes_, hosts_wake_;
+  std::atomic<unsigned> news_ = 0;  ///< grows with all that a host may wait for
+  std::condition_variable device_wakes_;
   bool ends_ = false;
   std::thread device_;
 };

@@ -25,11 +25,11 @@ stage_setup() { # system packages, virtual environment, build tools where the sy
   ensure_build_tools
 }
 
-# build_and_test PRESET: the C++ tests in that build.
+# build_and_test PRESET: the C++ tests in that build, without those of src/cuda, which needs cuda.h.
 build_and_test() {
   cmake --preset "$1"
   cmake --build --preset "$1" -j "$jobs" --target gpushare_tests
-  ctest --preset "$1" -j "$jobs"
+  ctest --preset "$1" -j "$jobs" -E gpushare_cuda_tests
 }
 
 stage_core() { # C++ tests, optimised
@@ -85,10 +85,11 @@ stage_lint() { # ruff check
   ruff check
 }
 
-stage_pytest() { # tests/py, with the executable that runs kernels on the PTX interpreter
+stage_pytest() { # tests/py and tests/cuda, with what runs kernels on the PTX interpreter
   ensure_installed test
   cmake --preset release
-  cmake --build --preset release -j "$jobs" --target gpushare_ptx_run
+  cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu gpushare_cuda_tests
+  build/release/gpushare_cuda_tests --gtest_brief=1
   GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --dist loadgroup
 }
 

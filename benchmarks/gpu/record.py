@@ -32,8 +32,8 @@ TIMEOUT_S = 60.0
 
 NOTE = (
     "Plain and recorded: the median round by the program's own clock, without and with gpushare record, but the first. "
-    " Trace: from the first operation that is replayed to the end of the last one. Replay: the workload made of that trace, "
-    "alone on the recorded GPU without a scheduler's costs, as one application per process and per stream."
+    "Trace: from the first operation that is replayed to the end of the last one. Replay: the workload made of that "
+    "trace, alone on the recorded GPU without a scheduler's costs, as one application per process and per stream."
 )
 
 

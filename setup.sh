@@ -9,6 +9,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 python=${PYTHON:-python3}
 venv=$PWD/.venv
 export PATH=$venv/bin:$PATH
+# Where there is ccache, nothing is compiled twice, in other clones neither.
+command -v ccache >/dev/null &&
+  export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 fail() {
   printf '%s\n' "$@" >&2

@@ -10,7 +10,7 @@ namespace gpushare::cuda {
 namespace {
 
 // As nvrtc.h declares them; the header itself comes with NVRTC, which need not be there when gpushare is built.
-using Program = struct OpaqueProgram*;
+using NvrtcProgram = void*;
 constexpr int success = 0;
 constexpr int compilation_failed = 6;
 
@@ -22,16 +22,16 @@ struct CompilerApi {
         version(nvrtc.get<int(int*, int*)>("nvrtcVersion")),
         architecture_count(nvrtc.get<int(int*)>("nvrtcGetNumSupportedArchs")),
         architectures(nvrtc.get<int(int*)>("nvrtcGetSupportedArchs")),
-        create(nvrtc.get<int(Program*, const char*, const char*, int, const char* const*, const char* const*)>(
+        create(nvrtc.get<int(NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*)>(
             "nvrtcCreateProgram")),
-        destroy(nvrtc.get<int(Program*)>("nvrtcDestroyProgram")),
-        add_name(nvrtc.get<int(Program, const char*)>("nvrtcAddNameExpression")),
-        lowered_name(nvrtc.get<int(Program, const char*, const char**)>("nvrtcGetLoweredName")),
-        compile(nvrtc.get<int(Program, int, const char* const*)>("nvrtcCompileProgram")),
-        log_size(nvrtc.get<int(Program, std::size_t*)>("nvrtcGetProgramLogSize")),
-        log(nvrtc.get<int(Program, char*)>("nvrtcGetProgramLog")),
-        ptx_size(nvrtc.get<int(Program, std::size_t*)>("nvrtcGetPTXSize")),
-        ptx(nvrtc.get<int(Program, char*)>("nvrtcGetPTX")) {}
+        destroy(nvrtc.get<int(NvrtcProgram*)>("nvrtcDestroyProgram")),
+        add_name(nvrtc.get<int(NvrtcProgram, const char*)>("nvrtcAddNameExpression")),
+        lowered_name(nvrtc.get<int(NvrtcProgram, const char*, const char**)>("nvrtcGetLoweredName")),
+        compile(nvrtc.get<int(NvrtcProgram, int, const char* const*)>("nvrtcCompileProgram")),
+        log_size(nvrtc.get<int(NvrtcProgram, std::size_t*)>("nvrtcGetProgramLogSize")),
+        log(nvrtc.get<int(NvrtcProgram, char*)>("nvrtcGetProgramLog")),
+        ptx_size(nvrtc.get<int(NvrtcProgram, std::size_t*)>("nvrtcGetPTXSize")),
+        ptx(nvrtc.get<int(NvrtcProgram, char*)>("nvrtcGetPTX")) {}
 
   void check(int result, const char* call) const {
     if (result != success) throw CudaError(std::string(call) + " failed: " + error_string(result));
@@ -41,15 +41,15 @@ struct CompilerApi {
   int (*version)(int*, int*);
   int (*architecture_count)(int*);
   int (*architectures)(int*);
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*destroy)(Program*);
-  int (*add_name)(Program, const char*);
-  int (*lowered_name)(Program, const char*, const char**);
-  int (*compile)(Program, int, const char* const*);
-  int (*log_size)(Program, std::size_t*);
-  int (*log)(Program, char*);
-  int (*ptx_size)(Program, std::size_t*);
-  int (*ptx)(Program, char*);
+  int (*create)(NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*);
+  int (*destroy)(NvrtcProgram*);
+  int (*add_name)(NvrtcProgram, const char*);
+  int (*lowered_name)(NvrtcProgram, const char*, const char**);
+  int (*compile)(NvrtcProgram, int, const char* const*);
+  int (*log_size)(NvrtcProgram, std::size_t*);
+  int (*log)(NvrtcProgram, char*);
+  int (*ptx_size)(NvrtcProgram, std::size_t*);
+  int (*ptx)(NvrtcProgram, char*);
 };
 
 namespace {
@@ -61,19 +61,19 @@ const CompilerApi& open_compiler(const std::string& path, const std::string& bui
 
 struct DestroyProgram {
   const CompilerApi* api;
-  void operator()(Program program) const { api->destroy(&program); }
+  void operator()(NvrtcProgram program) const { api->destroy(&program); }
 };
-using OwnedProgram = std::unique_ptr<OpaqueProgram, DestroyProgram>;
+using OwnedProgram = std::unique_ptr<void, DestroyProgram>;
 
 OwnedProgram create(const CompilerApi& api, const std::string& source, const std::string& file_name) {
-  Program program = nullptr;
+  NvrtcProgram program = nullptr;
   api.check(api.create(&program, source.c_str(), file_name.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
   return OwnedProgram(program, DestroyProgram{&api});
 }
 
 /// A text that NVRTC hands over with the zero behind it.
-std::string text(const CompilerApi& api, Program program, int (*size_of)(Program, std::size_t*),
-                 int (*copy)(Program, char*), const char* call) {
+std::string text(const CompilerApi& api, NvrtcProgram program, int (*size_of)(NvrtcProgram, std::size_t*),
+                 int (*copy)(NvrtcProgram, char*), const char* call) {
   std::size_t size = 0;
   api.check(size_of(program, &size), call);
   std::string copied(size, '\0');

@@ -9,11 +9,6 @@
 #include "cuda/hardware_launches.hpp"
 
 namespace gpushare::cuda {
-namespace {
-
-constexpr Duration health_check_interval(10'000'000);
-
-}  // namespace
 
 std::unique_lock<std::mutex> turn_on(LaunchResources& resources) {
   std::unique_lock turn(resources.turn, std::try_to_lock);
@@ -28,7 +23,7 @@ void wait_for(LaunchResources& resources, CUstream stream, Duration patience) {
   auto checked = start;
   while (!end.reached()) {
     const auto now = Clock::now();
-    if (now - checked < health_check_interval) continue;
+    if (now - checked < trial_health_check_interval) continue;
     checked = now;
     resources.completions.require_healthy();
     if (now - start < patience) continue;

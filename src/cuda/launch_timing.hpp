@@ -11,6 +11,9 @@ namespace gpushare::cuda {
 /// No launch that is profiled takes longer: then it does not end at all.
 constexpr Duration launch_patience{60'000'000'000};
 
+/// How often a wait asks whether a kernel has faulted.
+constexpr Duration trial_health_check_interval{10'000'000};
+
 /// Keeps runs and sessions off the GPU. Throws InvalidInput where one is on it.
 std::unique_lock<std::mutex> turn_on(LaunchResources& resources);
 

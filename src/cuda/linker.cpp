@@ -8,7 +8,7 @@ namespace gpushare::cuda {
 namespace {
 
 // As nvJitLink.h declares them; the header itself comes with nvJitLink, which need not be there when gpushare is built.
-using Handle = struct OpaqueLink*;
+using Handle = void*;
 constexpr int success = 0;
 constexpr int input_is_ptx = 2;
 
@@ -92,7 +92,7 @@ Linked Linker::link(const std::string& ptx, const std::string& name, const std::
   for (const std::string& option : options) words.push_back(option.c_str());
   Handle created = nullptr;
   const int create_result = api_.create(&created, static_cast<std::uint32_t>(words.size()), words.data());
-  const std::unique_ptr<OpaqueLink, DestroyLink> handle(created, DestroyLink{&api_});
+  const std::unique_ptr<void, DestroyLink> handle(created, DestroyLink{&api_});
   if (created == nullptr) throw CudaError("nvJitLinkCreate failed with result " + std::to_string(create_result));
 
   Linked linked;

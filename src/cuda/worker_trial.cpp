@@ -16,7 +16,6 @@ namespace {
 /// Workers that find no place have to leave before it is clear how many are missing.
 constexpr Duration first_retry(20'000);
 constexpr Duration longest_retry(1'000'000);
-constexpr Duration health_check_interval(10'000'000);
 
 class RunningTrial {
  public:
@@ -154,7 +153,7 @@ class RunningTrial {
   }
 
   void require_progress(Duration time) {
-    if (time - checked_ < health_check_interval) return;
+    if (time - checked_ < trial_health_check_interval) return;
     checked_ = time;
     resources_.completions.require_healthy();
     if (time < setup_.limit + launch_patience) return;

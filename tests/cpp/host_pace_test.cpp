@@ -15,8 +15,6 @@ using namespace test;
 
 constexpr ApplicationId only{0};
 
-Time at(std::int64_t nanoseconds) { return Time(Duration(nanoseconds)); }
-
 Launch paced(Launch launch, HostPace pace) {
   launch.pace = pace;
   return launch;

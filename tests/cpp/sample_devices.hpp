@@ -10,6 +10,8 @@
 
 namespace gpushare::test {
 
+constexpr Time at(std::int64_t nanoseconds) { return Time(Duration(nanoseconds)); }
+
 /// Nothing takes time but blocks and bytes (one byte, one nanosecond), so schedules can be computed by hand.
 inline Device small_device(int sms = 1) {
   return {.name = "small",

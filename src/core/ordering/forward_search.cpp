@@ -19,15 +19,16 @@ struct Node {
   double cost = 0;  // of the fixed tasks: sum of weighted ends, or the latest end
 };
 
-struct Child {
+struct ForwardChild {
   int task = 0;
   double bound = 0;
   Node node;
 };
 
-class Search {
+class ForwardSearch {
  public:
-  Search(const OrderingProblem& problem, const FlowTables& tables, const SearchLimits& limits, std::vector<int> start)
+  ForwardSearch(const OrderingProblem& problem, const FlowTables& tables, const SearchLimits& limits,
+                std::vector<int> start)
       : problem_(problem),
         tables_(tables),
         budget_(limits),
@@ -60,8 +61,8 @@ class Search {
     return std::max(node.cost, static_cast<double>(makespan_bound(tables_, open, head, {})));
   }
 
-  Child child_of(const Node& node, TaskSet open, int task) const {
-    Child child{.task = task, .node = node};
+  ForwardChild child_of(const Node& node, TaskSet open, int task) const {
+    ForwardChild child{.task = task, .node = node};
     const double end = nanoseconds(child.node.timeline.append(problem_.tasks[static_cast<std::size_t>(task)]));
     const double weighted = tables_.weight[static_cast<std::size_t>(task)] * end;
     child.node.cost = is_makespan() ? std::max(node.cost, end) : node.cost + weighted;
@@ -72,14 +73,14 @@ class Search {
   void explore(const Node& node, TaskSet open, std::size_t fixed) {
     if (open == 0) return finish(node);
     if (uses_dominance_ && met_.is_dominated(open, node.timeline.front(), node.cost)) return;
-    std::vector<Child> children;
+    std::vector<ForwardChild> children;
     for (TaskSet left = open; left != 0; left &= left - 1) {
       if (!budget_.spend()) return leave(open);
-      Child child = child_of(node, open, std::countr_zero(left));
+      ForwardChild child = child_of(node, open, std::countr_zero(left));
       if (is_better(child.bound)) children.push_back(std::move(child));
     }
-    std::ranges::stable_sort(children, {}, &Child::bound);
-    for (const Child& child : children) {
+    std::ranges::stable_sort(children, {}, &ForwardChild::bound);
+    for (const ForwardChild& child : children) {
       if (!is_better(child.bound)) break;
       order_[fixed] = child.task;
       if (!budget_.ended()) explore(child.node, open & ~(TaskSet{1} << child.task), fixed + 1);
@@ -114,7 +115,7 @@ class Search {
 
 OrderedTasks least_cost_forward(const OrderingProblem& problem, const FlowTables& tables, std::vector<int> start,
                                 const SearchLimits& limits) {
-  return Search(problem, tables, limits, std::move(start)).run();
+  return ForwardSearch(problem, tables, limits, std::move(start)).run();
 }
 
 }  // namespace gpushare

@@ -11,7 +11,7 @@ namespace gpushare {
 namespace {
 
 /// A task fixed at one end of what is still open.
-struct Child {
+struct MakespanChild {
   int task = 0;
   std::int64_t bound = 0;
   EngineTimes times{};  // of the end at which it is fixed
@@ -19,16 +19,16 @@ struct Child {
 
 /// The children of a node on one side.
 struct Side {
-  std::array<Child, most_tasks_in_window> children;
+  std::array<MakespanChild, most_tasks_in_window> children;
   int open = 0;          // children that may be better than the best order
   std::int64_t sum = 0;  // of their bounds
-  void add(const Child& child) { children[static_cast<std::size_t>(open++)] = child, sum += child.bound; }
-  std::span<Child> all() { return {children.data(), static_cast<std::size_t>(open)}; }
+  void add(const MakespanChild& child) { children[static_cast<std::size_t>(open++)] = child, sum += child.bound; }
+  std::span<MakespanChild> all() { return {children.data(), static_cast<std::size_t>(open)}; }
 };
 
-class Search {
+class MakespanSearch {
  public:
-  Search(const FlowTables& tables, const SearchLimits& limits, std::vector<int> start, std::int64_t cost)
+  MakespanSearch(const FlowTables& tables, const SearchLimits& limits, std::vector<int> start, std::int64_t cost)
       : tables_(tables), budget_(limits), order_(start), best_(std::move(start)), best_cost_(cost) {}
 
   OrderedTasks run(const EngineTimes& head) {
@@ -51,10 +51,10 @@ class Search {
     if (budget_.ended()) return leave(open);
     // Fewer children left, or higher bounds among as many.
     const bool at_front = front.open != back.open ? front.open < back.open : front.sum >= back.sum;
-    const std::span<Child> children = (at_front ? front : back).all();
-    std::ranges::stable_sort(children, {}, &Child::bound);
+    const std::span<MakespanChild> children = (at_front ? front : back).all();
+    std::ranges::stable_sort(children, {}, &MakespanChild::bound);
     const std::size_t place = at_front ? fixed : fixed + static_cast<std::size_t>(std::popcount(open)) - 1;
-    for (const Child& child : children) {
+    for (const MakespanChild& child : children) {
       if (child.bound >= best_cost_) break;
       if (budget_.ended()) {
         least_open_ = std::min(least_open_, child.bound);
@@ -75,8 +75,8 @@ class Search {
   void bound_children(TaskSet open, const EngineTimes& head, const EngineTimes& tail, Side& front, Side& back) {
     for (TaskSet left = open; left != 0; left &= left - 1) {
       if (!budget_.spend()) return;
-      Child first{.task = std::countr_zero(left), .times = head};
-      Child last{.task = first.task, .times = tail};
+      MakespanChild first{.task = std::countr_zero(left), .times = head};
+      MakespanChild last{.task = first.task, .times = tail};
       const TaskSet rest = open & ~(TaskSet{1} << first.task);
       append(first.times, tables_, first.task);
       first.bound = bound_of(rest, first.times, tail);
@@ -118,7 +118,7 @@ class Search {
 OrderedTasks least_makespan(const OrderingProblem& problem, const FlowTables& tables, std::vector<int> start,
                             const SearchLimits& limits) {
   const auto cost = static_cast<std::int64_t>(cost_of(problem, start));
-  return Search(tables, limits, std::move(start), cost).run(times_of(front_of(problem.engines)));
+  return MakespanSearch(tables, limits, std::move(start), cost).run(times_of(front_of(problem.engines)));
 }
 
 }  // namespace gpushare

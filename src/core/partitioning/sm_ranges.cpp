@@ -14,9 +14,9 @@ namespace {
 /// What decides where the first term does not: divisions of the same sum, or of the same smallest.
 constexpr double second_weight = 0.1;
 
-class Division {
+class SmDivision {
  public:
-  Division(const Device& device, std::span<const Launch* const> launches, RangeGoal goal)
+  SmDivision(const Device& device, std::span<const Launch* const> launches, RangeGoal goal)
       : device_(device), launches_(launches), goal_(goal) {
     for (const Launch* launch : launches) {
       kernels_.push_back(&launch->kernel);
@@ -91,7 +91,7 @@ class Division {
 }  // namespace
 
 std::vector<int> sm_ranges(const Device& device, std::span<const Launch* const> launches, RangeGoal goal) {
-  return Division(device, launches, goal).best();
+  return SmDivision(device, launches, goal).best();
 }
 
 const std::vector<int>& SmRanges::of(const Device& device, std::span<const Launch* const> launches) {

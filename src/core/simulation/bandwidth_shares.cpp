@@ -10,7 +10,7 @@ namespace gpushare {
 namespace {
 
 /// One resource behind the SMs and what a byte of traffic takes from it.
-struct Pipe {
+struct SharedPipe {
   double capacity;  // bytes per nanosecond
   double weight_of_misses;
   double weight_of_all;
@@ -29,8 +29,8 @@ double demand(const Traffic& traffic) { return traffic.bytes / traffic.block_tim
 std::vector<double> max_min_fair(std::span<const Traffic> traffics, const OffSmBandwidth& off_sm) {
   // Progressive filling: raise the same rate for all blocks; one that has what it wants stops, and a pipe that is
   // full stops everybody who uses it.
-  std::array pipes{Pipe{std::min(per_nanosecond(off_sm.noc), per_nanosecond(off_sm.llc)), 0, 1},
-                   Pipe{per_nanosecond(off_sm.dram), 1, 0}};
+  std::array pipes{SharedPipe{std::min(per_nanosecond(off_sm.noc), per_nanosecond(off_sm.llc)), 0, 1},
+                   SharedPipe{per_nanosecond(off_sm.dram), 1, 0}};
   std::vector<double> rate(traffics.size(), -1);  // bytes per nanosecond and block; -1 while it still rises
   double level = 0;
   for (std::size_t settled = 0; settled < traffics.size();) {

@@ -15,9 +15,9 @@ double cache_bytes(const Traffic& traffic) { return traffic.bytes; }
 double dram_bytes(const Traffic& traffic) { return traffic.dram_bytes(); }
 
 /// One of the two pipes, with all traffic through it.
-class Pipe {
+class DelayedPipe {
  public:
-  Pipe(Bandwidth narrow, Bandwidth other, double (*bytes)(const Traffic&), double MemoryLoad::* delay)
+  DelayedPipe(Bandwidth narrow, Bandwidth other, double (*bytes)(const Traffic&), double MemoryLoad::* delay)
       : capacity_(limit(narrow, other)), bytes_(bytes), delay_(delay) {}
 
   /// Sets this pipe's delay to what its utilisation makes of it, the other pipe's being given. Returns how much the
@@ -91,8 +91,8 @@ class Pipe {
 
 MemoryLoad memory_load(std::span<const Traffic> traffics, std::span<const double> shares,
                        const OffSmBandwidth& off_sm) {
-  Pipe cache(off_sm.noc, off_sm.llc, cache_bytes, &MemoryLoad::cache_delay);
-  Pipe dram(off_sm.dram, {}, dram_bytes, &MemoryLoad::dram_delay);
+  DelayedPipe cache(off_sm.noc, off_sm.llc, cache_bytes, &MemoryLoad::cache_delay);
+  DelayedPipe dram(off_sm.dram, {}, dram_bytes, &MemoryLoad::dram_delay);
   MemoryLoad load;
   for (int round = 0; round < most_rounds; ++round) {
     const double change =

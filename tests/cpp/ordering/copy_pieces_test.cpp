@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/metrics.hpp"
-#include "core/ordering/ordering_registry.hpp"
-#include "recorded_run.hpp"
+#include "ordered_run.hpp"
 #include "sample_workloads.hpp"
 #include "trace_promises.hpp"
 
@@ -15,14 +14,9 @@ namespace {
 
 using namespace test;
 
-Trace ordered_run(const Device& device, const Workload& workload, const std::string& ordering,
-                  UsageMeter* meter = nullptr) {
-  SimulatedGpu gpu(device, 1);
-  TraceRecorder recorder;
-  std::vector<RunObserver*> observers{&recorder};
-  if (meter != nullptr) observers.push_back(meter);
-  run(gpu, *make_policy("fifo"), workload, observers, make_ordering(ordering, device, workload).get());
-  return recorder.take();
+Trace pieces_run(const Device& device, const Workload& workload, const std::string& ordering,
+                 UsageMeter* meter = nullptr) {
+  return ordered_run(device, workload, ordering + "+fifo", meter);
 }
 
 std::string in_pieces(const std::string& who) { return "strings:pieces=" + who + ":piece_mb=0.0001"; }
@@ -36,7 +30,7 @@ Application copying(const std::string& name, std::int64_t bytes, std::int64_t ar
 /// Ends of the copies of a long application, and of a short one that comes after 250 ns.
 std::pair<std::int64_t, std::int64_t> ends(const std::string& ordering, int short_priority = 0) {
   const Workload workload{.applications = {copying("long", 1000), copying("short", 10, 250, short_priority)}};
-  const Trace trace = ordered_run(small_device(), workload, ordering);
+  const Trace trace = pieces_run(small_device(), workload, ordering);
   return {end_of(trace, 0), end_of(trace, 2)};
 }
 
@@ -54,13 +48,13 @@ TEST(CopyPieces, AnUrgentTaskDoesAndALessUrgentOneDoesNot) {
 
 TEST(CopyPieces, ALongUrgentTaskInterruptsAShorterOne) {
   const Workload workload{.applications = {copying("first", 400), copying("urgent", 700, 150, 1)}};
-  EXPECT_EQ(end_of(ordered_run(small_device(), workload, in_pieces("urgent")), 2), 900);
-  EXPECT_EQ(end_of(ordered_run(small_device(), workload, in_pieces("short")), 2), 1100);
+  EXPECT_EQ(end_of(pieces_run(small_device(), workload, in_pieces("urgent")), 2), 900);
+  EXPECT_EQ(end_of(pieces_run(small_device(), workload, in_pieces("short")), 2), 1100);
 }
 
 TEST(CopyPieces, WhoInterruptsCanBeInterrupted) {
   const Workload workload{.applications = {copying("a", 2000), copying("b", 500, 150), copying("c", 20, 250)}};
-  const Trace trace = ordered_run(small_device(), workload, in_pieces("short"));
+  const Trace trace = pieces_run(small_device(), workload, in_pieces("short"));
   EXPECT_EQ(end_of(trace, 4), 320);
   EXPECT_EQ(end_of(trace, 2), 720);
   EXPECT_EQ(end_of(trace, 0), 2520);
@@ -69,13 +63,13 @@ TEST(CopyPieces, WhoInterruptsCanBeInterrupted) {
 TEST(CopyPieces, WhatIsLeftCounts) {
   // After 850 ns the long copy has less left than the other needs.
   const Workload workload{.applications = {copying("long", 1000), copying("other", 300, 850)}};
-  EXPECT_EQ(end_of(ordered_run(small_device(), workload, in_pieces("short")), 2), 1300);
+  EXPECT_EQ(end_of(pieces_run(small_device(), workload, in_pieces("short")), 2), 1300);
 }
 
 TEST(CopyPieces, ResultsComeInBetweenToo) {
   const Workload workload{.applications = {application_of("long", {launch_of(4, 10), copy_to_host(1000)}),
                                            application_of("short", {launch_of(4, 5), copy_to_host(20)}, 120)}};
-  const Trace trace = ordered_run(small_device(), workload, in_pieces("short"));
+  const Trace trace = pieces_run(small_device(), workload, in_pieces("short"));
   EXPECT_EQ(end_of(trace, 3), 230);
   EXPECT_EQ(end_of(trace, 1), 1030);
 }
@@ -83,7 +77,7 @@ TEST(CopyPieces, ResultsComeInBetweenToo) {
 TEST(CopyPieces, KernelsOfWhoComesInBetweenGoFirst) {
   const Workload workload{.applications = {application_of("long", {copy_to_device(500), launch_of(4, 100)}),
                                            application_of("short", {copy_to_device(50), launch_of(4, 900)}, 150)}};
-  const Trace trace = ordered_run(small_device(), workload, in_pieces("short"));
+  const Trace trace = pieces_run(small_device(), workload, in_pieces("short"));
   EXPECT_EQ(end_of(trace, 3), 1150);
   EXPECT_EQ(end_of(trace, 1), 1250);
 }
@@ -91,7 +85,7 @@ TEST(CopyPieces, KernelsOfWhoComesInBetweenGoFirst) {
 TEST(CopyPieces, AnOrderOfTasksThatWereThereStays) {
   // 'b' is shorter, but the order was found with both known.
   const Workload workload{.applications = {copying("a", 1000), copying("b", 10)}};
-  const Trace trace = ordered_run(small_device(), workload, in_pieces("short"));
+  const Trace trace = pieces_run(small_device(), workload, in_pieces("short"));
   EXPECT_EQ(end_of(trace, 0), 1000);
   EXPECT_EQ(end_of(trace, 2), 1010);
 }
@@ -100,8 +94,8 @@ TEST(CopyPieces, EachTakesTheLatency) {
   Device device = small_device();
   device.to_device.latency = Duration(7);
   const Workload workload{.applications = {copying("a", 1000)}};
-  EXPECT_EQ(end_of(ordered_run(device, workload, in_pieces("short")), 0), 1070);
-  EXPECT_EQ(end_of(ordered_run(device, workload, "strings"), 0), 1007);
+  EXPECT_EQ(end_of(pieces_run(device, workload, in_pieces("short")), 0), 1070);
+  EXPECT_EQ(end_of(pieces_run(device, workload, "strings"), 0), 1007);
 }
 
 TEST(CopyPieces, SeveralAtATimeCostLessAndLetOthersWaitLonger) {
@@ -109,11 +103,11 @@ TEST(CopyPieces, SeveralAtATimeCostLessAndLetOthersWaitLonger) {
   device.to_device.latency = Duration(7);
   const Workload workload{.applications = {copying("long", 1000), copying("short", 10, 250)}};
   // One at a time: pieces end every 107 ns, and the short one's copy takes 17.
-  const Trace one = ordered_run(device, workload, in_pieces("short"));
+  const Trace one = pieces_run(device, workload, in_pieces("short"));
   EXPECT_EQ(end_of(one, 2), 3 * 107 + 17);
   EXPECT_EQ(end_of(one, 0), 10 * 107 + 17);
   // Two: the first latency alone is seen, and when the short one comes the next piece is on its way.
-  const Trace two = ordered_run(device, workload, in_pieces("short") + ":depth=2");
+  const Trace two = pieces_run(device, workload, in_pieces("short") + ":depth=2");
   EXPECT_EQ(end_of(two, 2), 7 + 400 + 10);
   EXPECT_EQ(end_of(two, 0), 7 + 1000 + 10);
 }
@@ -121,7 +115,7 @@ TEST(CopyPieces, SeveralAtATimeCostLessAndLetOthersWaitLonger) {
 TEST(CopyPieces, TheEngineIsNotBusyTwice) {
   const Workload workload{.applications = {copying("long", 1000), copying("short", 10, 250)}};
   UsageMeter meter(small_device(), workload);
-  ordered_run(small_device(), workload, in_pieces("short"), &meter);
+  pieces_run(small_device(), workload, in_pieces("short"), &meter);
   EXPECT_EQ(meter.to_device_busy(), Duration(1010));
   EXPECT_EQ(meter.operation_durations()[0], Duration(1010));
   EXPECT_EQ(meter.operation_durations()[2], Duration(10));
@@ -153,9 +147,9 @@ TEST(CopyPieces, EveryPromiseHoldsWithLatecomers) {
                                 ":kernels=" + std::to_string(dice.between(1, 3)) +
                                 ":depth=" + std::to_string(dice.between(1, 3));
     for (const char* ordering : {"strings", "cumas"}) {
-      expect_every_promise(ordered_run(device, workload, ordering + options), device, workload);
+      expect_every_promise(pieces_run(device, workload, ordering + options), device, workload);
     }
-    expect_every_promise(ordered_run(device, workload, "cumas:memory_gb=0.00004" + options), device, workload);
+    expect_every_promise(pieces_run(device, workload, "cumas:memory_gb=0.00004" + options), device, workload);
   }
 }
 

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "core/ordering/ordering_registry.hpp"
-#include "recorded_run.hpp"
+#include "ordered_run.hpp"
 #include "sample_workloads.hpp"
 #include "trace_promises.hpp"
 
@@ -16,16 +15,6 @@ void PrintTo(const OrderingEntry& ordering, std::ostream* out) { *out << orderin
 namespace {
 
 using namespace test;
-
-Trace ordered_run(const Device& device, const Workload& workload, const std::string& ordering,
-                  const std::string& policy = "fifo") {
-  SimulatedGpu gpu(device, 1);
-  TraceRecorder recorder;
-  const std::array<RunObserver*, 1> observers{&recorder};
-  const auto decides = make_policy(policy);
-  run(gpu, *decides, workload, observers, make_ordering(ordering, device, workload).get());
-  return recorder.take();
-}
 
 class EveryOrdering : public testing::TestWithParam<OrderingEntry> {};
 
@@ -39,7 +28,7 @@ TEST_P(EveryOrdering, KeepsEveryPromiseOnRandomWorkloads) {
     const std::string window = ":window=" + std::to_string(dice.between(1, 6));
     const std::string options = GetParam().solver.empty() ? "" : window + ":kernels=" + std::to_string(seed % 3 + 1);
     for (const char* policy : {"fifo", "srtf"}) {
-      const Trace trace = ordered_run(device, workload, std::string(GetParam().name) + options, policy);
+      const Trace trace = ordered_run(device, workload, std::string(GetParam().name) + options + "+" + policy);
       expect_every_promise(trace, device, workload);
       EXPECT_EQ(decide_again(trace, device, workload, *make_policy(policy)), trace.decisions);
     }
@@ -59,7 +48,8 @@ TEST_P(EveryOrdering, FinishesWithoutProfilesAndWithLittleMemory) {
     }
     // Tasks copy up to some 36000 bytes.
     const std::string options = GetParam().solver.empty() ? "" : ":memory_gb=0.00004";
-    expect_every_promise(ordered_run(device, workload, std::string(GetParam().name) + options), device, workload);
+    expect_every_promise(ordered_run(device, workload, std::string(GetParam().name) + options + "+fifo"), device,
+                         workload);
   }
 }
 
@@ -67,7 +57,7 @@ TEST_P(EveryOrdering, GivesTheSameTraceAgain) {
   Dice dice(7);
   const Device device = random_device(dice);
   const Workload workload = random_workload(dice, device, 6);
-  const std::string name(GetParam().name);
+  const std::string name = std::string(GetParam().name) + "+fifo";
   EXPECT_EQ(to_bytes(ordered_run(device, workload, name)), to_bytes(ordered_run(device, workload, name)));
 }
 
@@ -83,7 +73,7 @@ TEST(Arrival, IsTheRunWithoutAnOrdering) {
     Dice dice(seed);
     const Device device = random_device(dice);
     const Workload workload = random_workload(dice, device, 5);
-    EXPECT_EQ(to_bytes(ordered_run(device, workload, "arrival")), to_bytes(record(device, workload, "fifo", 1)));
+    EXPECT_EQ(to_bytes(ordered_run(device, workload, "arrival+fifo")), to_bytes(record(device, workload, "fifo", 1)));
   }
 }
 

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "core/ordering/ordering_registry.hpp"
 #include "core/ordering/solver_registry.hpp"
-#include "recorded_run.hpp"
+#include "ordered_run.hpp"
 #include "sample_tasks.hpp"
 #include "sample_workloads.hpp"
 
@@ -30,15 +29,6 @@ Workload workload_of_tasks(const std::vector<Task>& tasks) {
     workload.applications.push_back(application_of_task(std::to_string(i), tasks[i]));
   }
   return workload;
-}
-
-Trace ordered_run(const Device& device, const Workload& workload, const std::string& name) {
-  const OrderedPolicy parts = ordered_policy(name);
-  SimulatedGpu gpu(device, 1);
-  TraceRecorder recorder;
-  const std::array<RunObserver*, 1> observers{&recorder};
-  run(gpu, *make_policy(parts.policy), workload, observers, make_ordering(parts.ordering, device, workload).get());
-  return recorder.take();
 }
 
 std::vector<Task> tasks_on_all_engines(std::uint64_t seed, int count) {

@@ -13,14 +13,12 @@ using namespace test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string store = " st.global.u64 [%o], %q0;";
-
 TEST(Control, DivergentLoop) {
   const auto words = words_of(snippet(R"(
     mov.u64 %q0, 0; mov.u32 %r0, %t;
    LOOP: setp.eq.u32 %p1, %r0, 0; @%p1 bra END;
     cvt.u64.u32 %q1, %r0; add.u64 %q0, %q0, %q1; sub.u32 %r0, %r0, 1; bra.uni LOOP;
-   END:)" + store),
+   END:)" + store_q0),
                               {}, {.threads = {5}});
   EXPECT_THAT(words, ElementsAre(0, 1, 3, 6, 10));
 }
@@ -33,7 +31,7 @@ TEST(Control, JumpTable) {
    A: mov.u64 %q0, 10; bra END;
    B: mov.u64 %q0, 20; bra END;
    C: mov.u64 %q0, 30;
-   END:)" + store),
+   END:)" + store_q0),
                               {}, {.threads = {4}});
   EXPECT_THAT(words, ElementsAre(10, 20, 30, 10));
 }
@@ -43,13 +41,13 @@ TEST(Control, InnerScopesHideNamesAndLabels) {
     mov.u64 %q0, 1;
     { .reg .b64 %q0; mov.u64 %q0, 7; bra L; mov.u64 %q0, 8; L: st.global.u64 [%o], %q0; }
     { .reg .b64 x; ld.global.u64 x, [%o]; bra L; add.u64 x, x, 100; L: add.u64 %q0, %q0, x; })" +
-                    store),
+                    store_q0),
             8u);
 }
 
 TEST(Control, DirectivesMayHaveTheirTypeAttached) {
   EXPECT_EQ(
-      word_of("{.reg.b64 x, y; .shared.b64 s; mov.b64 x, 4; st.shared.b64 [s], x; ld.shared.b64 %q0, [s];}" + store),
+      word_of("{.reg.b64 x, y; .shared.b64 s; mov.b64 x, 4; st.shared.b64 [s], x; ld.shared.b64 %q0, [s];}" + store_q0),
       4u);
 }
 
@@ -82,7 +80,7 @@ TEST(Control, Calls) {
       call.uni (r), sum, (a, pair);
       ld.param.b64 %q0, [r]; }
     call.uni nothing;)";
-  EXPECT_EQ(words_of(snippet(body + store, functions), {}, {.threads = {33}}).back(), 112u);
+  EXPECT_EQ(words_of(snippet(body + store_q0, functions), {}, {.threads = {33}}).back(), 112u);
 }
 
 TEST(Control, CallsThroughPointers) {
@@ -91,7 +89,7 @@ TEST(Control, CallsThroughPointers) {
       prototype: .callprototype (.param .b64 _) _ (.param .b64 _);
       call (r), %q1, (p), prototype;
       ld.param.b64 %q0, [r]; })";
-  EXPECT_EQ(words_of(snippet(body + store, functions), {}, {.threads = {1}}).front(), 42u);
+  EXPECT_EQ(words_of(snippet(body + store_q0, functions), {}, {.threads = {1}}).front(), 42u);
 }
 
 TEST(Control, SpecialRegisters) {

@@ -12,13 +12,11 @@ using namespace test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string store = " st.global.u64 [%o], %q0;";
-
 TEST(Memory, LoadsExtendToTheRegister) {
-  EXPECT_EQ(word_of("ld.global.s8 %r1, [%i]; cvt.s64.s32 %q0, %r1;" + store, {0xff}), ~0ull);
-  EXPECT_EQ(word_of("ld.global.u8 %r1, [%i]; cvt.s64.s32 %q0, %r1;" + store, {0xff}), 255u);
-  EXPECT_EQ(word_of("ld.relaxed.sys.global.u64 %q0, [%i+8];" + store, {1, 2}), 2u);
-  EXPECT_EQ(word_of("add.u64 %i, %i, 16; ld.acquire.gpu.b64 %q0, [%i+-8];" + store, {1, 2, 3}), 2u);
+  EXPECT_EQ(word_of("ld.global.s8 %r1, [%i]; cvt.s64.s32 %q0, %r1;" + store_q0, {0xff}), ~0ull);
+  EXPECT_EQ(word_of("ld.global.u8 %r1, [%i]; cvt.s64.s32 %q0, %r1;" + store_q0, {0xff}), 255u);
+  EXPECT_EQ(word_of("ld.relaxed.sys.global.u64 %q0, [%i+8];" + store_q0, {1, 2}), 2u);
+  EXPECT_EQ(word_of("add.u64 %i, %i, 16; ld.acquire.gpu.b64 %q0, [%i+-8];" + store_q0, {1, 2, 3}), 2u);
 }
 
 TEST(Memory, Vectors) {
@@ -37,7 +35,7 @@ TEST(Memory, GenericAddressesReachEverySpace) {
     cvta.to.shared.u64 %q1, %q1; ld.shared.u64 %q11, [%q1+8];
     add.u64 %q0, %q3, %q5; add.u64 %q0, %q0, %q7; add.u64 %q0, %q0, %q8; add.u64 %q0, %q0, %q9;
     add.u64 %q0, %q0, %q10; sub.u64 %q11, %q11, 5; add.u64 %q0, %q0, %q11;)";
-  EXPECT_EQ(word_of(body + store, {300}), 5u + 70 + 300 + 1000 + 2000);
+  EXPECT_EQ(word_of(body + store_q0, {300}), 5u + 70 + 300 + 1000 + 2000);
 }
 
 TEST(Memory, ModuleVariables) {
@@ -52,7 +50,7 @@ TEST(Memory, ModuleVariables) {
     ld.global.u8 %r3, [text+1]; st.shared.u32 [shared_word], %r3; ld.shared.u32 %r4, [shared_word];
     mov.u64 %q2, table; ld.global.u32 %r5, [%q2+4];
     add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r4; add.u32 %r1, %r1, %r5; cvt.u64.u32 %q0, %r1;)";
-  EXPECT_EQ(words_of(snippet(body + store, variables), {}, {.threads = {1}}).front(), 16u + 1 + 66 + 2);
+  EXPECT_EQ(words_of(snippet(body + store_q0, variables), {}, {.threads = {1}}).front(), 16u + 1 + 66 + 2);
 }
 
 TEST(Memory, Atomics) {
@@ -82,7 +80,7 @@ TEST(Memory, AsynchronousCopiesAreDoneAtOnce) {
   const std::string body = R"(.shared .align 16 .b8 s[16];
     cp.async.ca.shared.global [s], [%in], 16, 8; cp.async.commit_group; cp.async.wait_group 0;
     ld.shared.u64 %q0, [s]; ld.shared.u64 %q1, [s+8]; add.u64 %q0, %q0, %q1;)";
-  EXPECT_EQ(word_of(body + store, {6, 1}), 6u);
+  EXPECT_EQ(word_of(body + store_q0, {6, 1}), 6u);
 }
 
 std::string complaint(const std::string& body) {

@@ -42,6 +42,9 @@ inline std::string snippet(const std::string& body, const std::string& module_sc
 )" + body + "\n  ret;\n}\n");
 }
 
+/// What snippets end with that leave their result in %q0.
+inline const std::string store_q0 = " st.global.u64 [%o], %q0;";
+
 /// One 64-bit word a thread out of a snippet.
 inline std::vector<std::uint64_t> words_of(const std::string& text, const std::vector<std::uint64_t>& input,
                                            const Grid& grid, std::uint64_t seed = 1) {

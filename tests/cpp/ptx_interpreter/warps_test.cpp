@@ -13,10 +13,10 @@ using namespace test;
 using testing::Each;
 using testing::HasSubstr;
 
-const std::string store = " cvt.u64.u32 %q0, %r0; st.global.u64 [%o], %q0;";
+const std::string widened_store = " cvt.u64.u32 %q0, %r0; st.global.u64 [%o], %q0;";
 
 std::vector<std::uint64_t> warp(const std::string& body, std::uint32_t threads = 32, std::uint64_t seed = 1) {
-  return words_of(snippet(body + store), {}, {.threads = {threads}}, seed);
+  return words_of(snippet(body + widened_store), {}, {.threads = {threads}}, seed);
 }
 
 TEST(Warps, ShuffleValues) {

@@ -19,8 +19,6 @@ Device device_with_top_up(std::int64_t nanoseconds) {
   return device;
 }
 
-Time at(std::int64_t nanoseconds) { return Time(Duration(nanoseconds)); }
-
 /// So many blocks at first, others from 50 on, others again from 150.
 std::function<Plan(const State&)> quotas(int first, int then, int last) {
   return [=](const State& state) {

@@ -12,8 +12,6 @@ namespace {
 using namespace test;
 using testing::ElementsAre;
 
-Time at(std::int64_t nanoseconds) { return Time(Duration(nanoseconds)); }
-
 /// The running launches in order of arrival, launch n with quota n of these.
 std::function<Plan(const State&)> always(std::vector<Quota> quotas) {
   return [quotas = std::move(quotas)](const State& state) {

@@ -13,7 +13,6 @@
 
 namespace gpushare::test {
 
-inline Time at(std::int64_t ns) { return Time(Duration(ns)); }
 inline WorkerControl claimed(std::uint32_t tasks, std::uint32_t gone = 0) {
   return {.next_task = tasks, .workers_gone = gone};
 }

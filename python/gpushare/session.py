@@ -24,7 +24,7 @@ from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.session_application import SessionApplication
 from gpushare.session_device import session_device
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Application, Workload
+from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Workload
 
 
 class Session:
@@ -192,22 +192,14 @@ class Session:
         except _core.DeviceError:
             self._on.check()
             raise
-        arrived = [len(each.operations) for each in done.applications]
         turnarounds = [end - start for start, end in zip(record.arrivals, record.ends, strict=True)]
         alone = {
             each.name: turnaround if each._cancelled else self._alone_ns(each)
             for each, turnaround in zip(busy, turnarounds, strict=True)
         }
+        begun = [len(each.operations) for each in done.applications]
         applications = [
-            Application(
-                each.name,
-                tuple(submitted.launch for submitted in each._launches[:count]),
-                arrival_ns=start,
-                priority=each.priority,
-                weight=each.weight,
-                deadline_ns=each.deadline_ns,
-            )
-            for each, start, count in zip(busy, record.arrivals, arrived, strict=True)
+            each._as_run(start, count) for each, start, count in zip(busy, record.arrivals, begun, strict=True)
         ]
         workload = Workload("session", tuple(applications))
         measured = self._on.conditions(workload, done)

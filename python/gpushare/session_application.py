@@ -10,6 +10,7 @@ from gpushare.job import Job, Submitted
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_geometry import Extent
+from gpushare.workload import Application
 
 if TYPE_CHECKING:
     from gpushare.session import Session
@@ -50,6 +51,17 @@ class SessionApplication:
         Its jobs that have not ended raise :class:`gpushare.Cancelled`; others notice nothing. Returns at once.
         """
         self._session._cancel(self)
+
+    def _as_run(self, arrival_ns: int, launches: int) -> Application:
+        """What a run says of it, of which so many launches had begun."""
+        return Application(
+            self.name,
+            tuple(submitted.launch for submitted in self._launches[:launches]),
+            arrival_ns=arrival_ns,
+            priority=self.priority,
+            weight=self.weight,
+            deadline_ns=self.deadline_ns,
+        )
 
     def submit(
         self,

@@ -48,7 +48,9 @@ void bind_sm(py::module_& module) {
           },
           "What of the L1 cache can be shared memory; kernels that need different splits keep one another out of an "
           "SM. Empty: any part.");
+}
 
+void bind_granularity(py::module_& module) {
   py::class_<AllocationGranularity>(module, "AllocationGranularity", "The units in which an SM hands out resources.")
       .def(py::init([](int threads_per_warp, int registers_per_warp, int warps, std::int64_t shared_memory_bytes,
                        std::int64_t reserved_shared_memory_bytes) {
@@ -115,6 +117,7 @@ void bind_host_side(py::module_& module) {
 
 void bind_device(py::module_& module) {
   bind_sm(module);
+  bind_granularity(module);
   bind_off_sm(module);
   bind_host_side(module);
   py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")

@@ -12,8 +12,8 @@
 namespace gpushare::bindings {
 namespace {
 
-void bind_kernel(py::module_& module) {
-  py::class_<Kernel>(module, "KernelModel")
+py::class_<Kernel> bind_kernel(py::module_& module) {
+  return py::class_<Kernel>(module, "KernelModel")
       .def(py::init([](std::string name, int threads, int registers_per_thread, std::int64_t shared_memory_bytes,
                        std::int64_t latency, std::int64_t issue, std::int64_t off_sm_bytes, double llc_hit_ratio,
                        double dram_cost_ratio, std::int64_t memory, double variation_ratio, double startup_ratio,
@@ -38,8 +38,11 @@ void bind_kernel(py::module_& module) {
            py::arg("off_sm_bytes") = 0, py::arg("llc_hit_ratio") = 0.0, py::arg("dram_cost_ratio") = 1.0,
            py::arg("memory_ns") = 0, py::arg("variation_ratio") = 0.0, py::arg("startup_ratio") = 0.0,
            py::arg("stagger_ratio") = 0.0, py::arg("trend_ratio") = 0.0, py::arg("flops") = 0.0,
-           py::arg("is_profiled") = true)
-      .def_readonly("name", &Kernel::name)
+           py::arg("is_profiled") = true);
+}
+
+void bind_kernel_properties(py::class_<Kernel> kernel) {
+  kernel.def_readonly("name", &Kernel::name)
       .def_property_readonly("threads", [](const Kernel& kernel) { return kernel.needs.threads; })
       .def_property_readonly("registers_per_thread",
                              [](const Kernel& kernel) { return kernel.needs.registers_per_thread; })
@@ -133,7 +136,7 @@ void bind_operations(py::module_& module) {
 }  // namespace
 
 void bind_workload(py::module_& module) {
-  bind_kernel(module);
+  bind_kernel_properties(bind_kernel(module));
   bind_residency(module);
   bind_pace(module);
   bind_operations(module);

@@ -111,5 +111,6 @@ def _summary(way: str, found: dict[str, list[Together]], count: int) -> dict[str
         "slowest speed, median": statistics.median(min(run.speeds) for run in runs) if runs else 0.0,
         "STP over whole applications": geomean(run.turnaround_stp for run in runs),
         "ANTT": geomean(run.antt for run in runs),
+        "scheduler without processor, most": max((run.waited for run in runs), default=0.0),
         "/ best other, pair by pair": geomean(run.stp / other for run, other in zip(runs, best_other, strict=False)),
     }

@@ -121,12 +121,14 @@ class Together:
         stp: their sum.
         turnaround_stp: sum of turnaround alone / turnaround, over whole applications.
         antt: mean of turnaround / turnaround alone.
+        waited: share of the run in which the scheduler's thread waited for a processor; 0 where there is none.
     """
 
     speeds: tuple[float, ...]
     stp: float
     turnaround_stp: float
     antt: float
+    waited: float
 
     @staticmethod
     def of(run: Run) -> Together:
@@ -140,7 +142,13 @@ class Together:
             alone = run.alone_ns[application.name] / (len(times) - 1)
             speeds.append(float(done[1] - done[0]) * alone / (first - start))
         slowdowns = run.ntt()
-        return Together(tuple(speeds), sum(speeds), sum(1 / each for each in slowdowns), float(np.mean(slowdowns)))
+        return Together(
+            speeds=tuple(speeds),
+            stp=sum(speeds),
+            turnaround_stp=sum(1 / each for each in slowdowns),
+            antt=float(np.mean(slowdowns)),
+            waited=(run.measured.without_processor_ns or 0) / run.record.makespan if run.measured else 0.0,
+        )
 
 
 def _launch_ends_ns(run: Run, number: int) -> list[int]:

@@ -741,6 +741,11 @@ class RunRecord:
         Per application.
         """
     @property
+    def longest_pause(self) -> int | None:
+        """
+        Of the thread that schedules a real GPU, between two looks at it; None where there is none.
+        """
+    @property
     def makespan(self) -> int: ...
     @property
     def operation_durations(self) -> list[int]:
@@ -760,6 +765,11 @@ class RunRecord:
     def trace(self) -> Trace | None:
         """
         The trace, or None where it was not recorded.
+        """
+    @property
+    def without_processor(self) -> int | None:
+        """
+        How long in all that thread waited for a processor; None where there is none.
         """
 
 class Refusal:

@@ -85,14 +85,15 @@ class CudaRunner:
         applications = prepared.workload.applications
         alone = {each.name: self._alone(prepared.workload, each.name).turnaround_ns for each in applications}
         prepared.restore()
+        made = self._record(prepared, policy, alone, record=record)
         return Run(
             workload=prepared.workload,
             policy=policy_name(policy),
             device=self.device.description,
             seed=repeat,
             alone_ns=alone,
-            record=self._record(prepared, policy, alone, record=record),
-            measured=Measured.now(self.device, prepared.workload, prepared.core),
+            record=made,
+            measured=Measured.now(self.device, prepared.workload, prepared.core, made),
         )
 
     def _learn(self, prepared: CudaWorkload) -> None:

@@ -25,6 +25,10 @@ class Measured:
         gpushare: version that made the run.
         max_residency: per operation of the workload, the blocks that fill an SM; 0 for a copy.
         registers: per kernel, registers per thread of the original and of its worker (None: it has none).
+        longest_pause_ns: of the thread that schedules, between two looks at the GPU, its policy's decisions included;
+            None where the hardware scheduled by itself, and for sessions.
+        without_processor_ns: how long in all that thread waited for a processor because the system ran something else:
+            much of it makes a run worthless as a measurement. None likewise.
     """
 
     date: str
@@ -32,9 +36,13 @@ class Measured:
     gpushare: str
     max_residency: tuple[int, ...]
     registers: dict[str, tuple[int, int | None]]
+    longest_pause_ns: int | None = None
+    without_processor_ns: int | None = None
 
     @staticmethod
-    def now(device: CudaDevice, workload: Workload, core: _core.CoreWorkload) -> Measured:
+    def now(
+        device: CudaDevice, workload: Workload, core: _core.CoreWorkload, record: _core.RunRecord | None = None
+    ) -> Measured:
         """The conditions of a run that has just ended; ``core`` is the workload as the core took it."""
         import gpushare
 
@@ -44,6 +52,8 @@ class Measured:
             gpushare=gpushare.__version__,
             max_residency=tuple(_residency(device, each) for part in core.applications for each in part.operations),
             registers=_registers(workload, device.core.architecture),
+            longest_pause_ns=record.longest_pause if record else None,
+            without_processor_ns=record.without_processor if record else None,
         )
 
 

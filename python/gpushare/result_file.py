@@ -61,6 +61,8 @@ class MeasuredTable(Schema):
     gpushare: str
     max_residency: list[int]
     registers: dict[str, RegistersTable]
+    longest_pause_ns: int | None = None
+    without_processor_ns: int | None = None
 
 
 class RunTable(Schema):
@@ -211,7 +213,15 @@ def _measured(table: MeasuredTable | None) -> Measured | None:
     if table is None:
         return None
     registers = {kernel: (each.original, each.worker) for kernel, each in table.registers.items()}
-    return Measured(table.date, table.driver, table.gpushare, tuple(table.max_residency), registers)
+    return Measured(
+        table.date,
+        table.driver,
+        table.gpushare,
+        tuple(table.max_residency),
+        registers,
+        table.longest_pause_ns,
+        table.without_processor_ns,
+    )
 
 
 def _require_complete(table: RunTable, subject: str, workload: Workload, device: Device) -> None:

@@ -79,13 +79,17 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   const Interruption interruption(ended);
   std::vector<RunObserver*> observers{&meter};
   if (record_trace) observers.push_back(&recorder);
+  cuda::SchedulerDelays delays;
   {
     const py::gil_scoped_release no_gil;
     cuda::CudaGpu gpu(*device.resources, program.operations);
     gpu.set_heartbeat([&] { interruption.look(); });
     run_or_stop(gpu, *decides, world->workload, observers, ordering.get());
+    delays = gpu.scheduler_delays();
   }
   RunRecord record = record_of(meter);
+  record.longest_pause = count(delays.longest_pause);
+  record.without_processor = count(delays.without_processor);
   if (record_trace) record.trace = recorder.take();
   return record;
 }

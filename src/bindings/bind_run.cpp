@@ -76,7 +76,11 @@ void bind_run(py::module_& module) {
       .def_readonly("to_host_busy", &RunRecord::to_host_busy)
       .def_readonly("makespan", &RunRecord::makespan)
       .def_readonly("blocks", &RunRecord::blocks)
-      .def_readonly("trace", &RunRecord::trace, "The trace, or None where it was not recorded.");
+      .def_readonly("trace", &RunRecord::trace, "The trace, or None where it was not recorded.")
+      .def_readonly("longest_pause", &RunRecord::longest_pause,
+                    "Of the thread that schedules a real GPU, between two looks at it; None where there is none.")
+      .def_readonly("without_processor", &RunRecord::without_processor,
+                    "How long in all that thread waited for a processor; None where there is none.");
 
   module.def(
       "simulate", &simulate, py::arg("device"), py::arg("workload"), py::arg("policy"), py::kw_only(),

@@ -21,7 +21,9 @@ struct RunRecord {
   std::int64_t to_host_busy = 0;
   std::int64_t makespan = 0;
   std::int64_t blocks = 0;
-  std::optional<Trace> trace;
+  std::optional<Trace> trace{};
+  std::optional<std::int64_t> longest_pause{};      // of the scheduler's thread, on a real GPU
+  std::optional<std::int64_t> without_processor{};  // likewise
 };
 
 RunRecord record_of(const UsageMeter& meter);

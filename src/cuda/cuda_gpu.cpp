@@ -147,6 +147,7 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
     const Time time = elapsed();
+    watch_.looks(time);
     if (events_.empty()) {
       attend(time);
     } else {
@@ -204,6 +205,7 @@ void CudaGpu::check_health(Time time) {
 /// The processor is free while the GPU is.
 void CudaGpu::sleep_until(Time deadline) {
   const Time end = std::min(deadline - sleep_margin, elapsed() + heartbeat_interval);
+  watch_.sleeps(elapsed());
   std::unique_lock lock(mutex_);
   wakes_.wait_until(lock, start_ + end.time_since_epoch(), [this] { return woken_.load(); });
 }

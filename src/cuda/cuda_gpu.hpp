@@ -18,6 +18,7 @@
 #include "core/session/live_gpu.hpp"
 #include "cuda/copy_engines.hpp"
 #include "cuda/followers.hpp"
+#include "cuda/scheduler_watch.hpp"
 
 namespace gpushare::cuda {
 
@@ -46,6 +47,9 @@ class CudaGpu final : public LiveGpu {
   bool stop(Duration patience) override;
   std::vector<ApplicationId> applications_on_gpu() const override;
   [[noreturn]] void fail(const std::string& message) const override;
+
+  /// To be asked by the thread that runs the engine.
+  SchedulerDelays scheduler_delays() const { return watch_.until(elapsed()); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -89,6 +93,7 @@ class CudaGpu final : public LiveGpu {
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;
   bool room_is_kept_ = false;  // for a look
+  SchedulerWatch watch_;
   Time health_checked_{};
   Time heartbeat_at_{};
   std::function<void()> heartbeat_ = [] {};

@@ -2,6 +2,7 @@
 """Policies that break their contract, each in its own way, and one that keeps it hard."""
 
 import random
+import time
 
 import gpushare as gs
 
@@ -24,6 +25,16 @@ class TooMuch(gs.Policy):
 class NamesTheAbsent(gs.Policy):
     def decide(self, state):
         return gs.Plan({1_000: 1})
+
+
+class Dawdles(gs.Policy):
+    """Everybody gets everything, a while later."""
+
+    DECISION_S = 0.004
+
+    def decide(self, state):
+        time.sleep(self.DECISION_S)
+        return gs.Plan({launch: launch.max_residency for launch in state.running})
 
 
 class Stress(gs.Policy):

@@ -136,6 +136,14 @@ def test_run_takes_the_device_of_the_workload(pair):
     assert run.trace.event_count > 0
 
 
+def test_a_scheduler_that_does_not_run_is_told_of(pair, odd_policies):
+    run = gs.run(pair, odd_policies.Dawdles())
+    decision_ns = odd_policies.Dawdles.DECISION_S * 1e9
+    assert run.measured.longest_pause_ns >= decision_ns
+    assert run.measured.without_processor_ns >= 0.9 * decision_ns * run.trace.decision_count
+    assert gs.run(pair, "hardware-streams").measured.longest_pause_ns is None
+
+
 @pytest.mark.parametrize(
     ("policy", "message"),
     [

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs every test, from a bare clone, and stops at the first stage that fails.
+# Runs the tests, from a bare clone, and stops at the first stage that fails.
 #
-#   ./test.sh                    all stages, in the order below
+#   ./test.sh                    all stages that need no more than half an hour, in the order below
 #   ./test.sh STAGE...           these stages only
 #   ./test.sh stubs --update     writes python/gpushare/_core.pyi from the compiled module
 #   ./test.sh format --update    formats Python and C++ sources in place
@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 source ./setup.sh
 
 stages=(setup core sanitizers install stubs format lint pytest doctests notebooks benchmarks)
-more_stages=(threads)
+more_stages=(threads standin)
 update=no
 jobs=${JOBS:-$(nproc)}
 logs=build/logs
@@ -104,6 +104,13 @@ stage_pytest() { # tests/py and tests/cuda, with what runs kernels on the PTX in
   GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --dist loadgroup
 }
 
+stage_standin() { # the tests of tests/py/gpu that take minutes on a GPU that is none
+  ensure_installed test
+  cmake --preset release
+  cmake --build --preset release -j "$jobs" --target gpushare_stand_in_gpu
+  GPUSHARE_STAND_IN_ALL=1 python -m pytest -q tests/py/test_on_stand_in.py
+}
+
 stage_doctests() { # the examples in the docstrings
   ensure_installed test
   python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs gpushare
@@ -142,7 +149,7 @@ usage() {
   for stage in "${stages[@]}" "${more_stages[@]}"; do
     sed -n "s/^stage_$stage() { # /  $stage: /p" test.sh
   done
-  echo "'threads' runs only when named."
+  echo "'threads' and 'standin' run only when named."
 }
 
 # summary_of LOG: how many tests it says have passed; nothing where it says nothing.

@@ -37,7 +37,7 @@ class Job:
 
         Raises:
             Cancelled: its application has been cancelled.
-            CudaError: it failed.
+            DeviceError: it failed; on a GPU a CudaError.
         """
         return self._wait(0)
 
@@ -47,7 +47,7 @@ class Job:
         Raises:
             TimeoutError: it has not ended within ``timeout`` seconds.
             Cancelled: its application has been cancelled.
-            CudaError: it, or another job of the session, failed.
+            DeviceError: it, or another job of the session, failed; on a GPU a CudaError.
         """
         seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
         if not self._wait(seconds):

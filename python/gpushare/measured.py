@@ -27,8 +27,9 @@ class Measured:
         registers: per kernel, registers per thread of the original and of its worker (None: it has none).
         longest_pause_ns: of the thread that schedules, between two looks at the GPU, its policy's decisions included;
             None where the hardware scheduled by itself, and for sessions.
-        without_processor_ns: how long in all that thread waited for a processor because the system ran something else:
-            much of it makes a run worthless as a measurement. None likewise.
+        without_processor_ns: how long in all that thread was awake and had no processor. Under a built-in policy the
+            system ran something else then, and much of it makes a run worthless as a measurement; a policy in Python
+            waits for the interpreter, too. None likewise.
     """
 
     date: str

@@ -150,6 +150,10 @@ class Session:
         """
         _require_policy(policy)
         self._require_open()
+        if isinstance(policy, str):
+            for each in self._applications:  # the core asks for those that it knows
+                if each._number is None:
+                    _core.require_priority(policy, each.name, each.priority)
         self._core.set_policy(_own(policy))
         self.policy = policy
         self._policies.append(policy_name(policy))
@@ -178,19 +182,23 @@ class Session:
             timeout: in seconds.
 
         Raises:
-            CudaError: a job failed, or did not end in time; the message names its application.
-            InvalidInput: nothing was submitted.
+            DeviceError: a job failed, or did not end in time; the message names its application. On a GPU a CudaError.
+            InvalidInput: nothing was submitted; or the timeout is none, and the session stays open.
         """
         self._require_open()
+        timeout = number("timeout", timeout, 0, 1e6)
         require(self._keeps_record, "this session keeps no record that it could be finished with: close it")
         busy = [each for each in self._applications if each._launches]
         require(len(busy) > 0, "nothing was submitted to this session")
         busy.sort(key=lambda each: each._number or 0)
         self._finished = True
         try:
-            done, record = self._core.finish(self.device.description, number("timeout", timeout, 0, 1e6))
+            done, record = self._core.finish(self.device.description, timeout)
         except _core.DeviceError:
             self._on.check()
+            raise
+        except KeyboardInterrupt:
+            self._finished = False  # all goes on, until somebody closes it
             raise
         turnarounds = [end - start for start, end in zip(record.arrivals, record.ends, strict=True)]
         alone = {
@@ -240,6 +248,7 @@ class Session:
         self._require_open()
         require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
+        _core.require_runnable(self.device.description, submitted.core)
         with self._lock:
             self._register(application)
             # In one go, so that the list is in the order of the numbers.

@@ -85,6 +85,6 @@ class SessionApplication:
         Raises:
             InvalidInput: an argument, the grid or the block cannot be; the message names it.
             Cancelled: the application has been cancelled.
-            CudaError: the session has failed.
+            DeviceError: the session has failed; on a GPU a CudaError.
         """
         return self._session._submit(self, kernel, grid, block, args, shared_bytes)

@@ -109,7 +109,7 @@ class GpuInSession:
         program = _core.CudaProgram()
         program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, packed)
         core = _core.Launch(self.device.model(launch), launch.blocks)
-        return Submitted(launch, core, program, args if keeps else ())
+        return Submitted(launch, core, program, [_held(each) for each in args] if keeps else ())
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
         """The original kernels again; what they write is put back."""
@@ -117,7 +117,7 @@ class GpuInSession:
         arrays = {}
         for submitted in launches:
             program.extend(submitted.program)
-            arrays |= {id(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
+            arrays |= {_place(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
         kept = [Kept(self.device.core, array) for array in arrays.values()]
         operations = [submitted.core for submitted in launches]
         workload = _core.CoreWorkload("alone", [_core.Application(name, operations)])
@@ -136,3 +136,13 @@ class GpuInSession:
     def check(self) -> None:
         """Gives up a GPU on which a kernel has faulted or does not end."""
         give_up_if_broken(self.device)
+
+
+def _held(argument: Any) -> Any:
+    """The argument, and nobody else's to free."""
+    return argument.alias() if isinstance(argument, DeviceArray) else argument
+
+
+def _place(array: Any) -> tuple[object, ...]:
+    described = array.__cuda_array_interface__
+    return described["data"][0], described["shape"], described["typestr"]

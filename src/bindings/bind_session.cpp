@@ -46,14 +46,15 @@ SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_
 Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
 
 /// Waits in pieces, so that Ctrl-C is heeded.
-bool wait(Session& session, JobId job, double timeout_s) {
+template <typename HasEnded>
+bool wait_in_pieces(double timeout_s, HasEnded has_ended_within) {
   constexpr Duration piece(50'000'000);
   Duration left = seconds(timeout_s);
   while (true) {
     bool ended = false;
     {
       const py::gil_scoped_release no_gil;
-      ended = session.wait(job, std::min(left, piece));
+      ended = has_ended_within(std::min(left, piece));
     }
     if (ended) return true;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -62,11 +63,16 @@ bool wait(Session& session, JobId job, double timeout_s) {
   }
 }
 
+bool wait(Session& session, JobId job, double timeout_s) {
+  return wait_in_pieces(timeout_s, [&](Duration piece) { return session.wait(job, piece); });
+}
+
 py::tuple finish(Session& session, const Device& device, double timeout_s) {
+  wait_in_pieces(timeout_s, [&](Duration piece) { return session.wait_for_all(piece); });
   SessionRecord done;
   {
     const py::gil_scoped_release no_gil;
-    done = session.finish(seconds(timeout_s));
+    done = session.finish(Duration{});
   }
   UsageMeter meter(device, done.workload);
   for (const Event& event : done.trace.events) meter.saw(event);
@@ -122,6 +128,9 @@ void bind_status(py::module_& module) {
 
 void bind_session(py::module_& module) {
   bind_status(module);
+  module.def(
+      "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
+      py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
   py::class_<Session, SessionPtr>(module, "CoreSession", "An open run on a device, in a thread of its own.")
       .def(py::init([](const CudaDevice& device, const py::object& policy, bool keeps_record) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between scheduling and the device. SimulatedGpu (virtual time) implements it, and so can a real one; devices
-// know nothing of each other, and the engine knows nothing of any.
+// The seam between scheduling and the device. SimulatedGpu (virtual time) and CudaGpu (a real one) implement it; they
+// know nothing of each other, and the engine knows nothing of either.
 #pragma once
 
 #include <optional>

@@ -2,6 +2,7 @@
 #include "core/open_run.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
@@ -14,14 +15,6 @@ namespace {
 /// So many ids of ended operations wait before the first one comes again: policies may look back for a moment, as to
 /// keep a place for an application's next launch.
 constexpr std::size_t ids_at_rest = 4096;
-
-void require_runnable(const Operation& operation, const Device& device) {
-  const auto* launch = std::get_if<Launch>(&operation);
-  if (launch == nullptr) return;
-  const ResidencyLimits limits = residency_limits(device, launch->kernel.needs);
-  require(limits.smallest() > 0, "kernel '" + launch->kernel.name + "': no block of it fits an SM of '" + device.name +
-                                     "', which runs out of " + limits.tightest());
-}
 
 bool ends_operation(const Event& event) {
   return event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded;
@@ -93,6 +86,16 @@ std::vector<RunObserver*> with(std::span<RunObserver* const> observers, RunObser
 
 }  // namespace
 
+void require_runnable(const Operation& operation, const Device& device) {
+  const auto* launch = std::get_if<Launch>(&operation);
+  if (launch == nullptr) return require(std::get<Copy>(operation).size.count > 0, "a copy needs at least a byte");
+  const std::string subject = "kernel '" + launch->kernel.name + "': ";
+  const ResidencyLimits limits = residency_limits(device, launch->kernel.needs);
+  require(limits.smallest() > 0,
+          subject + "no block of it fits an SM of '" + device.name + "', which runs out of " + limits.tightest());
+  require(launch->blocks > 0, subject + "a launch needs at least one block");
+}
+
 OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
                  EndedWork ended_work)
     : gpu_(gpu),
@@ -105,6 +108,7 @@ OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::
 
 ApplicationId OpenRun::add(Application application, Time now) {
   GPUSHARE_EXPECT(application.operations.empty(), "they are submitted one by one");
+  policy_->check(application);
   application.arrival = now.time_since_epoch();
   work_->applications.push_back(std::move(application));
   streams_.emplace_back();
@@ -167,26 +171,25 @@ Submission OpenRun::submission_of(OperationId id) const {
           .code = work_->codes[index(id)].get()};
 }
 
-std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) {
+void OpenRun::withdraw(ApplicationId application, Time now) {
   OpenStream& stream = streams_[index(application)];
-  if (stream.is_withdrawn) return {};
+  if (stream.is_withdrawn) return;
   stream.is_withdrawn = true;
-  std::vector<OperationId> dropped(stream.waiting.begin(), stream.waiting.end());
-  stream.waiting.clear();
-  for (const OperationId operation : dropped) forget(operation);
-  unfinished_ -= std::ssize(dropped);
   dispatcher_.advance_to(now);
   if (stream.current) {
     gpu_.withdraw(*stream.current);
   } else {
     end_withdrawn(application);
   }
-  return dropped;
 }
 
 void OpenRun::end_withdrawn(ApplicationId application) {
-  streams_[index(application)].has_ended = true;
+  OpenStream& stream = streams_[index(application)];
+  stream.current.reset();
+  stream.has_ended = true;
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
+  unfinished_ -= std::ssize(stream.waiting);
+  for (const OperationId operation : std::exchange(stream.waiting, {})) forget(operation);
 }
 
 void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
@@ -205,7 +208,9 @@ void OpenRun::hand_over(Policy& policy, Time now) {
     empty.add(work_->applications[id]);
     if (streams_[id].has_ended) continue;
     present.push_back(static_cast<ApplicationId>(id));
-    policy.check(work_->applications[id]);
+    Application as_it_is = work_->applications[id];
+    as_it_is.priority = state().priority(present.back());
+    policy.check(as_it_is);
   }
   for (const Operation& operation : work_->operations) empty.add(operation);
   dispatcher_.hand_over(policy, std::move(empty), history_of(dispatcher_.state(), present));
@@ -219,8 +224,11 @@ void OpenRun::advance() {
     if (!ends_operation(*event)) continue;
     --unfinished_;
     forget(event->operation);
-    start_next(event->application);
-    if (streams_[index(event->application)].is_withdrawn) end_withdrawn(event->application);
+    if (streams_[index(event->application)].is_withdrawn) {
+      end_withdrawn(event->application);
+    } else {
+      start_next(event->application);
+    }
   }
 }
 

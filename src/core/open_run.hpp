@@ -22,7 +22,7 @@ struct OpenWork {
 
 /// An application of an open run: its stream of operations, one under way at a time.
 struct OpenStream {
-  std::deque<OperationId> waiting;
+  std::deque<OperationId> waiting;  // of one that was withdrawn: to be dropped
   std::optional<OperationId> current;
   bool is_withdrawn = false;
   bool has_ended = false;
@@ -34,6 +34,9 @@ enum class EndedWork {
   IsForgotten  ///< their ids come again: a run can go on for ever
 };
 
+/// Throws InvalidInput for a launch without blocks, or whose blocks the device cannot run, and for a copy of nothing.
+void require_runnable(const Operation& operation, const Device& device);
+
 class OpenRun {
  public:
   OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
@@ -41,16 +44,18 @@ class OpenRun {
   OpenRun(const OpenRun&) = delete;
   OpenRun& operator=(const OpenRun&) = delete;
 
-  /// The application arrives at `now`. Its `operations` must be empty.
+  /// The application arrives at `now`. Its `operations` must be empty. Throws PolicyError where the policy has no use
+  /// for its priority.
   ApplicationId add(Application application, Time now);
-  /// The operation starts when those before it in the application have ended. Throws InvalidInput for a launch whose
-  /// blocks the device cannot run.
+  /// The operation starts when those before it in the application have ended. Throws InvalidInput where it
+  /// cannot run.
   OperationId submit(ApplicationId application, Operation operation, Time now,
                      std::shared_ptr<const DeviceCode> code = nullptr);
 
-  /// The application goes: what has not begun is dropped and returned, and what it has on the device stops at the next
-  /// block boundary. With that it has ended, to policies like any other.
-  std::vector<OperationId> withdraw(ApplicationId application, Time now);
+  /// The application goes: what it has on the device stops at the next block boundary, and then what waits is dropped.
+  /// With that it has ended, to policies like any other; while observers are told so, its stream still says what is
+  /// dropped. Not before: what the device started ahead of time runs until then.
+  void withdraw(ApplicationId application, Time now);
   bool is_withdrawn(ApplicationId application) const { return streams_[index(application)].is_withdrawn; }
 
   /// Throws PolicyError where the policy has no use for this priority.

@@ -19,7 +19,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// Throws PolicyError for an application that this policy cannot serve. Called before a run begins.
+  /// Throws PolicyError for an application that this policy cannot serve. Called before the
+  /// application arrives, and before a priority changes or a policy takes over.
   virtual void check(const Application& /*application*/) const {}
 
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.

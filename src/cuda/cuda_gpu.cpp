@@ -40,38 +40,11 @@ Time CudaGpu::elapsed() const { return Time(std::chrono::duration_cast<Duration>
 Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
-  return !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&
+  return !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() && !followers_.any_leaving() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
          std::ranges::none_of(launches_, [this](const auto& launch) {
            return launch->is_settling() || launch->wants_hardware(elapsed());
          });
-}
-
-bool CudaGpu::stop(Duration patience) {
-  std::vector<std::unique_ptr<LaunchOnGpu>> followers = followers_.take_all();
-  for (const auto& launch : launches_) {
-    if (auto follower = launch->take_follower()) followers.push_back(std::move(follower));
-  }
-  std::ranges::move(followers, std::back_inserter(launches_));
-  plan_.clear();
-  put_into_effect();
-  const Time end = elapsed() + patience;
-  while (is_busy() && elapsed() < end) {
-    collect(elapsed());
-    if (resources_.tables.look_has_ended()) {
-      resources_.tables.end_look();
-    } else {
-      resources_.tables.hurry_look();
-    }
-  }
-  if (!is_busy()) return true;
-  resources_.context->abandon();
-  return false;
-}
-
-bool CudaGpu::is_busy() const {
-  return !to_device_.empty() || !to_host_.empty() || resources_.tables.is_looking() ||
-         std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
 }
 
 std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
@@ -102,19 +75,6 @@ void CudaGpu::submit(const Submission& submission) {
   }
   const auto& copy = std::get<DeviceCopy>(operation);
   (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, elapsed(), events_);
-}
-
-// What has begun leaves like a launch that is evicted; the look after that shows what it has done.
-void CudaGpu::withdraw(OperationId operation) {
-  const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
-  const Time time = elapsed();
-  if (launch == launches_.end()) return followers_.send_away_behind(operation, time);
-  followers_.take_announced((*launch)->submission().application);
-  followers_.send_away((*launch)->take_follower(), time);
-  (*launch)->withdraw(time);
-  make_room(time);
-  report_ends(time);
-  look_soon();
 }
 
 // A policy may answer every block of a look with the same plan. And where a launch ends and the next one of its
@@ -219,7 +179,10 @@ void CudaGpu::wake() {
 void CudaGpu::collect(Time time) {
   to_device_.collect(time, events_);
   to_host_.collect(time, events_);
-  followers_.collect(time);
+  if (followers_.collect(time)) {
+    tell_held_ends(time);
+    report_ends(time);
+  }
   bool any = false;
   for (const auto& launch : launches_) any |= launch->collect(time, events_);
   if (!any) return;
@@ -244,8 +207,8 @@ void CudaGpu::finish_look(Time time) {
 
 void CudaGpu::report_ends(Time time) {
   std::erase_if(launches_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
-    if (!launch->ended()) return false;
     const Submission& submission = launch->submission();
+    if (!launch->ended() || followers_.is_leaving_behind(submission.id)) return false;
     launch->close(events_);
     events_.push_back({.time = std::min(time, launch->end()),
                        .application = submission.application,

@@ -65,6 +65,8 @@ class CudaGpu final : public LiveGpu {
   void collect(Time time);
   void finish_look(Time time);
   void report_ends(Time time);
+  void hold_end_of(OperationId operation);
+  void tell_held_ends(Time time);
   void make_room(Time time);
   void hand_to_hardware(Time time);
   void line_up_followers(Time time);
@@ -87,6 +89,7 @@ class CudaGpu final : public LiveGpu {
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_
+  std::vector<gpushare::Event> held_ends_;
   int events_since_clock_ = 0;
   mutable Time last_time_{};  // nothing is reported before what has been, nor before what now() has said
   Time look_started_{};

@@ -27,11 +27,11 @@ std::unique_ptr<LaunchOnGpu> Followers::take_started(OperationId operation) {
   return launch;
 }
 
-void Followers::send_away(std::unique_ptr<LaunchOnGpu> follower, Time now) {
+void Followers::send_away(std::unique_ptr<LaunchOnGpu> follower, OperationId leader, Time now) {
   if (!follower) return;
   follower->withdraw(now);
   follower->allow({.workers = std::vector<int>(follower->sms(), 0)}, now);
-  leaving_.push_back(std::move(follower));
+  leaving_.push_back({std::move(follower), leader});
 }
 
 void Followers::send_away_behind(OperationId leader, Time now) {
@@ -39,20 +39,26 @@ void Followers::send_away_behind(OperationId leader, Time now) {
   if (found == started_.end()) return;
   std::unique_ptr<LaunchOnGpu> launch = std::move(found->launch);
   started_.erase(found);
-  send_away(std::move(launch), now);
+  send_away(std::move(launch), leader, now);
 }
 
-void Followers::collect(Time now) {
+bool Followers::is_leaving_behind(OperationId leader) const {
+  return std::ranges::find(leaving_, leader, &Started::leader) != leaving_.end();
+}
+
+bool Followers::collect(Time now) {
   std::vector<gpushare::Event> unheard;
-  std::erase_if(leaving_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
-    launch->collect(now, unheard);
-    return launch->hardware().empty();
-  });
+  return std::erase_if(leaving_, [&](const Started& each) {
+           each.launch->collect(now, unheard);
+           return each.launch->hardware().empty();
+         }) > 0;
 }
 
 std::vector<std::unique_ptr<LaunchOnGpu>> Followers::take_all() {
-  std::vector<std::unique_ptr<LaunchOnGpu>> all = std::exchange(leaving_, {});
-  for (Started& each : std::exchange(started_, {})) all.push_back(std::move(each.launch));
+  std::vector<std::unique_ptr<LaunchOnGpu>> all;
+  for (auto* list : {&started_, &leaving_}) {
+    for (Started& each : std::exchange(*list, {})) all.push_back(std::move(each.launch));
+  }
   return all;
 }
 

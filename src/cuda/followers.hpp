@@ -24,11 +24,14 @@ class Followers {
   std::unique_ptr<LaunchOnGpu> take_started(OperationId operation);
 
   /// Not to be submitted any more: it leaves the GPU, and is forgotten when it has. Nothing is done with none.
-  void send_away(std::unique_ptr<LaunchOnGpu> follower, Time now);
+  void send_away(std::unique_ptr<LaunchOnGpu> follower, OperationId leader, Time now);
   /// Likewise, whatever follows this one, which has ended.
   void send_away_behind(OperationId leader, Time now);
-  /// Forgets those that have left.
-  void collect(Time now);
+  /// Is what followed this one still leaving? Until it has left, its code and its arrays are in use.
+  bool is_leaving_behind(OperationId leader) const;
+  bool any_leaving() const { return !leaving_.empty(); }
+  /// Forgets those that have left; true if any has.
+  bool collect(Time now);
 
   /// All that are on the GPU.
   std::vector<std::unique_ptr<LaunchOnGpu>> take_all();
@@ -41,7 +44,7 @@ class Followers {
 
   std::unordered_map<ApplicationId, Submission> announced_;
   std::vector<Started> started_;
-  std::vector<std::unique_ptr<LaunchOnGpu>> leaving_;
+  std::vector<Started> leaving_;
 };
 
 }  // namespace gpushare::cuda

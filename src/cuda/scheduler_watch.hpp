@@ -12,7 +12,7 @@ namespace gpushare::cuda {
 /// Of a run, sleeping of its own will left out.
 struct SchedulerDelays {
   Duration longest_pause{};      ///< between two looks at what has ended; a policy's decisions are in it
-  Duration without_processor{};  ///< in all: the system ran something else
+  Duration without_processor{};  ///< in all: the system ran something else, or the thread waited for a lock
 };
 
 /// All calls by one thread.

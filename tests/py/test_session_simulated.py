@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions on a simulated device: what a session does on a GPU, without one."""
 
+import os
+import signal
 import threading
 import time
 
@@ -274,3 +276,44 @@ def test_status_of_an_application(session):
     assert seen.quota
     assert session.status().now_ns > 0
     session.close()
+
+
+def test_a_refused_first_launch_loses_nothing(session):
+    alice, bob = session.application("alice"), session.application("bob")
+    submit(alice)
+    with pytest.raises(gs.InvalidInput, match="no block of it fits an SM"):
+        bob.submit(model(threads=4096), grid=1, block=4096)
+    assert [each.name for each in session.finish().workload.applications] == ["alice"]
+
+
+def test_a_wrong_timeout_leaves_the_session_open(session):
+    submit(session.application("alice"))
+    with pytest.raises(gs.InvalidInput, match="timeout"):
+        session.finish(timeout=-1)
+    assert len(session.finish().workload.applications) == 1
+
+
+def test_ctrl_c_ends_the_wait_for_all_jobs_and_no_job(session):
+    job = submit(session.application("alice"), block_ms=60_000)
+    interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        session.finish(timeout=PATIENCE_S)
+    assert time.monotonic() - begin < PATIENCE_S / 2
+    assert not job.done()
+    assert session.status().applications[0].name == "alice"
+
+
+def test_another_policy_looks_at_priorities_as_they_are():
+    with gs.Session(DEVICE, "fifo") as session:
+        bob, late = session.application("bob"), session.application("late")
+        submit(bob).result(PATIENCE_S)
+        for application in (bob, late):
+            application.set_priority(-3)
+            with pytest.raises(gs.PolicyError, match=application.name):
+                session.set_policy("effisha-dynamic")
+            application.set_priority(3)
+        session.set_policy("effisha-dynamic")
+        submit(bob).result(PATIENCE_S)
+        submit(late).result(PATIENCE_S)

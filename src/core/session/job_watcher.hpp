@@ -24,6 +24,7 @@ class JobWatcher : public RunObserver {
   }
 
   void saw(const Event& event) override {
+    if (event.kind == EventKind::ApplicationEnded) return cancel_waiting(event);
     if (event.kind != EventKind::LaunchEnded && event.kind != EventKind::CopyEnded) return;
     if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
     const JobId job = jobs_[index(event.operation)];
@@ -31,6 +32,12 @@ class JobWatcher : public RunObserver {
     const std::scoped_lock lock(mutex_);
     board_.end(job);
     changed_.notify_all();
+  }
+
+ private:
+  /// An application ends by itself only when it is withdrawn.
+  void cancel_waiting(const Event& ended) {
+    for (const OperationId each : run_->streams()[index(ended.application)].waiting) cancel(each, ended.time);
   }
 
   void cancel(OperationId operation, Time now) {
@@ -42,7 +49,6 @@ class JobWatcher : public RunObserver {
     changed_.notify_all();
   }
 
- private:
   void tell(const JobEnd& end) const {
     if (listener_ != nullptr) listener_->job_ended(end);
   }

@@ -2,22 +2,9 @@
 // The side of those who call a session. What its thread does is in session_service.cpp.
 #include "core/session/session.hpp"
 
-#include "core/residency.hpp"
 #include "core/session/session_service.hpp"
 
 namespace gpushare {
-namespace {
-
-void require_runnable(const Operation& operation, const Device& device) {
-  const auto* launch = std::get_if<Launch>(&operation);
-  if (launch == nullptr) return require(std::get<Copy>(operation).size.count > 0, "a copy needs at least a byte");
-  require(max_residency(device, launch->kernel.needs) > 0,
-          "kernel '" + launch->kernel.name + "': no block of it fits an SM of '" + device.name + "'");
-  require(launch->blocks > 0, "kernel '" + launch->kernel.name + "': a launch needs at least one block");
-}
-
-}  // namespace
-
 Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions options)
     : device_(std::move(device)),
       make_policy_(std::move(make_policy)),
@@ -27,7 +14,7 @@ Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions optio
   changed_.wait(lock, [&] { return gpu_ != nullptr || failure_; });
   if (!failure_) return;
   lock.unlock();
-  thread_.join();
+  join();
   std::rethrow_exception(failure_);
 }
 
@@ -112,32 +99,46 @@ bool Session::wait(JobId job, Duration timeout) {
   return false;
 }
 
+bool Session::wait_for_all(Duration timeout) {
+  std::unique_lock lock(mutex_);
+  require_alive();
+  return changed_.wait_for(lock, timeout, [&] { return jobs_.unfinished() == 0 || failure_; });
+}
+
 SessionRecord Session::finish(Duration timeout) {
-  bool done = false;
   {
     std::unique_lock lock(mutex_);
     require_alive();
-    done = changed_.wait_for(lock, timeout, [&] { return jobs_.unfinished() == 0 || failure_; });
+    const bool done = changed_.wait_for(lock, timeout, [&] { return jobs_.unfinished() == 0 || failure_; });
+    end(done ? "" : "jobs did not end in time");
   }
-  end(done ? "" : "jobs did not end in time");
-  thread_.join();
+  join();
   if (failure_) std::rethrow_exception(failure_);
   return std::move(record_);
 }
 
 void Session::close() {
-  if (!thread_.joinable()) return;
-  end("the session has been closed");
-  thread_.join();
+  {
+    const std::scoped_lock lock(mutex_);
+    end("the session has been closed");
+  }
+  join();
 }
 
-/// With a reason, what has not ended is given up.
+/// With a reason, what has not ended is given up. Requires the lock, so that nothing comes in between the last look and
+/// this.
 void Session::end(std::string reason) {
-  const std::scoped_lock lock(mutex_);
+  if (closing_) return;
   closing_ = true;
   given_up_ = std::move(reason);
   if (gpu_ != nullptr) gpu_->wake();
   requested_.notify_one();
+}
+
+/// One thread may close what another one finishes.
+void Session::join() {
+  const std::scoped_lock lock(joining_);
+  if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace gpushare

@@ -43,7 +43,8 @@ class SessionListener {
 
 struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
-  bool keeps_record = true;             ///< for finish(): of all that happens; without it memory does not grow
+  bool keeps_record =
+      true;  ///< for finish(): of all that happens; without it no job leaves anything but a cancelled one
 };
 
 class Session {
@@ -62,8 +63,8 @@ class Session {
   /// and what the session has failed with.
   JobId submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code = nullptr);
 
-  /// The application goes, and returns at once. Its waiting jobs are cancelled, and so is the one that runs once it has
-  /// stopped at a block boundary, unless it has ended by then. Nothing happens where it has gone already.
+  /// The application goes; this returns at once. The job that runs stops at the next block boundary, and is cancelled
+  /// then, even if no block of it was left; with it those that wait. Nothing happens where it has gone already.
   void withdraw(ApplicationId application);
 
   /// Throws PolicyError where the policy has no use for this priority.
@@ -77,6 +78,8 @@ class Session {
   /// the job had ended by then.
   bool wait(JobId job, Duration timeout);
 
+  /// Has all that has been submitted ended within this time, or the session failed?
+  bool wait_for_all(Duration timeout);
   /// Waits for all that has been submitted, at most so long. Throws what the session has failed with, and the device's
   /// error where something did not end in time.
   SessionRecord finish(Duration timeout);
@@ -126,6 +129,7 @@ class Session {
   void require_progress(const Service& service) const;
   void set_gpu(LiveGpu* gpu);
   void end(std::string reason);
+  void join();
   void fail(std::exception_ptr failure);
   std::string names_on_gpu(const LiveGpu& gpu) const;
   void require_alive() const;
@@ -147,6 +151,7 @@ class Session {
   bool is_over_ = false;    // the thread does nothing more
   LiveGpu* gpu_ = nullptr;  // while the thread has one
   SessionRecord record_;
+  std::mutex joining_;
   std::thread thread_;
 };
 

@@ -134,10 +134,7 @@ void Session::carry_out(Service& service, Job& job) {
 }
 
 void Session::carry_out(Service& service, const Withdrawal& withdrawal) {
-  const Time now = service.gpu.now();
-  for (const OperationId dropped : service.run.withdraw(withdrawal.application, now)) {
-    service.watcher.cancel(dropped, now);
-  }
+  service.run.withdraw(withdrawal.application, service.gpu.now());
 }
 
 /// What goes wrong is the caller's business, unless it is the device.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "core/errors.hpp"
 #include "core/metrics.hpp"
@@ -192,6 +193,16 @@ TEST(Session, WhatHasEndedBeforeStaysEnded) {
   EXPECT_TRUE(trial.session.wait(job, patience));
   trial.session.withdraw(a);
   EXPECT_TRUE(trial.session.wait(job, 0s));
+}
+
+TEST(Session, OneThreadMayCloseWhatAnotherOneFinishes) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  trial.submit(a, 1'000'000'000, 1ms);
+  trial.await(a, "running");
+  std::thread other([&] { trial.session.close(); });
+  EXPECT_THROW(trial.session.finish(patience), DeviceError);
+  other.join();
 }
 
 // While it runs.

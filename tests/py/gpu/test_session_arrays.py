@@ -103,6 +103,15 @@ def test_other_libraries_take_our_arrays(session, kernels):
     assert tensor.sum().item() == 2 * np.arange(1000).sum()  # no copy was made
 
 
+def test_arrays_freed_after_their_jobs_do_not_lose_the_run(kernels):
+    with gs.Session("cuda:0", "fifo") as session:  # which measures how long alice takes alone, in the same memory
+        array = session.array(np.ones(256, np.float32))
+        job = session.application("alice").submit(kernels.scale, grid=1, block=256, args=[array, 2.0, 256])
+        job.result(PATIENCE_S)
+        array.free()
+        assert session.finish().alone_ns["alice"] > 0
+
+
 def test_arrays_and_jobs_that_nobody_keeps(kernels):
     """The session keeps them until they are no longer used, and new arrays do not take their place."""
     with gs.Session("cuda:0", "fifo", measure_alone=False) as session:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions while launches are under way: applications cancelled, priorities and policies changed, a look at it all."""
 
+import contextlib
 import time
 
 import numpy as np
@@ -94,13 +95,30 @@ def test_another_policy_takes_over(kernels, policy, check_trace):
         check_trace(session.finish())
 
 
+def test_a_cancelled_job_is_over_when_it_says_so(kernels, odd_policies):
+    """Also one that had been started behind the one before it, which a slow policy does not know yet."""
+    with gs.Session("cuda:0", odd_policies.Dawdles(), measure_alone=False) as session:
+        for cycles in range(2_000, 40_000, 2_000):
+            application, counter = session.application(f"gone {cycles}"), session.zeros(1, np.uint32)
+            launch = {"grid": 64, "block": 64, "args": [counter, cycles]}
+            first, second = application.submit(kernels.spin, **launch), application.submit(kernels.spin, **launch)
+            first.result(PATIENCE_S)
+            application.cancel()
+            with contextlib.suppress(gs.Cancelled):
+                second.result(PATIENCE_S)
+            ran = int(counter.numpy()[0])
+            time.sleep(0.002)
+            assert int(counter.numpy()[0]) == ran
+
+
 def test_priorities_change(kernels):
     with gs.Session("cuda:0", "effisha-static", measure_alone=False) as session:
         first, second = session.application("first", priority=3), session.application("second")
         endless, _ = spin(session, first, kernels)
-        started(session, "first")
+        done = started(session, "first").done
         check = kernels.scaled(session, second)
-        time.sleep(0.05)
+        while started(session, "first").done < done + 8 * session.device.sms:
+            pass  # nobody else has begun, although there were places
         assert session.status().applications[1].started == 0
         second.set_priority(4)
         check()

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// CudaGpu, the part that takes things off the GPU before they are done: one launch, or all.
+#include <algorithm>
+
+#include "cuda/cuda_gpu.hpp"
+
+namespace gpushare::cuda {
+
+// What has begun leaves like a launch that is evicted; the look after that shows what it has done.
+void CudaGpu::withdraw(OperationId operation) {
+  const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
+  const Time time = elapsed();
+  if (launch == launches_.end()) {
+    followers_.send_away_behind(operation, time);
+    return hold_end_of(operation);
+  }
+  followers_.take_announced((*launch)->submission().application);
+  followers_.send_away((*launch)->take_follower(), operation, time);
+  (*launch)->withdraw(time);
+  make_room(time);
+  report_ends(time);
+  look_soon();
+}
+
+/// Its end was seen, and nobody has been told so far: not before what follows it has left.
+void CudaGpu::hold_end_of(OperationId operation) {
+  if (!followers_.is_leaving_behind(operation)) return;
+  const auto pending = events_.begin() + static_cast<std::ptrdiff_t>(next_event_);
+  const auto end = std::find_if(pending, events_.end(), [operation](const gpushare::Event& event) {
+    return event.kind == EventKind::LaunchEnded && event.operation == operation;
+  });
+  if (end == events_.end()) return;
+  held_ends_.push_back(*end);
+  events_.erase(end);
+  if (next_event_ != events_.size()) return;
+  events_.clear();
+  next_event_ = 0;
+}
+
+void CudaGpu::tell_held_ends(Time time) {
+  std::erase_if(held_ends_, [&](const gpushare::Event& end) {
+    if (followers_.is_leaving_behind(end.operation)) return false;
+    events_.push_back(end);
+    events_.back().time = std::max(end.time, time);
+    return true;
+  });
+}
+
+bool CudaGpu::stop(Duration patience) {
+  std::vector<std::unique_ptr<LaunchOnGpu>> followers = followers_.take_all();
+  for (const auto& launch : launches_) {
+    if (auto follower = launch->take_follower()) followers.push_back(std::move(follower));
+  }
+  std::ranges::move(followers, std::back_inserter(launches_));
+  plan_.clear();
+  put_into_effect();
+  const Time end = elapsed() + patience;
+  while (is_busy() && elapsed() < end) {
+    collect(elapsed());
+    if (resources_.tables.look_has_ended()) {
+      resources_.tables.end_look();
+    } else {
+      resources_.tables.hurry_look();
+    }
+  }
+  if (!is_busy()) return true;
+  resources_.context->abandon();
+  return false;
+}
+
+bool CudaGpu::is_busy() const {
+  return !to_device_.empty() || !to_host_.empty() || resources_.tables.is_looking() || followers_.any_leaving() ||
+         std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
+}
+
+}  // namespace gpushare::cuda

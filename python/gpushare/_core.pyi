@@ -116,6 +116,7 @@ __all__: list[str] = [
     "replay",
     "require_policy",
     "require_priority",
+    "require_runnable",
     "residency_limits",
     "run_as_hardware_does",
     "run_on_cuda",
@@ -1915,6 +1916,11 @@ def require_policy(name: str) -> None:
 def require_priority(policy: str, application: str, priority: typing.SupportsInt | typing.SupportsIndex) -> None:
     """
     Raise PolicyError unless this built-in policy can serve an application of this priority.
+    """
+
+def require_runnable(device: Device, launch: Launch) -> None:
+    """
+    Throws InvalidInput for a launch of which no block fits an SM.
     """
 
 def residency_limits(device: Device, kernel: KernelModel) -> dict: ...

@@ -48,6 +48,10 @@ class Gpu {
   /// submitted, and from then on plans hold for it as for any other.
   virtual void announce(const Submission& /*next*/) {}
 
+  /// Of an operation that was announced and will never be submitted, because its application was withdrawn: has it been
+  /// started, and not left yet? Until it has, the end of the one before it is not reported.
+  virtual bool is_leaving(OperationId /*announced*/) const { return false; }
+
   /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
   /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
   virtual void apply(const Plan& plan) = 0;

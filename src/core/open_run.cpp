@@ -2,7 +2,6 @@
 #include "core/open_run.hpp"
 
 #include <limits>
-#include <utility>
 
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
@@ -171,16 +170,23 @@ Submission OpenRun::submission_of(OperationId id) const {
           .code = work_->codes[index(id)].get()};
 }
 
-void OpenRun::withdraw(ApplicationId application, Time now) {
+std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) {
   OpenStream& stream = streams_[index(application)];
-  if (stream.is_withdrawn) return;
+  if (stream.is_withdrawn) return {};
   stream.is_withdrawn = true;
   dispatcher_.advance_to(now);
-  if (stream.current) {
-    gpu_.withdraw(*stream.current);
-  } else {
-    end_withdrawn(application);
-  }
+  if (stream.current) gpu_.withdraw(*stream.current);
+  const bool is_first_leaving = !stream.waiting.empty() && gpu_.is_leaving(stream.waiting.front());
+  std::vector<OperationId> dropped(stream.waiting.begin() + (is_first_leaving ? 1 : 0), stream.waiting.end());
+  stream.waiting.resize(is_first_leaving ? 1 : 0);
+  drop(dropped);
+  if (!stream.current) end_withdrawn(application);
+  return dropped;
+}
+
+void OpenRun::drop(std::span<const OperationId> operations) {
+  unfinished_ -= std::ssize(operations);
+  for (const OperationId operation : operations) forget(operation);
 }
 
 void OpenRun::end_withdrawn(ApplicationId application) {
@@ -188,8 +194,9 @@ void OpenRun::end_withdrawn(ApplicationId application) {
   stream.current.reset();
   stream.has_ended = true;
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
-  unfinished_ -= std::ssize(stream.waiting);
-  for (const OperationId operation : std::exchange(stream.waiting, {})) forget(operation);
+  const std::vector<OperationId> left(stream.waiting.begin(), stream.waiting.end());
+  stream.waiting.clear();
+  drop(left);
 }
 
 void OpenRun::set_priority(ApplicationId application, int priority, Time now) {

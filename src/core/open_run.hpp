@@ -22,7 +22,7 @@ struct OpenWork {
 
 /// An application of an open run: its stream of operations, one under way at a time.
 struct OpenStream {
-  std::deque<OperationId> waiting;  // of one that was withdrawn: to be dropped
+  std::deque<OperationId> waiting;
   std::optional<OperationId> current;
   bool is_withdrawn = false;
   bool has_ended = false;
@@ -52,10 +52,10 @@ class OpenRun {
   OperationId submit(ApplicationId application, Operation operation, Time now,
                      std::shared_ptr<const DeviceCode> code = nullptr);
 
-  /// The application goes: what it has on the device stops at the next block boundary, and then what waits is dropped.
-  /// With that it has ended, to policies like any other; while observers are told so, its stream still says what is
-  /// dropped. Not before: what the device started ahead of time runs until then.
-  void withdraw(ApplicationId application, Time now);
+  /// The application goes: what has not begun is dropped and returned, and what it has on the device stops at the next
+  /// block boundary. With that it has ended, to policies like any other. What the device had started ahead of time is
+  /// dropped then: while observers are told of the end, it is in the stream.
+  std::vector<OperationId> withdraw(ApplicationId application, Time now);
   bool is_withdrawn(ApplicationId application) const { return streams_[index(application)].is_withdrawn; }
 
   /// Throws PolicyError where the policy has no use for this priority.
@@ -91,6 +91,7 @@ class OpenRun {
  private:
   OperationId take_id();
   void forget(OperationId operation);
+  void drop(std::span<const OperationId> operations);
   void start_next(ApplicationId application);
   Submission submission_of(OperationId id) const;
   void end_withdrawn(ApplicationId application);

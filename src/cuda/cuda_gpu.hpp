@@ -31,6 +31,7 @@ class CudaGpu final : public LiveGpu {
   const Device& device() const override { return resources_.device; }
   void submit(const Submission& submission) override;
   void announce(const Submission& next) override { followers_.announce(next); }
+  bool is_leaving(OperationId announced) const override { return followers_.is_leaving(announced); }
   void apply(const Plan& plan) override;
   void withdraw(OperationId operation) override;
   /// As the seam says, and nullopt too after wake().

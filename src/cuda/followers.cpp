@@ -46,6 +46,11 @@ bool Followers::is_leaving_behind(OperationId leader) const {
   return std::ranges::find(leaving_, leader, &Started::leader) != leaving_.end();
 }
 
+bool Followers::is_leaving(OperationId follower) const {
+  return std::ranges::any_of(leaving_,
+                             [follower](const Started& each) { return each.launch->submission().id == follower; });
+}
+
 bool Followers::collect(Time now) {
   std::vector<gpushare::Event> unheard;
   return std::erase_if(leaving_, [&](const Started& each) {

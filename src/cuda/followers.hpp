@@ -29,6 +29,7 @@ class Followers {
   void send_away_behind(OperationId leader, Time now);
   /// Is what followed this one still leaving? Until it has left, its code and its arrays are in use.
   bool is_leaving_behind(OperationId leader) const;
+  bool is_leaving(OperationId follower) const;
   bool any_leaving() const { return !leaving_.empty(); }
   /// Forgets those that have left; true if any has.
   bool collect(Time now);

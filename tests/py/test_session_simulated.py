@@ -282,7 +282,7 @@ def test_a_refused_first_launch_loses_nothing(session):
     alice, bob = session.application("alice"), session.application("bob")
     submit(alice)
     with pytest.raises(gs.InvalidInput, match="no block of it fits an SM"):
-        bob.submit(model(threads=4096), grid=1, block=4096)
+        bob.submit(gs.KernelModel("big", threads=64, registers_per_thread=4096, latency_ns=1000), grid=1, block=64)
     assert [each.name for each in session.finish().workload.applications] == ["alice"]
 
 

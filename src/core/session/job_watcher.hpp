@@ -34,12 +34,6 @@ class JobWatcher : public RunObserver {
     changed_.notify_all();
   }
 
- private:
-  /// An application ends by itself only when it is withdrawn.
-  void cancel_waiting(const Event& ended) {
-    for (const OperationId each : run_->streams()[index(ended.application)].waiting) cancel(each, ended.time);
-  }
-
   void cancel(OperationId operation, Time now) {
     const JobId job = jobs_[index(operation)];
     const ApplicationId owner = run_->owner(operation);
@@ -47,6 +41,12 @@ class JobWatcher : public RunObserver {
     const std::scoped_lock lock(mutex_);
     board_.cancel(job, "application '" + run_->state().application(owner).name + "' has been cancelled");
     changed_.notify_all();
+  }
+
+ private:
+  /// An application ends by itself only when it is withdrawn.
+  void cancel_waiting(const Event& ended) {
+    for (const OperationId each : run_->streams()[index(ended.application)].waiting) cancel(each, ended.time);
   }
 
   void tell(const JobEnd& end) const {

@@ -63,8 +63,8 @@ class Session {
   /// and what the session has failed with.
   JobId submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code = nullptr);
 
-  /// The application goes; this returns at once. The job that runs stops at the next block boundary, and is cancelled
-  /// then, even if no block of it was left; with it those that wait. Nothing happens where it has gone already.
+  /// The application goes; this returns at once. Its waiting jobs are cancelled, and the one that runs once it has
+  /// stopped at a block boundary, even if no block of it was left. Nothing happens where it has gone already.
   void withdraw(ApplicationId application);
 
   /// Throws PolicyError where the policy has no use for this priority.

@@ -134,7 +134,10 @@ void Session::carry_out(Service& service, Job& job) {
 }
 
 void Session::carry_out(Service& service, const Withdrawal& withdrawal) {
-  service.run.withdraw(withdrawal.application, service.gpu.now());
+  const Time now = service.gpu.now();
+  for (const OperationId dropped : service.run.withdraw(withdrawal.application, now)) {
+    service.watcher.cancel(dropped, now);
+  }
 }
 
 /// What goes wrong is the caller's business, unless it is the device.

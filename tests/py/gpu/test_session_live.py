@@ -117,7 +117,7 @@ def test_priorities_change(kernels):
         endless, _ = spin(session, first, kernels)
         done = started(session, "first").done
         check = kernels.scaled(session, second)
-        while started(session, "first").done < done + 8 * session.device.sms:
+        while started(session, "first").done < done + 8 * session.device.description.sms:
             pass  # nobody else has begun, although there were places
         assert session.status().applications[1].started == 0
         second.set_priority(4)

@@ -10,6 +10,11 @@ namespace {
 
 constexpr double longest_us = 1e6;
 constexpr double equal_part = -1;
+constexpr double usual_share = -1;
+/// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
+/// everybody has to wait for its host: the cautious, who expect little of it, begin it after some 35 ms.
+constexpr double share_of_the_bold = 0.1;
+constexpr double share_of_the_cautious = 0.02;
 /// Some 10 us of every 100 go into a search.
 constexpr Duration between_thoughts(100'000);
 
@@ -26,7 +31,7 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
           .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
           .small = microseconds(options.number("small_us", 30, 0, longest_us)),
           .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
-          .probes = {.share = options.number("probe_share", 0.1, 0, 0.5),
+          .probes = {.share = options.number("probe_share", usual_share, 0, 0.5),
                      .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
 }
 
@@ -69,7 +74,7 @@ void Mixer::think(Time now, const Device& device) {
   if (same_division(choice->division, known_one_->predicted.division)) return;
   const Bounds kept = bounds(device, seating_.seats.size());
   known_one_->refinement =
-      refinement_from(choice->division, kept, Fallback{known_one_->predicted.division, std::move(present)});
+      refinement_from(choice->division, kept, true, Fallback{known_one_->predicted.division, std::move(present)});
   known_one_->predicted = std::move(*choice);
   known_one_->refinement.begin(now);
   changed_ = true;
@@ -119,10 +124,12 @@ std::vector<Contender> Mixer::contenders() const {
   return contenders;
 }
 
-Refinement Mixer::refinement_from(const Division& start, const Bounds& bounds, std::optional<Fallback> fallback) const {
+Refinement Mixer::refinement_from(const Division& start, const Bounds& bounds, bool is_cautious,
+                                  std::optional<Fallback> fallback) const {
   std::vector<double> alone;
   for (const Seat& seat : seating_.seats) alone.push_back(seat.kernel->rate_alone);
-  const ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
+  ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
+  if (probes.share == usual_share) probes.share = is_cautious ? share_of_the_cautious : share_of_the_bold;
   return Refinement(start, contenders(), std::move(alone), bounds, probes, std::move(fallback));
 }
 
@@ -133,7 +140,7 @@ Mixer::Known Mixer::meet(const Device& device) const {
     return begin_equal(device, all, kept);
   }
   Choice choice = search(device, all, kept);
-  Refinement refinement = refinement_from(choice.division, kept);
+  Refinement refinement = refinement_from(choice.division, kept, false);
   return {.predicted = std::move(choice), .refinement = std::move(refinement)};
 }
 
@@ -144,7 +151,7 @@ Mixer::Known Mixer::begin_equal(const Device& device, const std::vector<Contende
     search = std::make_unique<CautiousSearch>(device, all, kept);
     choice = search->equal();
   }
-  Refinement refinement = refinement_from(choice.division, kept);
+  Refinement refinement = refinement_from(choice.division, kept, true);
   return {.predicted = std::move(choice), .refinement = std::move(refinement), .search = std::move(search)};
 }
 

@@ -72,7 +72,7 @@ class Mixer {
   Known meet(const Device& device) const;
   Known begin_equal(const Device& device, const std::vector<Contender>& all, const Bounds& kept) const;
   Choice search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const;
-  Refinement refinement_from(const Division& start, const Bounds& bounds,
+  Refinement refinement_from(const Division& start, const Bounds& bounds, bool is_cautious,
                              std::optional<Fallback> fallback = std::nullopt) const;
   std::vector<Contender> contenders() const;
   Bounds bounds(const Device& device, std::size_t kernels) const;

@@ -213,13 +213,13 @@ TEST(Mix, TheCautiousTakeWhatPromisesClearlyMoreOnceTheyHaveFoundIt) {
 /// What a probe of other parts shows counts as the search does: nobody asked for a floor.
 TEST(Mix, TheCautiousKeepEqualPartsThatAreSlowForOneOfThem) {
   TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.15, 0.3) : std::pair(0.1, 0.5); });
-  run.play_until(60'000'000);
+  run.play_until(200'000'000);
   EXPECT_EQ(run.sms_of_first(), 4);
 }
 
 TEST(Mix, TheCautiousGoOnToPartsThatAreMeasuredToDoMore) {
   TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.6, 0.5) : std::pair(0.3, 0.5); });
-  run.play_until(60'000'000);
+  run.play_until(200'000'000);
   EXPECT_GT(run.sms_of_first(), 4);
 }
 

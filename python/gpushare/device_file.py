@@ -65,6 +65,7 @@ class DelaysTable(Schema):
     block_dispatch_us: Microseconds = 0.0
     completion_us: Microseconds = 0.0
     top_up_us: Microseconds = 0.0
+    follow_us: Microseconds = 0.0
 
 
 class DeviceTable(Schema):
@@ -119,6 +120,7 @@ def device_to_dict(device: Device) -> dict[str, Any]:
             "block_dispatch_us": device.delays.block_dispatch_ns / 1e3,
             "completion_us": device.delays.completion_ns / 1e3,
             "top_up_us": device.delays.top_up_ns / 1e3,
+            "follow_us": device.delays.follow_ns / 1e3,
         },
     }
 
@@ -152,6 +154,7 @@ def _device(table: DeviceTable) -> Device:
             block_dispatch_ns=round(table.delays.block_dispatch_us * 1e3),
             completion_ns=round(table.delays.completion_us * 1e3),
             top_up_ns=round(table.delays.top_up_us * 1e3),
+            follow_ns=round(table.delays.follow_us * 1e3),
         ),
     )
 

@@ -98,19 +98,21 @@ void bind_host_side(py::module_& module) {
 
   py::class_<CommandDelays>(module, "CommandDelays", "How long the host's commands take to have effect.")
       .def(py::init([](std::int64_t launch, std::int64_t signal, std::int64_t relaunch, std::int64_t block_dispatch,
-                       std::int64_t completion, std::int64_t top_up) {
-             return CommandDelays{Duration(launch),         Duration(signal),     Duration(relaunch),
-                                  Duration(block_dispatch), Duration(completion), Duration(top_up)};
+                       std::int64_t completion, std::int64_t top_up, std::int64_t follow) {
+             return CommandDelays{Duration(launch),     Duration(signal), Duration(relaunch), Duration(block_dispatch),
+                                  Duration(completion), Duration(top_up), Duration(follow)};
            }),
            py::kw_only(), py::arg("launch_ns") = 0, py::arg("signal_ns") = 0, py::arg("relaunch_ns") = 0,
-           py::arg("block_dispatch_ns") = 0, py::arg("completion_ns") = 0, py::arg("top_up_ns") = 0)
+           py::arg("block_dispatch_ns") = 0, py::arg("completion_ns") = 0, py::arg("top_up_ns") = 0,
+           py::arg("follow_ns") = 0)
       .def_property_readonly("launch_ns", [](const CommandDelays& delays) { return count(delays.launch); })
       .def_property_readonly("signal_ns", [](const CommandDelays& delays) { return count(delays.signal); })
       .def_property_readonly("relaunch_ns", [](const CommandDelays& delays) { return count(delays.relaunch); })
       .def_property_readonly("block_dispatch_ns",
                              [](const CommandDelays& delays) { return count(delays.block_dispatch); })
       .def_property_readonly("completion_ns", [](const CommandDelays& delays) { return count(delays.completion); })
-      .def_property_readonly("top_up_ns", [](const CommandDelays& delays) { return count(delays.top_up); });
+      .def_property_readonly("top_up_ns", [](const CommandDelays& delays) { return count(delays.top_up); })
+      .def_property_readonly("follow_ns", [](const CommandDelays& delays) { return count(delays.follow); });
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ void validate(const Device& device) {
   require_not_negative(device, "delays.block_dispatch", nanoseconds(device.delays.block_dispatch));
   require_not_negative(device, "delays.completion", nanoseconds(device.delays.completion));
   require_not_negative(device, "delays.top_up", nanoseconds(device.delays.top_up));
+  require_not_negative(device, "delays.follow", nanoseconds(device.delays.follow));
   require_not_negative(device, "memory", static_cast<double>(device.memory.count));
 }
 

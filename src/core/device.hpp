@@ -75,6 +75,9 @@ struct CommandDelays {
   /// From when a launch could have more blocks on an SM than it has workers there, to the first of them: a worker that
   /// has made room for somebody else is gone.
   Duration top_up{};
+  /// From the end of a launch's last block to the first of its application's next one, where that waits in hardware
+  /// behind it. Zero: none does.
+  Duration follow{};
 };
 
 struct Device {

@@ -31,12 +31,17 @@ class HandWrittenRun {
   }
   void start_block(int launch, int sm, std::int64_t at) { start_group(launch, sm, 1, at); }
   void start_group(int launch, int sm, std::int32_t blocks, std::int64_t at) {
-    happen({.operation = id(launch), .sm = static_cast<SmId>(sm), .blocks = blocks, .kind = EventKind::BlockStarted},
+    happen({.application = static_cast<ApplicationId>(launch),
+            .operation = id(launch),
+            .sm = static_cast<SmId>(sm),
+            .blocks = blocks,
+            .kind = EventKind::BlockStarted},
            at);
   }
   void end_block(int launch, int sm, std::int64_t started, std::int64_t at) { end_group(launch, sm, 1, started, at); }
   void end_group(int launch, int sm, std::int32_t blocks, std::int64_t started, std::int64_t at) {
     happen({.started = Time(Duration(started)),
+            .application = static_cast<ApplicationId>(launch),
             .operation = id(launch),
             .sm = static_cast<SmId>(sm),
             .blocks = blocks,

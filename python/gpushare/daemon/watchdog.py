@@ -32,7 +32,7 @@ class Watchdog:
 
     def look(self, applications: list[dict[str, Any]], now_s: float) -> str | None:
         """The application that has not moved for too long while it was on the device."""
-        running = {each["name"]: _progress(each) for each in _suspects(applications)}
+        running = {each["name"]: _progress(each) for each in applications if each.get("state") in ON_DEVICE}
         self._seen = {name: seen for name, seen in self._seen.items() if name in running}
         for name, progress in running.items():
             before, since = self._seen.get(name, (None, now_s))
@@ -41,15 +41,6 @@ class Watchdog:
             elif now_s - since > self._patience_s:
                 return name
         return None
-
-
-def _suspects(applications: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those on the device, or, where nobody is known to be, whoever is about to begin.
-
-    A grid whose blocks have all begun before the first look is known to have begun only when one of them has ended.
-    """
-    on_device = [each for each in applications if each.get("state") in ON_DEVICE]
-    return on_device or [each for each in applications if each.get("state") == "starting"]
 
 
 def _progress(application: dict[str, Any]) -> Any:

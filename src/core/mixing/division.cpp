@@ -12,6 +12,8 @@ int kernels_on(const SmGroup& group) {
   return static_cast<int>(std::ranges::count_if(group.blocks, [](int blocks) { return blocks > 0; }));
 }
 
+}  // namespace
+
 Division equal_parts(const Device& device, std::span<const Contender> contenders) {
   const auto parts = static_cast<int>(contenders.size());
   Division division;
@@ -24,7 +26,11 @@ Division equal_parts(const Device& device, std::span<const Contender> contenders
   return division;
 }
 
-}  // namespace
+bool same_division(const Division& one, const Division& other) {
+  return std::ranges::equal(one, other, [](const SmGroup& left, const SmGroup& right) {
+    return left.sms == right.sms && left.blocks == right.blocks;
+  });
+}
 
 bool can_share_an_sm(const Device& device, std::span<const Contender> contenders, std::span<const int> blocks) {
   SmRoom room(device.per_sm);

@@ -23,6 +23,8 @@ struct Contender {
 /// In the order of the SMs, all of which it covers.
 using Division = std::vector<SmGroup>;
 
+bool same_division(const Division& one, const Division& other);
+
 /// Can one SM hold so many blocks of each, and will it? A launch at its maximum residency keeps the room for itself
 /// (plan.hpp), so that only one kernel can be at it beside others: the one that is ranked last. And kernels for which
 /// the SM's memory is split differently keep one another out.
@@ -34,6 +36,9 @@ void fill(const Device& device, std::span<const Contender> contenders, std::vect
 /// All SMs hold the n-th part of what each could have there, and what fits besides; an SM each where that is too much.
 /// Empty where there are more contenders than SMs, too.
 Division proportional_division(const Device& device, std::span<const Contender> contenders);
+
+/// SMs of his own for each, as many for all. Somebody has none where there are more contenders than SMs.
+Division equal_parts(const Device& device, std::span<const Contender> contenders);
 
 /// What a division means for one of the kernels.
 Quota quota_in(const Division& division, std::size_t kernel);

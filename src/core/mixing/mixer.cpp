@@ -10,6 +10,13 @@ namespace {
 
 constexpr double longest_us = 1e6;
 constexpr double equal_part = -1;
+constexpr double usual_share = -1;
+/// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
+/// everybody has to wait for its host: the cautious, who expect little of it, begin it after some 35 ms.
+constexpr double share_of_the_bold = 0.1;
+constexpr double share_of_the_cautious = 0.02;
+/// Some 10 us of every 100 go into a search.
+constexpr Duration between_thoughts(100'000);
 
 /// Half of what an equal part of the time would be.
 double usual_floor(std::size_t kernels) { return 0.5 / static_cast<double>(kernels); }
@@ -24,7 +31,7 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
           .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
           .small = microseconds(options.number("small_us", 30, 0, longest_us)),
           .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
-          .probes = {.share = options.number("probe_share", 0.1, 0, 0.5),
+          .probes = {.share = options.number("probe_share", usual_share, 0, 0.5),
                      .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
 }
 
@@ -38,7 +45,9 @@ void Mixer::observe(const Event& event, const State& state) {
   changed_ = false;
   attendance_.observe(event, state);
   if (is_occasion(event) && !state.running().empty()) choose(state);
-  if (event.kind == EventKind::BlockEnded) refine(event, state.device());
+  if (event.kind != EventKind::BlockEnded) return;
+  refine(event, state.device());
+  think(event.time, state.device());
 }
 
 /// Where so many cannot run side by side, the last ones wait.
@@ -52,6 +61,23 @@ void Mixer::choose(const State& state) {
     if (last.running != nullptr) seating_.waiting.push_back(last.running);
   }
   if (known_one_ != before) known_one_->refinement.begin(state.now());
+}
+
+/// What a search has come to is tried, and given up if it turns out worse than what it is to replace.
+void Mixer::think(Time now, const Device& device) {
+  if (known_one_ == nullptr || !known_one_->search || now < next_thought_) return;
+  next_thought_ = now + between_thoughts;
+  std::optional<Choice> choice = known_one_->search->think();
+  if (!choice) return;
+  Outlook present = outlook();
+  known_one_->search.reset();
+  if (same_division(choice->division, known_one_->predicted.division)) return;
+  const Bounds kept = bounds(device, seating_.seats.size());
+  known_one_->refinement =
+      refinement_from(choice->division, kept, true, Fallback{known_one_->predicted.division, std::move(present)});
+  known_one_->predicted = std::move(*choice);
+  known_one_->refinement.begin(now);
+  changed_ = true;
 }
 
 /// Whoever is to have blocks has them, and more to come: not between two launches, nor in the last wave of one.
@@ -92,23 +118,48 @@ Mixer::Known& Mixer::known_for(const Device& device) {
   return known_.emplace(std::move(company), meet(device)).first->second;
 }
 
-Mixer::Known Mixer::meet(const Device& device) const {
+std::vector<Contender> Mixer::contenders() const {
   std::vector<Contender> contenders;
+  for (const Seat& seat : seating_.seats) contenders.push_back(seat.contender);
+  return contenders;
+}
+
+Refinement Mixer::refinement_from(const Division& start, const Bounds& bounds, bool is_cautious,
+                                  std::optional<Fallback> fallback) const {
   std::vector<double> alone;
-  for (const Seat& seat : seating_.seats) {
-    contenders.push_back(seat.contender);
-    alone.push_back(seat.kernel->rate_alone);
+  for (const Seat& seat : seating_.seats) alone.push_back(seat.kernel->rate_alone);
+  ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
+  if (probes.share == usual_share) probes.share = is_cautious ? share_of_the_cautious : share_of_the_bold;
+  return Refinement(start, contenders(), std::move(alone), bounds, probes, std::move(fallback));
+}
+
+Mixer::Known Mixer::meet(const Device& device) const {
+  const std::vector<Contender> all = contenders();
+  const Bounds kept = bounds(device, all.size());
+  if (is_cautious(device) && all.size() > 1 && static_cast<int>(all.size()) <= device.sms) {
+    return begin_equal(device, all, kept);
   }
-  const Bounds kept = bounds(contenders.size());
-  Choice choice = search(device, contenders, kept);
-  const bool can_run = !choice.division.empty();
-  Refinement refinement(choice.division, std::move(contenders), std::move(alone), kept,
-                        can_run ? options_.probes : ProbeOptions{});
+  Choice choice = search(device, all, kept);
+  Refinement refinement = refinement_from(choice.division, kept, false);
   return {.predicted = std::move(choice), .refinement = std::move(refinement)};
 }
 
-Bounds Mixer::bounds(std::size_t kernels) const {
-  return {.floor = options_.floor == equal_part ? usual_floor(kernels) : options_.floor, .antt = options_.antt};
+Mixer::Known Mixer::begin_equal(const Device& device, const std::vector<Contender>& all, const Bounds& kept) const {
+  Choice choice{.division = equal_parts(device, all)};
+  std::unique_ptr<CautiousSearch> search;
+  if (std::ranges::all_of(all, [](const Contender& each) { return each.kernel->is_profiled; })) {
+    search = std::make_unique<CautiousSearch>(device, all, kept);
+    choice = search->equal();
+  }
+  Refinement refinement = refinement_from(choice.division, kept, true);
+  return {.predicted = std::move(choice), .refinement = std::move(refinement), .search = std::move(search)};
+}
+
+/// To the cautious, equal parts are kind enough where nobody has asked for a floor: that they break one is no more than
+/// a prediction.
+Bounds Mixer::bounds(const Device& device, std::size_t kernels) const {
+  const double unasked = is_cautious(device) ? 0 : usual_floor(kernels);
+  return {.floor = options_.floor == equal_part ? unasked : options_.floor, .antt = options_.antt};
 }
 
 Choice Mixer::search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const {
@@ -117,13 +168,7 @@ Choice Mixer::search(const Device& device, std::span<const Contender> contenders
   const bool are_profiled =
       std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
   if (!are_profiled) return {.division = proportional_division(device, contenders)};
-  const Forecast forecast(device, contenders);
-  if (!options_.is_cautious || device.per_sm.issue_order != IssueOrder::OldestFirst) {
-    return best_division(forecast, bounds);
-  }
-  // Equal parts are kind enough where nobody has asked for a floor: that they break it is no more than a prediction.
-  const double asked = options_.floor == equal_part ? 0 : bounds.floor;
-  return cautious_division(forecast, {.floor = asked, .antt = bounds.antt});
+  return best_division(Forecast(device, contenders), bounds);
 }
 
 Plan Mixer::plan(const State& state) const {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/mixing/attendance.hpp"
+#include "core/mixing/cautious_search.hpp"
 #include "core/mixing/refinement.hpp"
 #include "core/mixing/search.hpp"
 #include "core/mixing/seating.hpp"
@@ -43,6 +45,11 @@ class Mixer {
   /// kernel before it has been measured.
   const Outlook& outlook() const;
 
+  /// Are the model's promises to be doubted here?
+  bool is_cautious(const Device& device) const {
+    return options_.is_cautious && device.per_sm.issue_order == IssueOrder::OldestFirst;
+  }
+
   /// Who is to be first, then the seats by the division, then whoever waits.
   Plan plan(const State& state) const;
 
@@ -51,6 +58,7 @@ class Mixer {
   struct Known {
     Choice predicted;
     Refinement refinement;
+    std::unique_ptr<CautiousSearch> search{};  // until it has come to a choice
   };
 
   static bool is_occasion(const Event& event);
@@ -58,11 +66,16 @@ class Mixer {
   bool is_steady() const;
 
   void choose(const State& state);
+  void think(Time now, const Device& device);
   void refine(const Event& ended, const Device& device);
   Known& known_for(const Device& device);
   Known meet(const Device& device) const;
+  Known begin_equal(const Device& device, const std::vector<Contender>& all, const Bounds& kept) const;
   Choice search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const;
-  Bounds bounds(std::size_t kernels) const;
+  Refinement refinement_from(const Division& start, const Bounds& bounds, bool is_cautious,
+                             std::optional<Fallback> fallback = std::nullopt) const;
+  std::vector<Contender> contenders() const;
+  Bounds bounds(const Device& device, std::size_t kernels) const;
 
   MixOptions options_;
   Attendance attendance_;
@@ -73,6 +86,7 @@ class Mixer {
   bool changed_ = false;
   bool is_steady_ = false;
   Time steady_since_{};
+  Time next_thought_{};
 };
 
 }  // namespace gpushare

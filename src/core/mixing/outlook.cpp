@@ -54,4 +54,25 @@ Outlook Forecast::of(const Division& division) const {
   return outlook_of(std::move(speeds), weights_);
 }
 
+const Outlook* Forecast::ask(const Division& division) const {
+  std::vector<int> question;
+  for (const SmGroup& group : division) {
+    question.push_back(group.sms);
+    question.insert(question.end(), group.blocks.begin(), group.blocks.end());
+  }
+  const auto answer = answers_.find(question);
+  if (answer != answers_.end()) return &answer->second;
+  if (allowed_ == 0) {
+    has_refused_ = true;
+    return nullptr;
+  }
+  --allowed_;
+  return &answers_.emplace(std::move(question), of(division)).first->second;
+}
+
+void Forecast::allow(int questions) {
+  allowed_ = questions;
+  has_refused_ = false;
+}
+
 }  // namespace gpushare

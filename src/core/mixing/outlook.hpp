@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "core/mixing/division.hpp"
@@ -38,6 +39,13 @@ class Forecast {
 
   Outlook of(const Division& division) const;
 
+  /// The same, remembered; nullptr where it has not been asked before and no more questions are allowed.
+  const Outlook* ask(const Division& division) const;
+  /// From now on ask() takes so many new questions; without a call, any number.
+  void allow(int questions);
+  /// Has ask() refused a question since allow()?
+  bool has_refused() const { return has_refused_; }
+
   const Device& device() const { return device_; }
   std::span<const Contender> contenders() const { return contenders_; }
 
@@ -47,6 +55,9 @@ class Forecast {
   std::vector<const Kernel*> kernels_;
   std::vector<double> alone_;  // blocks per nanosecond
   std::vector<double> weights_;
+  mutable std::map<std::vector<int>, Outlook> answers_;  // by groups: SMs and blocks
+  mutable int allowed_ = std::numeric_limits<int>::max();
+  mutable bool has_refused_ = false;
 };
 
 }  // namespace gpushare

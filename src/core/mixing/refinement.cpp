@@ -2,6 +2,7 @@
 #include "core/mixing/refinement.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/mixing/neighbours.hpp"
 
@@ -17,16 +18,10 @@ constexpr std::int64_t enough_blocks = 64;
 constexpr int most_windows = 40;
 constexpr int most_windows_alone = 4;
 
-bool same(const Division& one, const Division& other) {
-  return std::ranges::equal(one, other, [](const SmGroup& left, const SmGroup& right) {
-    return left.sms == right.sms && left.blocks == right.blocks;
-  });
-}
-
 }  // namespace
 
 Refinement::Refinement(Division start, std::vector<Contender> contenders, std::vector<double> alone,
-                       const Bounds& bounds, const ProbeOptions& options)
+                       const Bounds& bounds, const ProbeOptions& options, std::optional<Fallback> fallback)
     : contenders_(std::move(contenders)),
       alone_(std::move(alone)),
       bounds_(bounds),
@@ -34,6 +29,7 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
       phase_(options.share > 0 ? Phase::Base : Phase::Done),
       best_(start),
       current_(std::move(start)),
+      fallback_(std::move(fallback)),
       speeds_(contenders_.size()) {
   if (phase_ == Phase::Done) return;
   finish_alone();
@@ -57,7 +53,7 @@ bool Refinement::add(const Event& ended, std::size_t kernel, const Device& devic
       enter(Phase::Done, best_, ended.time);
     }
   }
-  return !same(before, current_);
+  return !same_division(before, current_);
 }
 
 bool Refinement::has_enough(Time now) const {
@@ -103,12 +99,17 @@ void Refinement::judge(Time now, const Device& device) {
   const Outlook seen = outlook();
   const bool is_base = phase_ == Phase::Base;
   tried_.push_back(current_);
+  const std::optional<Fallback> fallback = std::exchange(fallback_, std::nullopt);
+  if (fallback && seen.value(bounds_) < fallback->outlook.value(bounds_)) {
+    best_ = fallback->division;
+    return enter(Phase::Base, best_, now);
+  }
   if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
     best_ = current_;
     measured_ = seen;
     untried_ = neighbours_of(device, contenders_, best_);
     std::erase_if(untried_, [&](const Division& each) {
-      return std::ranges::any_of(tried_, [&](const Division& known_one) { return same(each, known_one); });
+      return std::ranges::any_of(tried_, [&](const Division& known_one) { return same_division(each, known_one); });
     });
     std::ranges::reverse(untried_);
   }

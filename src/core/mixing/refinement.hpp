@@ -3,7 +3,8 @@
 // then its neighbours are, one after the other; one that is at least 2 % better is stayed with, and its neighbours are
 // next. Between two probes the best so far holds for so long that probes take no more than their share of the time.
 // Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Ends when no neighbour is
-// better; what has been found holds from then on.
+// better; what has been found holds from then on. A start that does less than was expected of another division gives
+// way to that one.
 //
 // A window begins when the new quotas have had time to act. Windows are meant to be of 500 us and more: reports of a
 // real GPU come up to 100 us late.
@@ -22,11 +23,17 @@ struct ProbeOptions {
   Duration window{};  ///< of one measurement, at least
 };
 
+/// What the start has to be better than, once it has been measured.
+struct Fallback {
+  Division division;
+  Outlook outlook;
+};
+
 class Refinement {
  public:
   /// `alone`: blocks per nanosecond of every kernel with the GPU to itself, 0 where that is not known.
   Refinement(Division start, std::vector<Contender> contenders, std::vector<double> alone, const Bounds& bounds,
-             const ProbeOptions& options);
+             const ProbeOptions& options, std::optional<Fallback> fallback = std::nullopt);
 
   /// What should be in force now.
   const Division& current() const { return current_; }
@@ -61,7 +68,8 @@ class Refinement {
   Division best_;
   Division current_;
   std::optional<Outlook> measured_;
-  std::vector<Division> untried_;  // the next one last
+  std::optional<Fallback> fallback_;  // until the start has been measured
+  std::vector<Division> untried_;     // the next one last
   std::vector<Division> tried_;
   BlockSpeeds speeds_;
   std::size_t solo_ = 0;  // whose turn it is alone

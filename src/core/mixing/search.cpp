@@ -43,7 +43,7 @@ class Search {
     if (static_cast<int>(parts) > forecast_.device().sms) return best;
     best_ = {};
     value_ = -std::numeric_limits<double>::infinity();
-    Division equal = proportional_counts();
+    Division equal = equal_parts(forecast_.device(), contenders());
     if (!vector.division.empty()) equal.push_back({.sms = 0, .blocks = vector.division.front().blocks});
     climb_counts(equal);
     if (!vector.division.empty()) {
@@ -57,13 +57,20 @@ class Search {
     return best;
   }
 
-  Choice equal_parts() {
-    try_division(proportional_counts());
+  /// From the proportional one and those that favour somebody: a tenth of the questions of best_vector().
+  Choice likely_vector() {
+    try_starts();
+    climb_vector();
+    return best_;
+  }
+
+  Choice equal() {
+    try_division(equal_parts(forecast_.device(), contenders()));
     return best_;
   }
 
   Choice best_parts() {
-    climb_counts(proportional_counts());
+    climb_counts(equal_parts(forecast_.device(), contenders()));
     std::erase_if(best_.division, [](const SmGroup& group) { return group.sms == 0; });
     return best_;
   }
@@ -75,11 +82,12 @@ class Search {
   bool try_division(const Division& division) {
     if (questions_ >= most_questions) return false;
     ++questions_;
-    Outlook outlook = forecast_.of(division);
-    const double value = outlook.value(bounds_);
+    const Outlook* outlook = forecast_.ask(division);
+    if (outlook == nullptr) return false;
+    const double value = outlook->value(bounds_);
     if (value <= value_ + least_gain) return false;
     value_ = value;
-    best_ = {.division = division, .outlook = std::move(outlook)};
+    best_ = {.division = division, .outlook = *outlook};
     return true;
   }
 
@@ -140,18 +148,6 @@ class Search {
     return blocks;
   }
 
-  Division proportional_counts() const {
-    const auto parts = static_cast<int>(contenders().size());
-    const int sms = forecast_.device().sms;
-    Division division;
-    for (int part = 0; part < parts; ++part) {
-      std::vector<int> blocks(contenders().size(), 0);
-      blocks[static_cast<std::size_t>(part)] = contenders()[static_cast<std::size_t>(part)].max_residency;
-      division.push_back({.sms = sms * (part + 1) / parts - sms * part / parts, .blocks = std::move(blocks)});
-    }
-    return division;
-  }
-
   /// Moves SMs from one group to another, many at first.
   void climb_counts(const Division& start) {
     const Choice before = best_;
@@ -197,13 +193,13 @@ Choice best_division(const Forecast& forecast, const Bounds& bounds) { return Se
 
 Choice cautious_division(const Forecast& forecast, const Bounds& bounds) {
   if (static_cast<int>(forecast.contenders().size()) > forecast.device().sms) return best_division(forecast, bounds);
-  Choice best = Search(forecast, bounds).equal_parts();
+  Choice best = Search(forecast, bounds).equal();
   const auto take_if_worth = [&](Choice other, double factor) {
     const bool is_worth_it = promises_more(other.outlook, best.outlook, factor, bounds);
     if (!other.division.empty() && is_worth_it) best = std::move(other);
   };
   take_if_worth(Search(forecast, bounds).best_parts(), worth_unequal_parts);
-  take_if_worth(best_division(forecast, bounds), worth_sharing);
+  take_if_worth(Search(forecast, bounds).likely_vector(), worth_sharing);
   return best;
 }
 

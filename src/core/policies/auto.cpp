@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Side by side or one after the other, whichever promises more: a residency mix or an SM partition (see mix.cpp) where
 // its predicted throughput is at least 1.02 times that of taking turns, else the launch with the shortest predicted
-// remaining time first. Turns have an advantage that mixes lack: while an application's next launch is on its way,
-// another has the whole GPU; these gaps are measured. An application with a priority above 0 is latency-critical: its
-// launches go first on every SM at once, the rest keep their quotas behind it, and some SMs stay free for the next one.
+// remaining time first; where `caution` holds (mix.cpp), turns must promise 1.1 times as much as a mix. Turns have an
+// advantage that mixes lack: while an application's next launch is on its way, another has the whole GPU; these gaps
+// are measured. An application with a priority above 0 is latency-critical: its launches go first on every SM at once,
+// the rest keep their quotas behind it, and some SMs stay free for the next one.
 //
 // Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
 // it less where nothing does. A floor excludes taking turns, where somebody always stands still. reserve=0.15, the most
@@ -20,6 +21,8 @@ namespace gpushare {
 namespace {
 
 constexpr double worth_mixing = 1.02;
+/// Where predictions are doubted: those of equal parts were up to 13 % off in nine pairs of ten (docs/validation.md).
+constexpr double worth_turns = 1.1;
 
 class Auto : public Policy {
  public:
@@ -58,8 +61,9 @@ class Auto : public Policy {
     if (!may_take_turns_ || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
     const double antt = serial_antt(seating);
     if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;
-    return mixed_throughput(seating, mixed.speeds, gaps_, device) <
-           worth_mixing * serial_throughput(seating, gaps_, device);
+    const double mixing = mixed_throughput(seating, mixed.speeds, gaps_, device);
+    const double taking_turns = serial_throughput(seating, gaps_, device);
+    return mixer_.is_cautious(device) ? taking_turns > worth_turns * mixing : mixing < worth_mixing * taking_turns;
   }
 
   Mixer mixer_;

@@ -6,7 +6,8 @@
 // Options: floor=0.3, nobody slower than 0.3 of his speed alone (if left out, half of an equal part: 0.25 for two), or
 // the slowest is made as fast as can be; antt=1.8, bound of the mean slowdown; patience_us=60, how long a place is
 // kept; small_us=30, launches that take no longer alone just go first; caution=yes: where SMs serve the oldest block
-// first, parts must promise 1.2 times as much as equal ones to be unequal, and 1.3 times to share SMs (no: 1.01).
+// first, all begin with equal parts; unequal ones must promise 1.2 times as much, and shared SMs 1.3 times (no: 1.01),
+// and they are given up if they are measured to do less than equal ones were expected to.
 //
 // Suits: kernels that want different things of an SM, launched again and again. Fails: with kernels that want the same
 // nobody gains, and both are late where one could have been early; a company that meets once pays for the search.

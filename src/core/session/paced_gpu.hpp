@@ -24,6 +24,7 @@ class PacedGpu final : public LiveGpu {
 
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override;
+  void announce(const Submission& next) override { gpu_.announce(next); }
   void apply(const Plan& plan) override;
   void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;

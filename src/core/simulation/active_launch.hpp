@@ -30,6 +30,10 @@ struct ActiveLaunch {
   bool has_ended() const { return ended == blocks; }
   /// No more blocks than have started.
   void cut_short() { blocks = started; }
+  /// Has the host seen that its workers stay until its end, and had time to put another launch behind it?
+  bool may_be_followed(double now, double signal) const {
+    return !was_moved && first_end >= 0 && now - first_end >= signal;
+  }
   bool evicted() const { return started > 0 && started == ended && !has_quota; }
 
   double work_of(std::int64_t block_index) const {
@@ -64,6 +68,8 @@ struct ActiveLaunch {
   std::int64_t started = 0;
   std::int64_t ended = 0;
   bool has_quota = false;
+  double first_end = -1;   ///< of a block; -1: none has ended
+  bool was_moved = false;  ///< its quotas have changed since it began
 };
 
 }  // namespace gpushare

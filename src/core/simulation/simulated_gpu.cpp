@@ -10,8 +10,12 @@
 namespace gpushare {
 namespace {
 
-/// A long session meets mixes of ever new launches; those of ended ones would pile up.
-constexpr std::size_t most_known_mixes = 4096;
+Quota at_most(const Quota& quota, int most, int sms) {
+  if (quota.is_uniform()) return Quota::everywhere(std::min(quota.largest(), most));
+  std::vector<int> blocks;
+  for (int sm = 0; sm < sms; ++sm) blocks.push_back(std::min(quota.at(static_cast<SmId>(sm)), most));
+  return Quota::per_sm(std::move(blocks));
+}
 
 const Device& validated(const Device& device) {
   validate(device);
@@ -27,36 +31,40 @@ SimulatedGpu::SimulatedGpu(const Device& device, std::uint64_t seed)
       dispatch_(static_cast<std::size_t>(device.sms)),
       ends_(static_cast<std::size_t>(device.sms)),
       bandwidth_(device.off_sm),
-      to_device_(device.to_device),
-      to_host_(device.to_host) {}
+      speeds_(device.per_sm.issue_order),
+      copies_(device) {}
 
 void SimulatedGpu::submit(const Submission& submission) {
   if (const auto* copy = std::get_if<Copy>(submission.operation)) {
-    copies(copy->direction).enqueue(submission);
+    copies_.enqueue(submission);
     return start_copies(copy->direction);
   }
   if (launches_.size() <= index(submission.id)) launches_.resize(index(submission.id) + 1);
-  const double ready_at = now_ + nanoseconds(device_.delays.launch);
+  const auto place = in_line_.take(submission);
+  const double ready_at = place ? std::max(now_, place->free_at) : now_ + nanoseconds(device_.delays.launch);
   auto& launch = launches_[index(submission.id)];
   launch = std::make_unique<ActiveLaunch>(submission, submitted_++, device_, seed_, ready_at);
   uses_off_sm_ = uses_off_sm_ || launch->launch.kernel.cost.off_sm.count > 0;
+  unended_.push_back(launch.get());
+  if (place) {
+    ranks_.push_back({.launch = launch.get(), .quota = at_most(place->quota, launch->max_residency, device_.sms)});
+    launch->workers.bring(ranks_.back().quota);
+    launch->has_quota = true;
+  }
   timers_.add(ready_at, LaunchReady{});
-}
-
-void SimulatedGpu::apply(const Plan& plan) {
-  const Duration delay = device_.delays.signal;
-  if (delay == Duration::zero()) return make_effective(plan);
-  plans_on_their_way_.push_back(plan);
-  timers_.add(now_ + nanoseconds(delay), PlanArrived{});
 }
 
 /// Whatever lies between its last block and its end lies between those of any launch.
 void SimulatedGpu::withdraw(OperationId operation) {
   ActiveLaunch* launch = find(operation);
-  if (launch == nullptr || launch->unstarted() == 0) return;
+  if (launch == nullptr) return;
+  in_line_.forget(launch->application);
+  if (launch->unstarted() == 0) return;
   launch->cut_short();
   dispatch_all_ = true;
-  if (launch->has_ended()) timers_.add(now_ + nanoseconds(device_.delays.completion), LaunchDone{operation});
+  if (!launch->has_ended()) return;
+  std::erase(unended_, launch);
+  timers_.add(now_ + nanoseconds(device_.delays.completion), LaunchDone{operation});
 }
 
 std::optional<Time> SimulatedGpu::next_change() const {
@@ -67,29 +75,11 @@ std::optional<Time> SimulatedGpu::next_change() const {
 
 std::vector<ApplicationId> SimulatedGpu::applications_at_work() const {
   std::vector<ApplicationId> applications;
-  for (const auto& launch : launches_) {
-    if (launch != nullptr && launch->started > launch->ended) applications.push_back(launch->application);
+  for (const ActiveLaunch* launch : unended_) {
+    if (launch->started > launch->ended) applications.push_back(launch->application);
   }
-  for (const SimulatedCopyEngine* engine : {&to_device_, &to_host_}) {
-    if (engine->running() != nullptr) applications.push_back(engine->running()->application);
-  }
+  copies_.add_applications_at_work(applications);
   return applications;
-}
-
-void SimulatedGpu::make_effective(const Plan& plan) {
-  const std::vector<Ranked> before = std::exchange(ranks_, {});
-  for (const Share& share : plan.shares) {
-    ActiveLaunch* launch = find(share.launch);
-    if (launch == nullptr) continue;  // never submitted here
-    launch->workers.bring(share.quota);
-    ranks_.push_back({.launch = launch, .quota = share.quota});
-    if (share.quota.largest() == 0 || !launch->evicted()) continue;
-    launch->ready_at = now_ + nanoseconds(device_.delays.relaunch);
-    timers_.add(launch->ready_at, LaunchReady{});
-  }
-  for (const Ranked& rank : before) rank.launch->has_quota = false;
-  for (const Ranked& rank : ranks_) rank.launch->has_quota = rank.quota.largest() > 0;
-  dispatch_all_ = true;
 }
 
 ActiveLaunch* SimulatedGpu::find(OperationId launch) const {
@@ -146,30 +136,14 @@ void SimulatedGpu::carry_out(const Task& task) {
     plans_on_their_way_.pop_front();
   } else {
     const Copy::Direction direction = std::get<CopyDone>(task).direction;
-    const CopyPiece ended = copies(direction).end();
-    if (ended.is_last) tell_of_copy(EventKind::CopyEnded, ended, copies(direction).start_of(ended));
+    copies_.end(direction, time_, pending_);
     start_copies(direction);
   }
 }
 
-void SimulatedGpu::tell_of_copy(EventKind kind, const CopyPiece& piece, Time started) {
-  pending_.push_back({.time = time_,
-                      .started = started,
-                      .application = piece.copy.application,
-                      .operation = piece.copy.id,
-                      .kind = kind});
-}
-
-SimulatedCopyEngine& SimulatedGpu::copies(Copy::Direction direction) {
-  return direction == Copy::Direction::ToDevice ? to_device_ : to_host_;
-}
-
 void SimulatedGpu::start_copies(Copy::Direction direction) {
-  SimulatedCopyEngine& engine = copies(direction);
-  if (!engine.can_start()) return;
-  const CopyPiece& piece = engine.start(time_);
-  if (piece.is_first()) tell_of_copy(EventKind::CopyStarted, piece, time_);
-  timers_.add(now_ + engine.duration(), CopyDone{direction});
+  if (const auto duration = copies_.start(direction, time_, pending_))
+    timers_.add(now_ + *duration, CopyDone{direction});
 }
 
 void SimulatedGpu::end_block() {
@@ -177,6 +151,7 @@ void SimulatedGpu::end_block() {
   const auto ended = sms_[index(sm)].end_first(now_);
   ActiveLaunch& launch = *ended.launch;
   launch.workers.end(sm, now_);
+  if (launch.first_end < 0) launch.first_end = now_;
   pending_.push_back({.time = time_,
                       .started = ended.started,
                       .block = ended.block,
@@ -185,6 +160,8 @@ void SimulatedGpu::end_block() {
                       .sm = sm,
                       .kind = EventKind::BlockEnded});
   if (launch.has_ended()) {
+    std::erase(unended_, &launch);
+    let_next_follow(launch);
     const double delay = nanoseconds(device_.delays.completion);
     if (delay == 0) {
       tell_end_of(launch);
@@ -289,28 +266,13 @@ bool SimulatedGpu::set_rates(SmId id) {
   if (changed) {
     sm.advance(now_);
     sm.drop_empty_groups();
-    const Speeds& speeds = speeds_of(sm);
+    const SmSpeeds& speeds = speeds_.of(sm);
     for (std::size_t kind = 0; kind < sm.groups().size(); ++kind) {
       sm.groups()[kind].set_block_time(speeds.block_times[kind], speeds.waits[kind]);
     }
   }
   schedule(id);
   return changed;
-}
-
-const SimulatedGpu::Speeds& SimulatedGpu::speeds_of(StreamingMultiprocessor& sm) {
-  mix_.clear();
-  for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch->number, group.resident());
-  const auto known = known_mixes_.find(mix_);
-  if (known != known_mixes_.end()) return known->second;
-  if (known_mixes_.size() == most_known_mixes) known_mixes_.clear();
-  std::vector<Residents> residents;
-  for (const ResidentGroup& group : sm.groups()) {
-    residents.push_back({&group.launch->launch.kernel.cost, group.resident()});
-  }
-  const IssueOrder order = device_.per_sm.issue_order;
-  return known_mixes_.emplace(mix_, Speeds{block_times(residents, order), memory_waits(residents, order)})
-      .first->second;
 }
 
 void SimulatedGpu::share_bandwidth() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -12,8 +11,10 @@
 #include "core/gpu.hpp"
 #include "core/simulation/active_launch.hpp"
 #include "core/simulation/bandwidth_sharing.hpp"
-#include "core/simulation/copy_engine.hpp"
 #include "core/simulation/event_queue.hpp"
+#include "core/simulation/known_speeds.hpp"
+#include "core/simulation/launches_in_line.hpp"
+#include "core/simulation/simulated_copies.hpp"
 #include "core/simulation/streaming_multiprocessor.hpp"
 
 namespace gpushare {
@@ -25,6 +26,7 @@ class SimulatedGpu : public Gpu {
 
   const Device& device() const override { return device_; }
   void submit(const Submission& submission) override;
+  void announce(const Submission& next) override { in_line_.announce(next); }
   void apply(const Plan& plan) override;
   void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;
@@ -61,12 +63,19 @@ class SimulatedGpu : public Gpu {
     bool due = false;
   };
 
+  struct SentPlan {
+    Plan plan;
+    double at;
+    std::uint64_t launches;  // submitted before it, to whom alone it applies
+  };
+
   void move_to(double now);
   ActiveLaunch* find(OperationId launch) const;
-  void make_effective(const Plan& plan);
+  void make_effective(const SentPlan& sent);
+  void keep_places(const std::vector<Ranked>& before);
+  bool all_have_a_share() const;
+  void let_next_follow(const ActiveLaunch& ended);
   void start_copies(Copy::Direction direction);
-  SimulatedCopyEngine& copies(Copy::Direction direction);
-  void tell_of_copy(EventKind kind, const CopyPiece& piece, Time started);
 
   bool find_events(double limit);
   void settle();
@@ -80,12 +89,6 @@ class SimulatedGpu : public Gpu {
   void carry_out(const Task& task);
 
   bool set_rates(SmId sm);
-  /// Per group of an SM.
-  struct Speeds {
-    std::vector<double> block_times;
-    std::vector<MemoryWait> waits;
-  };
-  const Speeds& speeds_of(StreamingMultiprocessor& sm);
   void share_bandwidth();
   void schedule(SmId sm) { ends_.set(index(sm), sms_[index(sm)].find_next_end()); }
 
@@ -99,11 +102,14 @@ class SimulatedGpu : public Gpu {
   BandwidthSharing bandwidth_;
   TimerQueue<Task> timers_;
   std::vector<std::unique_ptr<ActiveLaunch>> launches_;  // by OperationId
-  std::uint64_t submitted_ = 0;                          // launches
+  std::vector<ActiveLaunch*> unended_;
+  LaunchesInLine in_line_;
+  std::uint64_t submitted_ = 0;  // launches
+  std::uint64_t heard_ = 0;      // of them, those that the plan in force knows of
   std::vector<Ranked> ranks_;
-  std::deque<Plan> plans_on_their_way_;
-  SimulatedCopyEngine to_device_;
-  SimulatedCopyEngine to_host_;
+  std::deque<SentPlan> plans_on_their_way_;
+  KnownSpeeds speeds_;
+  SimulatedCopies copies_;
   bool uses_off_sm_ = false;
 
   std::vector<SmId> freed_;  // SMs with room for the dispatcher to fill
@@ -111,10 +117,6 @@ class SimulatedGpu : public Gpu {
   bool rates_changed_ = false;
   std::vector<Event> pending_;
   std::size_t delivered_ = 0;
-
-  using Mix = std::vector<std::pair<std::uint64_t, int>>;  // numbers of launches, and blocks of each
-  std::map<Mix, Speeds> known_mixes_;
-  Mix mix_;
 };
 
 }  // namespace gpushare

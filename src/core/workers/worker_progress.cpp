@@ -76,7 +76,9 @@ void WorkerProgress::take_totals(const WorkerLook& look) {
 void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now,
                                     std::vector<Event>& events) {
   OnSm& sm = per_sm_[index(id)];
-  const std::int64_t places = std::max<std::int64_t>(unclaimed_ > 0 ? order.quota : 0, sm.running);
+  const std::int64_t claimed = std::max(blocks_ - unclaimed_, done_);
+  const bool any_to_run = unclaimed_ > 0 || claimed > started_;
+  const std::int64_t places = std::max<std::int64_t>(any_to_run ? order.quota : 0, sm.running);
   const std::int64_t newly_done = counted.tasks_done - sm.done;
   sm.workers = static_cast<int>(counted.workers);
   sm.running = std::min<std::int64_t>(counted.workers, places);
@@ -94,7 +96,6 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
   const std::int64_t paid = std::clamp<std::int64_t>(std::min(unreported, newly_done), 0, owed_);
   sm.shift -= paid;
   owed_ -= paid;
-  const std::int64_t claimed = std::max(blocks_ - unclaimed_, done_);
   sm.is_behind = unreported - paid > claimed - started_;
   start(id, std::min(unreported - paid, claimed - started_), std::max(earliest_, now - elapsed), events);
 }

@@ -3,7 +3,8 @@
 // last look, so blocks are reported in groups, and which of them run has to be inferred:
 //
 // - A worker that is present counts as one running block if the quota has a place for it and there are blocks left to
-//   claim, or if it may be one that ran at the last look: a worker finishes what it has claimed.
+//   claim, or some that were claimed and have not been reported as started, or if it may be one that ran at the last
+//   look: a worker finishes what it has claimed.
 // - So a worker that came and found nothing to do may have been reported as a block. Such a block ends as soon as it is
 //   clear that nobody runs it: when every worker that has not gone holds a place, an SM runs no more blocks than it has
 //   workers. In exchange, one of the blocks that end next, on whatever SM, goes unreported.

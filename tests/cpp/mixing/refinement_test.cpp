@@ -129,6 +129,35 @@ TEST_F(RefinementOfTwo, AFloorIsKeptWhenMoreCouldBeDoneBelowIt) {
   EXPECT_GE(gpu.refinement().measured()->slowest, 0.6);
 }
 
+class RefinementWithAFallback : public RefinementOfTwo {
+ protected:
+  /// From 7 + 1, where `better_with_few_of_the_second` measures 0.9 + 1; 4 + 4 is the fallback.
+  MadeUpGpu expecting(double throughput) const {
+    const Division fallback{{.sms = device_.sms, .blocks = {4, 4}}};
+    Refinement refinement({{.sms = device_.sms, .blocks = {7, 1}}},
+                          {contender_of(device_, one_), contender_of(device_, other_)}, {8 * 8 / 20e3, 8 / 10e3}, {},
+                          a_tenth, Fallback{fallback, outlook_of({throughput / 2, throughput / 2}, weights_)});
+    return MadeUpGpu(std::move(refinement), better_with_few_of_the_second);
+  }
+
+  std::vector<double> weights_{1, 1};
+};
+
+TEST_F(RefinementWithAFallback, AStartThatDoesLessGivesWay) {
+  MadeUpGpu gpu = expecting(2.5);
+  gpu.run_until(1'000'000);
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+  EXPECT_FALSE(gpu.refinement().measured());
+  gpu.run_until(200'000'000);  // what has been given up is not tried again
+  EXPECT_THAT(gpu.blocks(), testing::Not(testing::ElementsAre(7, 1)));
+}
+
+TEST_F(RefinementWithAFallback, AStartThatDoesMoreStays) {
+  MadeUpGpu gpu = expecting(1.5);
+  gpu.run_until(200'000'000);
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(7, 1));
+}
+
 TEST_F(RefinementOfTwo, WithoutAShareNothingIsTried) {
   MadeUpGpu gpu(from({4, 4}, {0, 0}, {}), better_with_few_of_the_second);
   EXPECT_TRUE(gpu.refinement().is_done());

@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "core/mixing/cautious_search.hpp"
 #include "sample_kernels.hpp"
 
 namespace gpushare {
@@ -145,6 +146,68 @@ TEST(MixSearch, EightKernelsAreDividedTheSameWayEveryTime) {
   ASSERT_FALSE(once.division.empty());
   EXPECT_EQ(once.outlook.speeds, again.outlook.speeds);
   EXPECT_GT(once.outlook.slowest, 0);
+}
+
+/// Random pairs; whatever the cautious choose is equal parts or promises more by the factor of its kind.
+TEST(CautiousDivision, LeavesEqualPartsOnlyForClearlyMore) {
+  int other_parts = 0;
+  int shared = 0;
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(seed);
+    Dice dice(seed);
+    const Device device = mixing_device();
+    const Kernel one = random_kernel(dice, device);
+    const Kernel other = random_kernel(dice, device);
+    const std::vector contenders{contender_of(device, one), contender_of(device, other)};
+    const Forecast forecast(device, contenders);
+    const double equal = forecast.of(equal_parts(device, contenders)).throughput;
+    const Choice choice = cautious_division(forecast, {});
+    if (same_division(choice.division, equal_parts(device, contenders))) continue;
+    const bool is_shared = choice.division.size() == 1;
+    EXPECT_GT(choice.outlook.throughput, (is_shared ? 1.3 : 1.2) * equal);
+    ++(is_shared ? shared : other_parts);
+  }
+  EXPECT_GT(other_parts, 0);
+  EXPECT_GT(shared, 0);
+}
+
+TEST(CautiousDivision, ComesToTheSameAFewQuestionsAtATime) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Dice dice(seed);
+    const Device device = mixing_device();
+    std::vector<Kernel> kernels;
+    for (int left = dice.between(2, 4); left > 0; --left) kernels.push_back(random_kernel(dice, device));
+    std::vector<Contender> contenders;
+    for (const Kernel& kernel : kernels) contenders.push_back(contender_of(device, kernel));
+    const Choice at_once = cautious_division(Forecast(device, contenders), {});
+    CautiousSearch search(device, contenders, {});
+    std::optional<Choice> choice;
+    int thoughts = 0;
+    for (; !choice && thoughts < 500; ++thoughts) choice = search.think();
+    ASSERT_TRUE(choice);
+    EXPECT_GT(thoughts, 1);
+    EXPECT_TRUE(same_division(choice->division, at_once.division));
+  }
+}
+
+TEST(Forecast, RemembersAnswersAndRefusesWhatIsNotAllowed) {
+  const Device device = mixing_device();
+  const Kernel one = issuing_kernel();
+  const Kernel other = streaming_kernel();
+  const std::vector contenders{contender_of(device, one), contender_of(device, other)};
+  Forecast forecast(device, contenders);
+  const Division first{{.sms = 8, .blocks = {1, 1}}};
+  const Division second{{.sms = 8, .blocks = {2, 2}}};
+  forecast.allow(1);
+  ASSERT_NE(forecast.ask(first), nullptr);
+  EXPECT_EQ(forecast.ask(first)->throughput, forecast.of(first).throughput);
+  EXPECT_FALSE(forecast.has_refused());
+  EXPECT_EQ(forecast.ask(second), nullptr);
+  EXPECT_TRUE(forecast.has_refused());
+  forecast.allow(1);
+  EXPECT_FALSE(forecast.has_refused());
+  EXPECT_NE(forecast.ask(second), nullptr);
 }
 
 }  // namespace

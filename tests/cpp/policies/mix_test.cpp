@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/errors.hpp"
 #include "hand_written_events.hpp"
 #include "mixing/sample_kernels.hpp"
@@ -130,6 +132,95 @@ TEST(Mix, TheNinthWaitsForASeat) {
   EXPECT_EQ(run.order().back(), 8);
   EXPECT_THAT(run.quotas(8), Each(8));
   for (int i = 0; i < 8; ++i) EXPECT_THAT(run.quotas(i), testing::Contains(testing::Gt(0))) << i;
+}
+
+Device cautious_device() {
+  Device device = mixing_device();
+  device.per_sm.issue_order = IssueOrder::OldestFirst;
+  return device;
+}
+
+/// Two applications that stay; the GPU is played by hand: blocks of the first end at one speed and those of the second
+/// at another, both of which depend on how many SMs the first has.
+class TwoPlayedByHand {
+ public:
+  /// Speeds relative to those alone, the first kernel's and the second's, by the SMs of the first.
+  using Speeds = std::function<std::pair<double, double>(int)>;
+
+  explicit TwoPlayedByHand(Speeds speeds)
+      : run_("mix", cautious_device(), workload_of({endless("one"), endless("other")})), speeds_(std::move(speeds)) {
+    run_.arrive(0, 0);
+    run_.arrive(1, 0);
+  }
+
+  int sms_of_first() const { return static_cast<int>(std::ranges::count(run_.quotas(0), 8)); }
+
+  void play_until(std::int64_t end_ns) {
+    for (; now_ < end_ns; now_ += 10'000) {
+      const int sms = sms_of_first();
+      const auto [first, second] = speeds_(sms);
+      end_blocks(0, 0, first, sms);
+      end_blocks(1, 7, second, 8 - sms);
+    }
+  }
+
+ private:
+  static Launch endless(std::string name) { return {.kernel = issuing_kernel(std::move(name)), .blocks = 1'000'000}; }
+
+  /// A kernel at speed 1 ends the blocks of its 64 places in the time of one; fewer places need shorter blocks.
+  void end_blocks(int launch, int sm, double speed, int sms) {
+    const auto took = static_cast<std::int64_t>(alone_ns_ / speed * sms / 8);
+    run_.start_group(launch, sm, 8, now_);
+    run_.end_group(launch, sm, 8, now_ - took, now_);
+  }
+
+  PolicyRehearsal run_;
+  Speeds speeds_;
+  std::int64_t now_ = 10'000;
+  double alone_ns_ = 64 / rate_alone(cautious_device(), issuing_kernel());
+};
+
+TEST(Mix, TheCautiousBeginWithEqualParts) {
+  PolicyRehearsal run("mix", cautious_device(), issuing_and_streaming());
+  run.arrive(0, 0);
+  run.arrive(1, 100);
+  EXPECT_THAT(run.quotas(0), ElementsAre(8, 8, 8, 8, 0, 0, 0, 0));
+  EXPECT_THAT(run.quotas(1), ElementsAre(0, 0, 0, 0, 8, 8, 8, 8));
+}
+
+TEST(Mix, TheCautiousTakeWhatPromisesClearlyMoreOnceTheyHaveFoundIt) {
+  // Two blocks of the first fill the issue slots of an SM, and the second needs next to none.
+  Kernel issues = issuing_kernel();
+  issues.cost.issue = issues.cost.latency / 2;
+  Kernel waits = issuing_kernel("waits");
+  waits.cost.issue = waits.cost.latency / 100;
+  Workload workload = workload_of({launch_of_kernel(issues, 400), launch_of_kernel(waits, 1600)});
+  for (Application& application : workload.applications) {
+    application.operations.resize(30, application.operations.front());
+  }
+  const Trace trace = record(cautious_device(), workload, "mix");
+  std::vector<std::int64_t> shared;
+  for (const Decision& decision : trace.decisions) {
+    const auto& shares = decision.plan.shares;
+    const bool is_shared = shares.size() == 2 && shares[0].quota.smallest() > 0 && shares[1].quota.smallest() > 0;
+    if (is_shared) shared.push_back(ns(trace.events[decision.after_event].time));
+  }
+  ASSERT_FALSE(shared.empty());
+  EXPECT_GT(shared.front(), 100'000);
+  EXPECT_LT(length_of(trace), length_of(record(cautious_device(), workload, "even")));
+}
+
+/// What a probe of other parts shows counts as the search does: nobody asked for a floor.
+TEST(Mix, TheCautiousKeepEqualPartsThatAreSlowForOneOfThem) {
+  TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.15, 0.3) : std::pair(0.1, 0.5); });
+  run.play_until(200'000'000);
+  EXPECT_EQ(run.sms_of_first(), 4);
+}
+
+TEST(Mix, TheCautiousGoOnToPartsThatAreMeasuredToDoMore) {
+  TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.6, 0.5) : std::pair(0.3, 0.5); });
+  run.play_until(200'000'000);
+  EXPECT_GT(run.sms_of_first(), 4);
 }
 
 TEST(Mix, OptionsOutOfRangeAreNamed) {

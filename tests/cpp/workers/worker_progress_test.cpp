@@ -129,10 +129,36 @@ TEST(WorkerProgress, NoMoreRunsThanWasClaimed) {
   EXPECT_EQ(launch.launch().started, 3);
 }
 
-TEST(WorkerProgress, NewcomersFindNothingWhenAllIsClaimed) {
+TEST(WorkerProgress, NewcomersFindNothingWhenAllIsClaimedAndReported) {
+  ObservedLaunch launch(8, 2);
+  launch.look(claimed(8), Table{sm_with(8, 8), sm_with(8, 0)}, at(10));
+  launch.look(claimed(8), Table{sm_with(8, 4, 4, 40), sm_with(8, 3)}, at(20));
+  EXPECT_EQ(launch.on(0).resident, 4);
+  EXPECT_EQ(launch.on(1).resident, 0);
+}
+
+TEST(WorkerProgress, AGridThatIsClaimedBeforeTheFirstLookHasBegun) {
+  ObservedLaunch launch(3, 2);
+  launch.progress().launched(3, at(0));
+  const auto events = launch.look(claimed(3), Table{sm_with(4, 2), sm_with(4, 1)}, at(10));
+  EXPECT_EQ(events.size(), 2U);
+  EXPECT_EQ(launch.on(0).resident, 2);
+  EXPECT_EQ(launch.on(1).resident, 1);
+}
+
+/// Seven workers share what is claimed and not done, ahead of their present blocks.
+TEST(WorkerProgress, WhoHoldsClaimsRunsABlockThoughNothingIsLeftToClaim) {
   ObservedLaunch launch(20, 2);
   launch.look(claimed(20), Table{sm_with(8, 4, 8, 80), sm_with(8, 3)}, at(10));
-  EXPECT_EQ(launch.launch().started, 8);
+  EXPECT_EQ(launch.launch().started, 15);
+  EXPECT_EQ(launch.on(0).resident, 4);
+  EXPECT_EQ(launch.on(1).resident, 3);
+}
+
+TEST(WorkerProgress, NoMoreBlocksBeginThanWereClaimed) {
+  ObservedLaunch launch(5, 2);
+  launch.look(claimed(5), Table{sm_with(8, 4), sm_with(8, 4)}, at(10));
+  EXPECT_EQ(launch.launch().started, 5);
 }
 
 /// The control block is read first.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both copy engines of the simulated GPU, which work side by side, and what they have to tell.
+#pragma once
+
+#include <vector>
+
+#include "core/simulation/copy_engine.hpp"
+
+namespace gpushare {
+
+class SimulatedCopies {
+ public:
+  explicit SimulatedCopies(const Device& device) : to_device_(device.to_device), to_host_(device.to_host) {}
+
+  void enqueue(const Submission& submission) {
+    of(std::get<Copy>(*submission.operation).direction).enqueue(submission);
+  }
+
+  /// Lets the engine of a direction begin what is next. Returns for how many nanoseconds it is busy, if it was not.
+  std::optional<double> start(Copy::Direction direction, Time now, std::vector<Event>& events) {
+    SimulatedCopyEngine& engine = of(direction);
+    if (!engine.can_start()) return std::nullopt;
+    const CopyPiece& piece = engine.start(now);
+    if (piece.is_first()) events.push_back(event(EventKind::CopyStarted, piece, now, now));
+    return engine.duration();
+  }
+
+  void end(Copy::Direction direction, Time now, std::vector<Event>& events) {
+    const CopyPiece ended = of(direction).end();
+    if (ended.is_last) events.push_back(event(EventKind::CopyEnded, ended, of(direction).start_of(ended), now));
+  }
+
+  /// Appends the applications whose copies are under way.
+  void add_applications_at_work(std::vector<ApplicationId>& applications) const {
+    for (const SimulatedCopyEngine* engine : {&to_device_, &to_host_}) {
+      if (engine->running() != nullptr) applications.push_back(engine->running()->application);
+    }
+  }
+
+ private:
+  static Event event(EventKind kind, const CopyPiece& piece, Time started, Time now) {
+    return {.time = now,
+            .started = started,
+            .application = piece.copy.application,
+            .operation = piece.copy.id,
+            .kind = kind};
+  }
+
+  SimulatedCopyEngine& of(Copy::Direction direction) {
+    return direction == Copy::Direction::ToDevice ? to_device_ : to_host_;
+  }
+
+  SimulatedCopyEngine to_device_;
+  SimulatedCopyEngine to_host_;
+};
+
+}  // namespace gpushare

@@ -4,12 +4,10 @@
 #include <cstring>
 
 #include "stand_in_gpu/call.hpp"
+#include "stand_in_gpu/limits.hpp"
 
 namespace gpushare::stand_in {
 namespace {
-
-/// What nobody has written: a NaN, a negative number.
-constexpr auto poison = std::byte{0xff};
 
 /// Copies from pageable memory of up to so many bytes have read it before the call returns, and wait for no copies of
 /// others.

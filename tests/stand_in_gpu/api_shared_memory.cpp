@@ -7,11 +7,10 @@
 #include <algorithm>
 
 #include "stand_in_gpu/call.hpp"
+#include "stand_in_gpu/limits.hpp"
 
 namespace gpushare::stand_in {
 namespace {
-
-constexpr auto poison = std::byte{0xff};
 
 void expect_shareable(const CUmemAllocationProp& properties) {
   const bool is_right = properties.type == CU_MEM_ALLOCATION_TYPE_PINNED &&
@@ -70,7 +69,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, co
     const std::size_t taken = device.allocated_bytes + device.shared.taken_bytes();
     if (bytes > Limits::memory - taken) throw Denial(CUDA_ERROR_OUT_OF_MEMORY, "the device is full");
     auto file = std::make_shared<SharedFile>(bytes);
-    std::ranges::fill(file->bytes(), poison);
+    std::ranges::fill(file->bytes().first(SharedFile::unit), poison);  // all of it would take the host long
+    std::ranges::fill(file->bytes().last(SharedFile::unit), poison);
     device.shared.own.push_back(file);
     *handle = add_handle(device, std::move(file));
   });

@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.cuda_device import cuda_device
 from gpushare.daemon import array_copies
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.pinning import Pinning
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -101,6 +104,17 @@ def test_arenas_are_unpinned_before_they_go(server, size):
             del pinned
             gc.collect()
             assert (array.numpy() == number).all()
+
+
+def test_an_arena_is_pinned_until_it_is_closed():
+    device = cuda_device("cuda:0")
+    pinning, arena = Pinning(device), Arena.made(1 << 20)
+    pinning.pin(arena)
+    assert pinning.pinned_bytes == 1 << 20
+    memory = device.core.allocate(1 << 20)
+    memory.upload(np.frombuffer(arena.view, np.uint8))
+    arena.close()
+    assert pinning.pinned_bytes == 0
 
 
 def test_a_shared_array_is_the_same_in_both_processes(session, run):
@@ -255,8 +269,6 @@ def test_cupy_uses_it_in_place(session, run):
 @pytest.mark.real_gpu("it is about bandwidth")
 def test_pinned_arrays_move_as_fast_as_pinned_memory(session):
     """The worker's DMA beside one from this process's own pinned memory, in turn; the best of five of each."""
-    from gpushare.cuda_device import cuda_device
-
     count = 1 << 30
     core = cuda_device("cuda:0").core
     own, memory = session.pinned_array(count, np.uint8), core.allocate(count)

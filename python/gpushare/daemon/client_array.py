@@ -131,12 +131,15 @@ class DaemonArray:
             raise AttributeError(NOT_SHARED)
         return self._mapped().cuda_array_interface(self.shape, self.dtype)
 
-    def __dlpack__(self, **_how: Any) -> Any:
+    def __dlpack__(self, *, copy: bool | None = None, **_how: Any) -> Any:
         """For an array made with ``shared=True``; nobody waits for jobs here, so wait for those that write it before.
 
         Raises:
             InvalidInput: it is not shared, or DLPack has no such type.
+            BufferError: a copy is asked for.
         """
+        if copy:
+            raise BufferError("a shared array is handed over as it is: copy what was made of it")
         return self._mapped().dlpack(self, self.shape, self.dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -138,7 +138,9 @@ def test_the_interfaces_of_other_libraries(session):
     assert (described["shape"], described["typestr"], described["strides"]) == ((3, 5), "<i2", None)
     assert described["data"] == (shared.__cuda_array_interface__["data"][0], False)
     assert shared.__dlpack_device__() == (2, 0)
-    assert "dltensor" in repr(shared.__dlpack__())
+    assert "dltensor" in repr(shared.__dlpack__(stream=1, max_version=(1, 0)))
+    with pytest.raises(BufferError, match="handed over as it is"):
+        shared.__dlpack__(copy=True)
     private = session.zeros(3)
     assert not hasattr(private, "__cuda_array_interface__")
     with pytest.raises(gs.InvalidInput, match=r"make it with session\.array"):
@@ -239,6 +241,42 @@ def test_a_client_that_dies_lets_go(server, session, run):
     values = session.array(np.ones(100, np.float32))
     run(session, values, 2.0)
     assert values.numpy().tolist() == [2.0] * 100
+
+
+FORKS = """
+import gc, os, sys
+import numpy as np
+import gpushare as gs
+
+session = gs.connect(sys.argv[1])
+shared = session.array(np.full(1000, 7, np.float32), shared=True)
+assert shared.__cuda_array_interface__["data"][0]
+child = os.fork()
+if child == 0:
+    del shared
+    gc.collect()
+    try:
+        mine = session.zeros(10, shared=True)
+        mine.__cuda_array_interface__
+    except gs.CudaError as error:  # as everywhere after a fork: CUDA works in no process whose parent has used it
+        print("refused:", error)
+        sys.stdout.flush()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+with gs.Session("cuda:0") as own:
+    own.application("own").submit(
+        gs.Kernel("__global__ void k(float* x) { x[threadIdx.x] += 1; }", "k"), grid=1, block=1000, args=[shared]
+    ).result(60)
+    own.close()
+assert (shared.numpy() == 8).all()
+print("right")
+"""
+
+
+def test_a_forked_process_leaves_its_parents_mapping_alone(server, in_a_process):
+    said = in_a_process(FORKS, str(server))
+    assert "refused: " in said
+    assert "right" in said
 
 
 def test_pytorch_uses_it_in_place(session, run):

@@ -9,7 +9,9 @@ from importlib import import_module
 
 from .report import Report
 
-NAMES = ("overhead", "eviction", "short_behind_long", "partition", "mps", "srtf_silicon", "costs", "record")
+NAMES = (
+    "overhead", "eviction", "short_behind_long", "partition", "mps", "processes", "srtf_silicon", "costs", "record"
+)  # fmt: skip
 
 
 def main(arguments: list[str]) -> None:

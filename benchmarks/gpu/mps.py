@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from .client_processes import Client, answers, started
 from .report import Report
 from .spread import Spread
 
@@ -22,10 +22,7 @@ REPEATS = 3
 PAIRS = ("triad_vector+nbody", "matrix_product+stencil_2d")
 PERCENTAGES = ((20, 80), (30, 70), (40, 60), (50, 50), (70, 30))
 START_TIMEOUT_S = 60.0
-LEAD_S = 0.05
-"""From the order to loop to the window in which it counts."""
 CONTROL = "nvidia-cuda-mps-control"
-REPOSITORY = Path(__file__).parents[2]
 
 NOTE = (
     "As above, but a process per kernel, original kernels without gpushare, rates over a fixed window in which both "
@@ -101,70 +98,15 @@ def _quit(environment: Mapping[str, str]) -> None:
             os.kill(int(Path(environment["CUDA_MPS_PIPE_DIRECTORY"], name).read_text()), 9)
 
 
-class Client:
-    """A process that loops a kernel when told to: looping_client.py."""
-
-    def __init__(self, kernel: str, options: argparse.Namespace, environment: Mapping[str, str]) -> None:
-        self._kernel = kernel
-        module = f"{__package__}.looping_client"
-        path = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, options.device, kernel, options.size],
-            env=os.environ | {"PYTHONPATH": path} | dict(environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-
-    def loop(self, start_ns: int, end_ns: int) -> None:
-        """From now until a little after the window."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([start_ns, end_ns]) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> float:
-        """Launches per second in the window; 0 to say that it is ready."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the process that loops {self._kernel} has ended: {self._process.wait()}")
-        return float(json.loads(line))
-
-    def close(self) -> None:
-        """Ends the process."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-
-@contextlib.contextmanager
 def _clients(
     pair: tuple[str, str], options: argparse.Namespace, environments: list[dict[str, str]]
-) -> Iterator[list[Client]]:
-    """Both, started at the same time, once they are ready."""
-    clients: list[Client] = []
-    try:
-        for kernel, environment in zip(pair, environments, strict=True):
-            clients.append(Client(kernel, options, environment))
-        for client in clients:
-            client.answer()
-        yield clients
-    finally:
-        for client in clients:
-            client.close()
+) -> AbstractContextManager[list[Client]]:
+    arguments = [[options.device, kernel, options.size] for kernel in pair]
+    return started("looping_client", arguments, environments)
 
 
 def _rates(clients: list[Client], options: argparse.Namespace) -> list[float]:
-    start_ns = time.monotonic_ns() + round(LEAD_S * 1e9)
-    for client in clients:
-        client.loop(start_ns, start_ns + round(options.window_ms * 1e6))
-    return [client.answer() for client in clients]
+    return answers(clients, options.window_ms)
 
 
 Shares = list[list[float]]

@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
+#include "bindings/host_bytes.hpp"
 #include "cuda/driver.hpp"
 
 namespace gpushare::bindings {
@@ -19,25 +20,6 @@ KernelCodePtr load(const CudaDevice& device, std::string symbol, const py::bytes
                    const std::optional<py::bytes>& worker) {
   const std::span<const char> worker_code = worker ? view_of(*worker) : std::span<const char>{};
   return std::make_shared<cuda::KernelCode>(device.context, std::move(symbol), view_of(original), worker_code);
-}
-
-/// On a stream of its own, so that a copy waits for no kernel.
-void upload(const cuda::DeviceMemory& memory, const py::buffer& source, std::size_t offset) {
-  const py::buffer_info info = source.request();
-  const auto bytes = static_cast<std::size_t>(info.size * info.itemsize);
-  const py::gil_scoped_release no_gil;
-  const cuda::CurrentContext current(*memory.context());
-  GPUSHARE_CU(cuMemcpyHtoDAsync(memory.get() + offset, info.ptr, bytes, CU_STREAM_PER_THREAD));
-  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-}
-
-void download(const cuda::DeviceMemory& memory, const py::buffer& target, std::size_t offset) {
-  const py::buffer_info info = target.request(true);
-  const auto bytes = static_cast<std::size_t>(info.size * info.itemsize);
-  const py::gil_scoped_release no_gil;
-  const cuda::CurrentContext current(*memory.context());
-  GPUSHARE_CU(cuMemcpyDtoHAsync(info.ptr, memory.get() + offset, bytes, CU_STREAM_PER_THREAD));
-  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
 void copy_on_device(const CudaDevice& device, CUdeviceptr target, CUdeviceptr source, std::size_t bytes) {
@@ -92,8 +74,8 @@ void bind_device_class(py::module_& module) {
 void bind_memory(py::module_& module) {
   py::class_<cuda::DeviceMemory, std::shared_ptr<cuda::DeviceMemory>>(module, "DeviceMemory")
       .def_property_readonly("address", &cuda::DeviceMemory::get)
-      .def("upload", &upload, py::arg("source"), py::arg("offset") = 0)
-      .def("download", &download, py::arg("target"), py::arg("offset") = 0);
+      .def("upload", &upload<cuda::DeviceMemory>, py::arg("source"), py::arg("offset") = 0)
+      .def("download", &download<cuda::DeviceMemory>, py::arg("target"), py::arg("offset") = 0);
 }
 
 void bind_kernel_code(py::module_& module) {

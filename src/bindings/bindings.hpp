@@ -23,6 +23,8 @@ void bind_transform(py::module_& module);
 void bind_compiler(py::module_& module);
 void bind_run(py::module_& module);
 void bind_cuda(py::module_& module);
+void bind_cuda_memory(py::module_& module);
+void bind_dlpack(py::module_& module);
 void bind_cuda_run(py::module_& module);
 void bind_session(py::module_& module);
 void bind_profile(py::module_& module);

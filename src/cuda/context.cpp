@@ -70,7 +70,7 @@ int device_count() {
   }
 }
 
-Context::Context(int ordinal) {
+Context::Context(int ordinal, bool is_visitor) {
   int count = 0;
   GPUSHARE_CU(cuDeviceGetCount(&count));
   if (ordinal < 0 || ordinal >= count) {
@@ -85,7 +85,7 @@ Context::Context(int ordinal) {
   GPUSHARE_CU(cuDevicePrimaryCtxRetain(&context_, device_));
   const CurrentContext current(*this);
   stream_priorities_ = stream_priorities_of_current_context();
-  keep_freed_memory(device_);
+  if (!is_visitor) keep_freed_memory(device_);
 }
 
 Context::~Context() {

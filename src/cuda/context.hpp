@@ -15,8 +15,9 @@ namespace gpushare::cuda {
 
 class Context {
  public:
-  /// Throws CudaError where there is no such GPU.
-  explicit Context(int ordinal);
+  /// Throws CudaError where there is no such GPU. Device memory that is freed stays with the process, unless a process
+  /// only visits: then that is left as it is.
+  explicit Context(int ordinal, bool is_visitor = false);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -19,6 +19,7 @@ namespace gpushare::cuda {
   F(cuDeviceGetName)                             \
   F(cuDeviceGetAttribute)                        \
   F(cuDeviceTotalMem)                            \
+  F(cuDeviceGetUuid)                             \
   F(cuDeviceGetDefaultMemPool)                   \
   F(cuDevicePrimaryCtxRetain)                    \
   F(cuDevicePrimaryCtxRelease)                   \
@@ -35,11 +36,24 @@ namespace gpushare::cuda {
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   F(cuLaunchKernel)                              \
   F(cuMemPoolSetAttribute)                       \
+  F(cuMemPoolTrimTo)                             \
   F(cuMemAllocAsync)                             \
   F(cuMemFreeAsync)                              \
   F(cuMemHostAlloc)                              \
   F(cuMemFreeHost)                               \
   F(cuMemHostGetDevicePointer)                   \
+  F(cuMemHostRegister)                           \
+  F(cuMemHostUnregister)                         \
+  F(cuMemGetAllocationGranularity)               \
+  F(cuMemCreate)                                 \
+  F(cuMemRelease)                                \
+  F(cuMemAddressReserve)                         \
+  F(cuMemAddressFree)                            \
+  F(cuMemMap)                                    \
+  F(cuMemUnmap)                                  \
+  F(cuMemSetAccess)                              \
+  F(cuMemExportToShareableHandle)                \
+  F(cuMemImportFromShareableHandle)              \
   F(cuMemcpyHtoDAsync)                           \
   F(cuMemcpyDtoHAsync)                           \
   F(cuMemcpyDtoDAsync)                           \

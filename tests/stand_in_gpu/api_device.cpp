@@ -30,6 +30,10 @@ constexpr std::array known_results = {
     Known{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
           "too many resources requested for launch"},
     Known{CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    Known{CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+          "part or all of the requested memory range is already mapped"},
+    Known{CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+          "pointer does not correspond to a registered memory region"},
     Known{CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 };
 
@@ -124,6 +128,21 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   return answer(__func__, [&] {
     expect_device(device);
     *pool = reinterpret_cast<CUmemoryPool>(&gpu().memory);
+  });
+}
+
+/// A forked process, or another one, sees the same GPU.
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  return answer(__func__, [&] {
+    expect_device(device);
+    std::memcpy(uuid->bytes, Limits::name.data(), sizeof uuid->bytes);
+  });
+}
+
+/// It keeps nothing.
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
+  return answer(__func__, [&] {
+    expect(pool == reinterpret_cast<CUmemoryPool>(&gpu().memory), CUDA_ERROR_INVALID_HANDLE, "no such pool");
   });
 }
 

@@ -4,12 +4,10 @@
 #include <cstring>
 
 #include "stand_in_gpu/call.hpp"
+#include "stand_in_gpu/limits.hpp"
 
 namespace gpushare::stand_in {
 namespace {
-
-/// What nobody has written: a NaN, a negative number.
-constexpr auto poison = std::byte{0xff};
 
 /// Copies from pageable memory of up to so many bytes have read it before the call returns, and wait for no copies of
 /// others.
@@ -79,7 +77,8 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream strea
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     static_cast<void>(device.stream(stream));
     expect(bytes > 0, CUDA_ERROR_INVALID_VALUE, "no bytes");
-    if (bytes > Limits::memory - device.allocated_bytes) throw Denial(CUDA_ERROR_OUT_OF_MEMORY, "the device is full");
+    const std::size_t taken = device.allocated_bytes + device.shared.taken_bytes();
+    if (bytes > Limits::memory - taken) throw Denial(CUDA_ERROR_OUT_OF_MEMORY, "the device is full");
     *address = device.memory.allocate(bytes);
     std::ranges::fill_n(device.bytes_at(*address, bytes), static_cast<std::ptrdiff_t>(bytes), poison);
     device.allocated[*address] = bytes;
@@ -129,7 +128,9 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, 
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     if (bytes == 0) return;
     static_cast<void>(device.bytes_at(to, bytes));
-    const auto move = [&device, to, from, bytes] { copy_from_host(device, to, from, bytes); };
+    const auto move = [&device, to, from, bytes, use = device.registration(from, bytes)] {
+      copy_from_host(device, to, from, bytes);
+    };
     if (device.is_pinned(from, bytes)) return device.copy(stream, device.to_device, bytes, move);
     if (bytes <= sent_with_the_command) return put_small_copy(device, stream, to, from, bytes);
     wait_for_copy(device, turn, stream, device.to_device, bytes, move);
@@ -140,7 +141,9 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstre
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     if (bytes == 0) return;
     static_cast<void>(device.bytes_at(from, bytes));
-    const auto move = [&device, to, from, bytes] { copy_to_host(device, to, from, bytes); };
+    const auto move = [&device, to, from, bytes, use = device.registration(to, bytes)] {
+      copy_to_host(device, to, from, bytes);
+    };
     if (device.is_pinned(to, bytes)) return device.copy(stream, device.to_host, bytes, move);
     wait_for_copy(device, turn, stream, device.to_host, bytes, move);
   });

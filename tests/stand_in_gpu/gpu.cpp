@@ -99,7 +99,19 @@ Function& Gpu::function(CUfunction handle) const {
   throw Refusal(CUDA_ERROR_INVALID_HANDLE, "no such function: it may have gone with its module");
 }
 
+std::shared_ptr<const int> Gpu::registration(const void* first, std::size_t bytes) const {
+  const auto* begin = static_cast<const std::byte*>(first);
+  for (const auto& [start, range] : registered) {
+    if (begin >= start + range.size || start >= begin + bytes) continue;
+    expect(begin >= start && begin + bytes <= start + range.size, CUDA_ERROR_INVALID_VALUE,
+           "only a part of this is registered");
+    return range.use;
+  }
+  return nullptr;
+}
+
 bool Gpu::is_pinned(const void* first, std::size_t bytes) const {
+  if (registration(first, bytes) != nullptr) return true;
   const auto behind = pinned.upper_bound(first);
   if (behind == pinned.begin()) return false;
   const PinnedBytes& before = std::prev(behind)->second;

@@ -17,6 +17,7 @@
 #include "stand_in_gpu/module.hpp"
 #include "stand_in_gpu/multiprocessors.hpp"
 #include "stand_in_gpu/refusal.hpp"
+#include "stand_in_gpu/shared_memories.hpp"
 #include "stand_in_gpu/stream.hpp"
 
 namespace gpushare::stand_in {
@@ -26,6 +27,12 @@ struct PinnedBytes {
   std::unique_ptr<std::byte[]> bytes;
   std::size_t size = 0;
   std::uint64_t device_address = 0;
+};
+
+/// Host memory of others that was pinned where it is.
+struct RegisteredBytes {
+  std::size_t size = 0;
+  std::shared_ptr<const int> use = std::make_shared<int>();  ///< copies that have not ended hold it, too
 };
 
 /// The calling thread's stack of current contexts, of which there is only one.
@@ -68,6 +75,9 @@ class Gpu {
   Function& function(CUfunction handle) const;
   /// Host bytes that are pinned, all of them.
   bool is_pinned(const void* first, std::size_t bytes) const;
+  /// Held while a copy from or to them is under way; nothing where they are not registered. Throws Refusal where only
+  /// some of them are.
+  std::shared_ptr<const int> registration(const void* first, std::size_t bytes) const;
   /// So many bytes of one allocation, wherever they begin. Throws Refusal.
   std::byte* bytes_at(std::uint64_t address, std::size_t bytes);
   void launch(CUstream handle, std::shared_ptr<Grid> grid);
@@ -83,6 +93,8 @@ class Gpu {
   std::map<std::uint64_t, std::size_t> allocated;  ///< bytes by address
   std::size_t allocated_bytes = 0;
   std::map<const void*, PinnedBytes> pinned;
+  std::map<const std::byte*, RegisteredBytes> registered;
+  SharedMemories shared;
   std::map<CUstream, std::unique_ptr<Stream>> streams;
   std::map<CUevent, std::shared_ptr<Event>> events;
   std::map<CUmodule, std::shared_ptr<const Module>> modules;

@@ -27,6 +27,9 @@ struct Limits {
   static constexpr int most_urgent_priority = -5;
 };
 
+/// What nobody has written: a NaN, a negative number.
+inline constexpr auto poison = std::byte{0xff};
+
 /// What a block takes of an SM.
 struct Footprint {
   int threads = 0;

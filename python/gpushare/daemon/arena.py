@@ -11,10 +11,18 @@ import fcntl
 import mmap
 import os
 import stat
+from typing import Protocol
 
 from gpushare._core import InvalidInput
 
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class Closable(Protocol):
+    """What ends with a mapping."""
+
+    def close(self) -> None:
+        """Before the mapping does."""
 
 
 class Arena:
@@ -23,10 +31,14 @@ class Arena:
     Args:
         descriptor: of the file.
         size: in bytes.
+
+    Attributes:
+        pin: what keeps it pinned, if it is.
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = -1
+        self.pin: Closable | None = None
         self.size = size
         self.view = mmap.mmap(descriptor, size)
         self.descriptor = descriptor
@@ -67,6 +79,9 @@ class Arena:
             return
         os.close(self.descriptor)
         self.descriptor = -1
+        if self.pin is not None:
+            self.pin.close()
+            self.pin = None
         with contextlib.suppress(BufferError):  # a copy is under way: the mapping goes with the last view of it
             self.view.close()
 

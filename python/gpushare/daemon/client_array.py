@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.array_mapping import NOT_SHARED, ArrayMapping, mapping_of, mappings
 from gpushare.daemon.errors import WorkerLostError
+from gpushare.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.daemon.client_session import DaemonSession
@@ -21,13 +24,15 @@ class ArrayState:
 
     Attributes:
         is_durable: its content can be made again when a worker is lost.
+        is_shared: this process's own CUDA context can map it.
         spoiled: why that is not so at present.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, *, is_durable: bool) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, *, is_durable: bool, is_shared: bool = False) -> None:
         self.shape = shape
         self.dtype = dtype
         self.is_durable = is_durable
+        self.is_shared = is_shared
         self.spoiled: str | None = None
         self.is_freed = False
         self._there: Registered | None = None
@@ -41,8 +46,8 @@ class ArrayState:
     def allocate(self, registered: Registered, patience_s: float) -> None:
         """Takes zeroed memory there."""
         kind = self.dtype.str if self.dtype.kind in "biufc" else f"|V{self.dtype.itemsize}"
-        shape = list(self.shape)
-        self._handle = registered.link.request("array", shape=shape, dtype=kind, patience_s=patience_s)
+        fields = {"shape": list(self.shape), "dtype": kind, "patience_s": patience_s, "shared": self.is_shared}
+        self._handle = registered.link.request("array", **fields)
         self._there = registered
 
     def require_kept(self) -> None:
@@ -86,6 +91,8 @@ class DaemonArray:
     def __init__(self, session: DaemonSession, state: ArrayState) -> None:
         self._session = session
         self._state = state
+        self._mapping: ArrayMapping | None = None
+        self._mapping_lock = threading.Lock()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -109,19 +116,67 @@ class DaemonArray:
             raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
         self._session._upload(self._state, host)
 
-    def numpy(self) -> np.ndarray:
-        """A copy in host memory. Wait for the jobs that write the array before."""
-        return self._session._download(self._state)
+    def numpy(self, out: np.ndarray | None = None) -> np.ndarray:
+        """A copy in host memory, or in ``out``. Wait for the jobs that write the array before."""
+        return self._session._download(self._state, _target(self, out))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of Numba's protocol, for an array made with ``shared=True``: PyTorch and CuPy use it in place.
+
+        Raises:
+            AttributeError: it is not shared.
+        """
+        if not self._state.is_shared:
+            raise AttributeError(NOT_SHARED)
+        return self._mapped().cuda_array_interface(self.shape, self.dtype)
+
+    def __dlpack__(self, *, copy: bool | None = None, **_how: Any) -> Any:
+        """For an array made with ``shared=True``; nobody waits for jobs here, so wait for those that write it before.
+
+        Raises:
+            InvalidInput: it is not shared, or DLPack has no such type.
+            BufferError: a copy is asked for.
+        """
+        if copy:
+            raise BufferError("a shared array is handed over as it is: copy what was made of it")
+        return self._mapped().dlpack(self, self.shape, self.dtype)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Which of this process's GPUs it is on."""
+        return self._mapped().dlpack_device
+
+    def _mapped(self) -> ArrayMapping:
+        require(self._state.is_shared, NOT_SHARED)
+        self._state.require_kept()
+        with self._mapping_lock:
+            if self._mapping is None:
+                self._mapping = self._session._connection.ask(lambda registered: mapping_of(self._state, registered))
+                mappings.add(self._mapping.address, self)
+            return self._mapping
 
     def free(self) -> None:
-        """Gives the memory back, once the jobs that use it have ended."""
+        """Gives the memory back, once the jobs that use it have ended, and nobody in this process has it any more."""
         if not self._state.is_freed:
             self._state.is_freed = True
-            self._state.give_back()
+            if self._mapping is None:
+                self._state.give_back()
 
     def __del__(self) -> None:
         """Nobody can use it any more. A job that does keeps it alive on the server."""
+        if self._mapping is not None:
+            self._mapping = None
+            self._state.is_freed = True
+            self._state.give_back()
         self.free()
 
     def __repr__(self) -> str:
         return f"DaemonArray(shape={self.shape}, dtype={self.dtype})"
+
+
+def _target(array: DaemonArray, out: np.ndarray | None) -> np.ndarray:
+    if out is None:
+        return np.empty(array.shape, array.dtype)
+    fits = out.shape == array.shape and out.dtype == array.dtype and out.flags.c_contiguous and out.flags.writeable
+    require(fits, f"out must be a writeable array in C order like this one: {array.shape} of {array.dtype}")
+    return out

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from gpushare.daemon.arena import Arena
+from gpushare.daemon.array_mapping import mappings, require_whole
 from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.client_job import DaemonJob, Submission
 from gpushare.daemon.connection import Connection
 from gpushare.daemon.errors import with_source
+from gpushare.daemon.pinned_arrays import pinned_array
 from gpushare.daemon.registered import Registered
 from gpushare.device_array import _extent
 from gpushare.job import DEFAULT_TIMEOUT_S
@@ -74,19 +76,34 @@ class DaemonSession:
         self._names.add(name)
         return application
 
-    def array(self, values: Any, *, durable: bool = False) -> DaemonArray:
-        """A copy of host values in device memory; ``durable`` arrays are there again after the loss of a worker."""
+    def array(self, values: Any, *, durable: bool = False, shared: bool = False) -> DaemonArray:
+        """A copy of host values in device memory.
+
+        Args:
+            values: of whatever type and shape.
+            durable: it is there again after the loss of a worker.
+            shared: PyTorch, CuPy and Numba of this process take it without a copy. It takes whole units of 2 MiB.
+        """
         host = np.ascontiguousarray(values).reshape(np.shape(values))
-        state = self._allocated(host.shape, host.dtype, durable)
+        state = self._allocated(host.shape, host.dtype, durable, shared)
         array = DaemonArray(self, state)
         self._upload(state, host)
         return array
 
-    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False) -> DaemonArray:
+    def zeros(
+        self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False, shared: bool = False
+    ) -> DaemonArray:
         """Zeroed device memory; it waits until others have freed enough."""
-        state = self._allocated(_extent(shape), np.dtype(dtype), durable)
+        state = self._allocated(_extent(shape), np.dtype(dtype), durable, shared)
         self._connection.log.uploaded(state, None)
         return DaemonArray(self, state)
+
+    def pinned_array(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        """Zeroed host memory from and to which arrays are copied in one go: ``x.upload(pinned)``, ``x.numpy(pinned)``.
+
+        The server maps it, and pins it at its first use. A process that is forked shares it.
+        """
+        return pinned_array(_extent(shape), np.dtype(dtype))
 
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it now rather than at its first launch."""
@@ -143,18 +160,17 @@ class DaemonSession:
     ) -> None:
         self.close()
 
-    def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool) -> ArrayState:
+    def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")
-        state = ArrayState(shape, dtype, is_durable=durable)
+        require(not (durable and shared), "an array is durable or shared: a shared one is lost with its worker")
+        state = ArrayState(shape, dtype, is_durable=durable, is_shared=shared)
         self._connection.ask(lambda registered: state.allocate(registered, self._connection.patience_s))
         return state
 
     def _upload(self, state: ArrayState, host: np.ndarray) -> None:
         def upload(registered: Registered) -> None:
-            if not state.is_on(registered):
-                state.allocate(
-                    registered, self._connection.patience_s
-                )  # it was lost, and comes back with its new content
+            if not state.is_on(registered) and not state.is_shared:  # it was lost, and comes back with its new content
+                state.allocate(registered, self._connection.patience_s)
             if host.size > 0:
                 registered.write(state.handle_on(registered), host)
 
@@ -162,8 +178,7 @@ class DaemonSession:
         self._connection.ask(upload)
         self._connection.log.uploaded(state, host)
 
-    def _download(self, state: ArrayState) -> np.ndarray:
-        host = np.empty(state.shape, state.dtype)
+    def _download(self, state: ArrayState, host: np.ndarray) -> np.ndarray:
 
         def download(registered: Registered) -> None:
             handle = state.handle_on(registered)
@@ -196,10 +211,13 @@ class DaemonSession:
 
 
 def _state_of(value: Any) -> Any:
-    if not isinstance(value, DaemonArray):
+    array = value if isinstance(value, DaemonArray) else mappings.array_behind(value)
+    if array is None:
         return value
-    value._state.require_kept()
-    return value._state
+    array._state.require_kept()
+    if array is not value:
+        require_whole(array, value)
+    return array._state
 
 
 def _shape_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> dict[str, Any]:

@@ -95,7 +95,10 @@ def packed_argument(subject: str, value: Any, handle_of: Callable[[Any], int | N
         raise InvalidInput(f"{subject}: {what}; copy it to the device with session.array(...) first")
     if hasattr(value, "__cuda_array_interface__"):
         what = f"a {type(value).__name__} in this process's own CUDA context"
-        raise InvalidInput(f"{subject}: {what}, which the server cannot see; copy it with session.array(...)")
+        raise InvalidInput(
+            f"{subject}: {what}, which the server cannot see; make the array with session.zeros(..., shared=True) and "
+            "the tensor of that, or copy its values with session.array(...)"
+        )
     raise InvalidInput(f"{subject}: expected an array of this session or a number, got {value!r}")
 
 

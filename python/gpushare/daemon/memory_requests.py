@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +17,8 @@ from gpushare.daemon.limits import MOST_ARENA_BYTES, MOST_WAITING_ALLOCATIONS
 from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
+from gpushare.daemon.shared_arrays import shared_zeros, taken_by_shared
+from gpushare.device_array import DeviceArray
 from gpushare.kernel_model import MOST_BYTES, require
 
 
@@ -21,6 +26,8 @@ def allocate(client: ServedClient, request: AllocateArray, number: int, _descrip
     """At once where that is possible; else a thread of its own waits, so that the client can free others meanwhile."""
     amount = math.prod(request.shape) * _dtype(request.dtype).itemsize
     require(amount <= MOST_BYTES, f"an array of {amount} bytes is larger than any device's memory")
+    if request.shared:
+        amount = taken_by_shared(client.worker.session.device, amount)
     if client.worker.accounts.take_now(client.number, amount, client.grant.memory_bytes):
         return _made(client, request, amount)
     if not client.may_wait.acquire(blocking=False):
@@ -45,7 +52,7 @@ def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
     """It is zeroed, so that nobody sees what another has left there."""
     accounts = client.worker.accounts
     try:
-        array = client.worker.session.zeros(tuple(request.shape), _dtype(request.dtype))
+        array = _zeros(client.worker.session, tuple(request.shape), _dtype(request.dtype), request.shared)
     except BaseException:
         accounts.give_back(client.number, amount)
         raise
@@ -58,6 +65,10 @@ def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
     if client.is_gone.is_set():
         served.give_up()
     return handle
+
+
+def _zeros(session: Any, shape: tuple[int, ...], dtype: np.dtype, is_shared: bool) -> DeviceArray:
+    return shared_zeros(session.device, shape, dtype) if is_shared else session.zeros(shape, dtype)
 
 
 def _dtype(text: str) -> np.dtype:
@@ -85,6 +96,7 @@ def share(client: ServedClient, request: ShareArena, _number: int, descriptors: 
     descriptor = descriptor_in(descriptors)
     arena = Arena.received(descriptor, request.bytes)
     try:
+        client.worker.pinning.pin(arena)
         require(sum(each.size for each in client.arenas) + arena.size <= MOST_ARENA_BYTES, "too much shared memory")
         return client.arenas.add(arena)
     except BaseException:
@@ -100,27 +112,29 @@ def drop(client: ServedClient, request: DropArena, _number: int, _descriptors: l
 
 def write(client: ServedClient, request: CopyArray, _number: int, _descriptors: list[int]) -> bool:
     """From shared memory to the device."""
-    served, shared = client.arrays[request.array], client.arenas[request.arena]
-    array = served.use()
-    try:
-        array.upload(_view(shared, array.shape, array.dtype))
-    finally:
-        served.used()
+    with _both_sides(client, request) as (memory, host):
+        memory.upload(host, request.array_offset)
     return True
 
 
 def read(client: ServedClient, request: CopyArray, _number: int, _descriptors: list[int]) -> bool:
     """From the device to shared memory."""
-    served, shared = client.arrays[request.array], client.arenas[request.arena]
-    array = served.use()
-    try:
-        _view(shared, array.shape, array.dtype)[...] = array.numpy()
-    finally:
-        served.used()
+    with _both_sides(client, request) as (memory, host):
+        memory.download(host, request.array_offset)
     return True
 
 
-def _view(arena: Arena, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    count = math.prod(shape)
-    require(count * dtype.itemsize <= arena.size, f"the shared memory has {arena.size} bytes, too few for this array")
-    return np.frombuffer(arena.view, dtype, count).reshape(shape)
+@contextmanager
+def _both_sides(client: ServedClient, request: CopyArray) -> Iterator[tuple[Any, np.ndarray]]:
+    served, arena = client.arrays[request.array], client.arenas[request.arena]
+    array = served.use()
+    try:
+        _require_within("array", array.nbytes, request.array_offset, request.bytes)
+        _require_within("shared memory", arena.size, request.arena_offset, request.bytes)
+        yield array.memory, np.frombuffer(arena.view, np.uint8, request.bytes, request.arena_offset)
+    finally:
+        served.used()
+
+
+def _require_within(what: str, size: int, offset: int, count: int) -> None:
+    require(offset + count <= size, f"{count} bytes from {offset} on do not lie in the {what} of {size} bytes")

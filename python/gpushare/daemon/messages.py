@@ -66,6 +66,7 @@ class AllocateArray(Schema):
 
     shape: Annotated[list[Bytes], Field(max_length=64)]
     dtype: Annotated[str, Field(pattern=r"^[<>|=]?[biufcV][0-9]{1,9}$")]
+    shared: bool = False
     patience_s: Annotated[float, Field(ge=0, le=1e6)] = 60.0
 
 
@@ -88,10 +89,19 @@ class DropArena(Schema):
 
 
 class CopyArray(Schema):
-    """A whole array from or to the beginning of shared memory."""
+    """Some bytes of an array from or to shared memory."""
 
     array: Handle
+    array_offset: Bytes
     arena: Handle
+    arena_offset: Bytes
+    bytes: Annotated[int, Field(ge=1, le=MOST_BYTES)]
+
+
+class ExportArray(Schema):
+    """The descriptor of a shared array, for the client's own CUDA context; its size and its GPU go with it."""
+
+    array: Handle
 
 
 class SubmitJob(Schema):
@@ -146,6 +156,7 @@ REQUESTS: dict[str, type[Schema]] = {
     "drop_arena": DropArena,
     "write": CopyArray,
     "read": CopyArray,
+    "export": ExportArray,
     "submit": SubmitJob,
     "cancel": CancelApplication,
     "status": AskStatus,

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpushare._core import InvalidInput
+from gpushare.daemon import array_copies
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.kernel_wire import kernel_fields, model_fields
 from gpushare.daemon.limits import MOST_SOURCE_BYTES
 from gpushare.daemon.link import Link
+from gpushare.daemon.pinned_arrays import PinnedBlock, block_of
+from gpushare.daemon.reply import Reply
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require
 
@@ -36,6 +41,8 @@ class Registered:
         self._kernels: dict[Any, int] = {}
         self._applications: dict[int, int] = {}
         self._idle: list[tuple[Arena, int]] = []
+        self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
+        self._told_blocks: set[int] = set()
         self._lock = threading.Lock()
         self._telling = threading.Lock()
 
@@ -48,7 +55,7 @@ class Registered:
         fields = application.fields
         return self._number(self._applications, id(application), lambda: self.link.request("application", **fields))
 
-    def _number(self, known: dict[Any, int], key: Any, tell: Callable[[], int]) -> int:
+    def _number(self, known: MutableMapping[Any, int], key: Any, tell: Callable[[], int]) -> int:
         with self._lock:
             if key in known:
                 return known[key]
@@ -59,24 +66,39 @@ class Registered:
 
     def write(self, handle: int, values: np.ndarray) -> None:
         """Copies them into the array of that number."""
-        with self._arena(values.nbytes) as (arena, number):
-            np.frombuffer(arena.view, np.uint8, values.nbytes)[...] = values.reshape(-1).view(np.uint8)
-            self.link.request("write", array=handle, arena=number)
+        array_copies.write(self, handle, values.reshape(-1).view(np.uint8))
 
     def read(self, handle: int, target: np.ndarray) -> None:
         """Copies what is in the array into ``target``."""
-        with self._arena(target.nbytes) as (arena, number):
-            self.link.request("read", array=handle, arena=number)
-            target.reshape(-1).view(np.uint8)[...] = np.frombuffer(arena.view, np.uint8, target.nbytes)
+        array_copies.read(self, handle, target.reshape(-1).view(np.uint8))
+
+    def begin_copy(self, verb: str, handle: int, array_offset: int, arena: int, arena_offset: int, size: int) -> Reply:
+        """Asks for a copy between that array and that arena: "write" to the device, or "read"."""
+        return self.link.begin(
+            verb, array=handle, array_offset=array_offset, arena=arena, arena_offset=arena_offset, bytes=size
+        )
+
+    def pinned_place(self, values: np.ndarray) -> tuple[int, int] | None:
+        """The arena's number and the offset in it, where these bytes lie in a pinned array."""
+        found = block_of(values)
+        if found is None:
+            return None
+        block, offset = found
+        number = self._number(self._blocks, block, lambda: self._tell_arena(block.arena))
+        with self._lock:
+            self._told_blocks.add(number)
+        return number, offset
 
     @contextmanager
-    def _arena(self, size: int) -> Iterator[tuple[Arena, int]]:
-        """Shared memory of at least that size, for one copy at a time."""
+    def arena(self, size: int) -> Iterator[tuple[Arena, int]]:
+        """Shared memory of at least that size, and its number, for one piece at a time."""
         arena, number = self._idle_arena(size) or self._new_arena(size)
         try:
             yield arena, number
         except BaseException:
             arena.close()
+            with suppress(ConnectionError, InvalidInput):  # else it has gone with the link
+                self.link.begin("drop_arena", arena=number)
             raise
         with self._lock:
             self._idle.append((arena, number))
@@ -96,7 +118,19 @@ class Registered:
 
     def _new_arena(self, size: int) -> tuple[Arena, int]:
         arena = Arena.made(max(LEAST_ARENA_BYTES, 1 << (size - 1).bit_length()))
-        return arena, self.link.request("arena", arena.descriptor, bytes=arena.size)
+        return arena, self._tell_arena(arena)
+
+    def _tell_arena(self, arena: Arena) -> int:
+        self._drop_forgotten()
+        return self.link.request("arena", arena.descriptor, bytes=arena.size)
+
+    def _drop_forgotten(self) -> None:
+        """Arenas of pinned arrays that nobody has any more."""
+        with self._lock:
+            gone = self._told_blocks.difference(self._blocks.values())
+            self._told_blocks -= gone
+        for number in gone:
+            self.link.begin("drop_arena", arena=number)
 
     def close(self) -> None:
         """Gives the shared memory back."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpushare.daemon import memory_requests, operator_requests, work_requests
+from gpushare.daemon import memory_requests, operator_requests, shared_arrays, work_requests
 from gpushare.daemon.served_client import ServedClient
 
 Handler = Callable[[ServedClient, Any, int, list[int]], Any]
@@ -24,6 +24,7 @@ HANDLERS: dict[str, Handler] = {
     "drop_arena": memory_requests.drop,
     "write": memory_requests.write,
     "read": memory_requests.read,
+    "export": shared_arrays.export,
     "status": operator_requests.status,
     "policy": operator_requests.set_policy,
     "priority": operator_requests.set_priority,

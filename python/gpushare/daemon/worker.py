@@ -21,6 +21,7 @@ from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.memory_accounts import MemoryAccounts
+from gpushare.daemon.pinning import Pinning
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.wire import Channel, close_all, unpacked
@@ -42,6 +43,7 @@ class Worker:
         device: its name.
         session: of all clients.
         accounts: of the device's memory.
+        pinning: of shared memory.
         history: what it did lately.
         alone_times: what turnarounds are normalized by.
     """
@@ -52,6 +54,7 @@ class Worker:
         self.session = open_session(device, settings.policy)
         self.policy = settings.policy
         self.accounts = MemoryAccounts(_memory_of(self.session, settings))
+        self.pinning = Pinning(self.session.device)
         self.history = History()
         self.alone_times = AloneTimes(self.session.device)
         self.started_s = time.time()

@@ -47,6 +47,18 @@ std::uint64_t GlobalMemory::map(std::span<std::byte> bytes, std::string name) {
   return address;
 }
 
+std::uint64_t GlobalMemory::reserve(std::size_t bytes, std::size_t alignment) {
+  const std::uint64_t address = align_up(next_allocation_, alignment);
+  next_allocation_ = address + align_up(bytes, allocation_alignment) + gap_bytes;
+  return address;
+}
+
+void GlobalMemory::show(std::uint64_t address, std::span<std::byte> bytes, std::string name) {
+  const auto behind = std::ranges::upper_bound(allocations_, address, {}, &Allocation::address);
+  allocations_.insert(behind, {address, {}, std::move(name), bytes});
+  latest_ = nullptr;
+}
+
 bool GlobalMemory::release(std::uint64_t address) {
   const auto found = std::ranges::find(allocations_, address, &Allocation::address);
   if (found == allocations_.end()) return false;

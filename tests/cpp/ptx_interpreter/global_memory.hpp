@@ -44,6 +44,10 @@ class GlobalMemory {
 
   /// Shows bytes of the host, which have to stay where they are.
   std::uint64_t map(std::span<std::byte> bytes, std::string name);
+  /// Addresses for bytes that are shown later.
+  std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
+  /// Shows bytes of the host there; they have to stay where they are.
+  void show(std::uint64_t address, std::span<std::byte> bytes, std::string name);
   /// Takes an allocation back; false where none begins there.
   bool release(std::uint64_t address);
 

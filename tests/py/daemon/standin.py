@@ -21,13 +21,17 @@ from gpushare.daemon.worker_main import main
 class Array:
     def __init__(self, shape, dtype):
         self.values = np.zeros(shape, dtype)
-        self.shape, self.dtype = self.values.shape, self.values.dtype
+        self.shape, self.dtype, self.nbytes = self.values.shape, self.values.dtype, self.values.nbytes
 
-    def upload(self, values):
-        self.values[...] = values
+    @property
+    def memory(self):
+        return self
 
-    def numpy(self):
-        return self.values.copy()
+    def upload(self, source, offset):
+        self.values.reshape(-1).view(np.uint8)[offset : offset + source.size] = source
+
+    def download(self, target, offset):
+        target[...] = self.values.reshape(-1).view(np.uint8)[offset : offset + target.size]
 
     def free(self):
         self.values = None

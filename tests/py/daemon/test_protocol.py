@@ -171,14 +171,18 @@ def test_wrong_requests_are_answered_with_what_is_wrong(ask, verb, fields, said)
     assert isinstance(ask("status"), dict)
 
 
+COPY = {"array": 1, "array_offset": 0, "arena": 1, "arena_offset": 0, "bytes": 4}
+
+
 def forged(handle):
     application = {"job": 0, "grid": [1], "block": [1]}
     return [
         ("submit", application | {"application": handle, "kernel": 1}),
         ("submit", application | {"application": 1, "kernel": handle}),
         ("submit", application | {"application": 1, "kernel": 1, "args": [{"array": handle}, 1]}),
-        ("read", {"array": handle, "arena": 1}),
-        ("write", {"array": 1, "arena": handle}),
+        ("read", COPY | {"array": handle}),
+        ("write", COPY | {"arena": handle}),
+        ("export", {"array": handle}),
         ("free", {"arrays": [handle]}),
         ("drop_arena", {"arena": handle}),
         ("load", {"kernel": handle}),
@@ -210,7 +214,7 @@ def own_handles(ask):
 def test_freed_handles_are_not_given_out_again(ask):
     own_handles(ask)
     assert ask("free", arrays=[1]) is True
-    assert "this client has no array 1" in ask("read", array=1, arena=1)[1]
+    assert "this client has no array 1" in ask("read", **COPY)[1]
     assert ask("array", shape=[3], dtype="<f4") == 2
     assert "this client has no array 1" in ask("free", arrays=[1])[1]
 
@@ -245,7 +249,22 @@ def test_shared_memory_must_be_sealed_and_as_large_as_said(ask, tmp_path):
     assert "shared memory of 4096 bytes was said to have 4097" in ask("arena", sealed.descriptor, bytes=4097)[1]
     assert ask("array", shape=[2000], dtype="<f4") == 1
     assert ask("arena", sealed.descriptor, bytes=4096) == 1
-    assert "the shared memory has 4096 bytes, too few" in ask("read", array=1, arena=1)[1]
+    for wrong, said in [
+        ({"bytes": 4097}, "do not lie in the shared memory of 4096 bytes"),
+        ({"arena_offset": 4093}, "do not lie in the shared memory of 4096 bytes"),
+        ({"array_offset": 7997}, "do not lie in the array of 8000 bytes"),
+        ({"bytes": 0}, "bytes"),
+        ({"array_offset": -1}, "array_offset"),
+    ]:
+        for verb in ("read", "write"):
+            assert said in ask(verb, **COPY | wrong)[1]
+    assert ask("write", **COPY | {"arena_offset": 4092, "array_offset": 7996}) is True
+
+
+def test_only_a_gpu_has_arrays_to_share(ask):
+    assert "shared=True is for GPUs" in ask("array", shape=[3], dtype="<f4", shared=True)[1]
+    assert ask("array", shape=[3], dtype="<f4") == 1
+    assert "was not made with shared=True" in ask("export", array=1)[1]
 
 
 def test_descriptors_nobody_asked_for_are_closed(ask, session):

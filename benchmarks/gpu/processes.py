@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""2, 4 and 8 processes that loop kernels of the suite, one of them a short one now and then: time-slicing, MPS, server.
+
+MPS plain, and with the best thread percentage of a sweep; the server under several policies. On a simulated device,
+which plain processes cannot use, only the server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gpushare as gs
+
+from .client_processes import Client, answers, started
+from .mps import CONTROL, mps_daemon
+from .report import Report
+from .spread import Spread, percentile
+
+REPEATS = 5
+COUNTS = "2,4,8"
+KERNELS = "nbody,triad_vector,matrix_product,stencil_2d,mandelbrot,black_scholes,histogram"
+SHORT = "reduction"
+POLICIES = "auto,srtf,mix"
+SWEEP = (1.0, 1.5, 2.0)
+"""Thread percentages: these times an equal share, as far as that is below 100."""
+SERVED = "server, "
+SERVER_TIMEOUT_S = 120
+
+NOTE = (
+    "One process launches the short kernel, waits for it, and pauses; every other one loops a kernel of its own with "
+    "four launches under way. NTT: of a looping process its launches per second alone over those in the window, of the "
+    "other one its mean latency in the window over that alone. STP: the sum of 1 / NTT, ANTT: their mean. Alone: while "
+    "the others wait, as {alone}. Latencies: from the call until the end was known, of the short kernel. Medians "
+    "(p10..p90) of {repeats} windows of {window:g} ms."
+)
+SWEEP_NOTE = (
+    "Every process with the same CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; the best one by median STP is in the table."
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Of this benchmark."""
+    parser.add_argument("--counts", default=COUNTS, help=f"of processes, with commas; default {COUNTS}")
+    parser.add_argument("--kernels", default=KERNELS, help="that processes loop, in turn")
+    parser.add_argument("--size", default="large", choices=["small", "large"], help="of those")
+    parser.add_argument("--short", default=SHORT, help="the short kernel; its size is small")
+    parser.add_argument("--pause-ms", type=float, default=2.0, help="of the short client between launches")
+    parser.add_argument("--window-ms", type=float, default=1000.0, help="over which everything is measured")
+    parser.add_argument("--policies", default=POLICIES, help="of the server, with commas")
+    parser.add_argument("--no-plain", action="store_true", help="no time-slicing and no MPS")
+
+
+@dataclass
+class Windows:
+    """What the clients said, window by window; the last client is the short one."""
+
+    rates: list[list[float]] = field(default_factory=list)
+    latencies_us: list[list[float]] = field(default_factory=list)
+
+    def add(self, said: Sequence[Mapping[str, Any]]) -> None:
+        """Of one window."""
+        self.rates.append([each["rate"] for each in said[:-1]])
+        self.latencies_us.append(said[-1]["latencies_us"])
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Each client while the others wait.
+
+    Attributes:
+        rates: launches per second of the looping clients.
+        latency_us: the mean of the short one.
+    """
+
+    rates: list[float]
+    latency_us: float
+
+    def turnarounds(self, rates: Sequence[float], latencies_us: Sequence[float]) -> list[float]:
+        """NTT of each in one window; infinite for a client that ended nothing in it."""
+        looping = [alone / rate if rate > 0 else float("inf") for alone, rate in zip(self.rates, rates, strict=True)]
+        return [*looping, statistics.fmean(latencies_us) / self.latency_us]
+
+
+def measure(options: argparse.Namespace, report: Report) -> None:
+    """A table per number of processes."""
+    counts = [int(each) for each in options.counts.split(",")]
+    if min(counts) < 2:
+        sys.exit(f"--counts: at least 2 processes share a GPU, got {options.counts}")
+    plain = not options.no_plain and not options.device.startswith("sim:")
+    for count in counts:
+        names = [*looping_kernels(options, count), f"{options.short} now and then"]
+        rows, sweep = rows_of(options, count, plain)
+        note = NOTE.format(
+            alone="a plain process" if plain else f"a client of the server under {options.policies.split(',')[0]}",
+            repeats=options.repeats,
+            window=options.window_ms,
+        )
+        report.add(f"{count} processes: {', '.join(names)}", rows, note)
+        if sweep:
+            report.add(f"{count} processes under MPS with thread percentages", sweep, SWEEP_NOTE)
+
+
+def looping_kernels(options: argparse.Namespace, count: int) -> list[str]:
+    """One less than there are processes."""
+    kernels = options.kernels.split(",")
+    return [kernels[index % len(kernels)] for index in range(count - 1)]
+
+
+def rows_of(options: argparse.Namespace, count: int, plain: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One per way of sharing, and those of the sweep over percentages."""
+    rows: list[dict[str, Any]] = []
+    sweep: list[dict[str, Any]] = []
+    alone = None
+    if plain:
+        with clients(options, "plain", count) as processes:
+            alone = measured_alone(processes, options)
+            rows.append(row("time-slicing", windows(processes, options), alone))
+        rows_of_mps, sweep = under_mps(options, count, alone)
+        rows += rows_of_mps
+    with server(options) as (environment, session), clients(options, "served", count, environment) as processes:
+        alone = alone or measured_alone(processes, options)
+        for policy in options.policies.split(","):
+            session.set_policy(policy)
+            rows.append(row(f"{SERVED}{policy}", windows(processes, options), alone))
+    return rows, sweep
+
+
+def under_mps(
+    options: argparse.Namespace, count: int, alone: Alone
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """As it is, and with the best percentage; all percentages beside them."""
+    if shutil.which(CONTROL) is None:
+        return [{"way": f"MPS: skipped, {CONTROL} is not installed"}], []
+    with mps_daemon() as environment:
+        with clients(options, "plain", count, environment) as processes:
+            rows = [row("MPS", windows(processes, options), alone)]
+        sweep = []
+        for percentage in percentages(count):
+            limited = environment | {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
+            with clients(options, "plain", count, limited) as processes:
+                sweep.append(row(f"MPS, {percentage} % each", windows(processes, options), alone))
+    return [*rows, max(sweep, key=lambda each: each["STP"].median)], sweep
+
+
+def percentages(count: int) -> list[int]:
+    """For so many processes.
+
+    >>> percentages(4)
+    [25, 38, 50]
+    """
+    return [round(times * 100 / count) for times in SWEEP if times * 100 / count < 100]
+
+
+def row(way: str, measured: Windows, alone: Alone) -> dict[str, Any]:
+    """Its figures."""
+    turnarounds = [
+        alone.turnarounds(rates, latencies)
+        for rates, latencies in zip(measured.rates, measured.latencies_us, strict=True)
+    ]
+    latencies = [each for window in measured.latencies_us for each in window]
+    return {
+        "way": way,
+        "STP": Spread.of(sum(1 / each for each in window) for window in turnarounds),
+        "ANTT": Spread.of(statistics.fmean(window) for window in turnarounds),
+        "short p50, us": Spread.of(percentile(window, 50) for window in measured.latencies_us),
+        "short p99, us": Spread.of(percentile(window, 99) for window in measured.latencies_us),
+        "short launches": len(latencies),
+        "short alone, us": alone.latency_us,
+    }
+
+
+def windows(processes: Sequence[Client], options: argparse.Namespace) -> Windows:
+    """All at the same time, once to warm up, then as often as asked for."""
+    answers(processes, min(options.window_ms, 200.0))
+    found = Windows()
+    for _ in range(options.repeats):
+        found.add(answers(processes, options.window_ms))
+    return found
+
+
+def measured_alone(processes: Sequence[Client], options: argparse.Namespace) -> Alone:
+    """Each in turn; medians of as many windows."""
+    found = [[answers([process], options.window_ms)[0] for _ in range(options.repeats)] for process in processes]
+    rates = [statistics.median(each["rate"] for each in of_one) for of_one in found[:-1]]
+    latencies = [statistics.fmean(each["latencies_us"]) for each in found[-1]]
+    return Alone(rates, statistics.median(latencies))
+
+
+@contextlib.contextmanager
+def clients(
+    options: argparse.Namespace, way: str, count: int, environment: Mapping[str, str] | None = None
+) -> Iterator[list[Client]]:
+    """So many processes, the one with the short kernel last."""
+    looping = [[way, options.device, kernel, options.size, "0"] for kernel in looping_kernels(options, count)]
+    short = [way, options.device, options.short, "small", str(options.pause_ms / 1e3)]
+    with started("sharing_client", [*looping, short], count * [environment or {}]) as processes:
+        yield processes
+
+
+@contextlib.contextmanager
+def server(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], Any]]:
+    """One of its own: what its clients need to find it, and an operator's session with it. It ends in any case."""
+    with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
+        path = Path(folder, "socket")
+        first = options.policies.split(",")[0]
+        command = [sys.executable, "-m", "gpushare", "serve", "--device", options.device, "--policy", first]
+        with subprocess.Popen([*command, "--socket", str(path)]) as process:
+            try:
+                with connected(path, process) as session:
+                    yield {"GPUSHARE_SOCKET": str(path)}, session
+            finally:
+                process.terminate()
+
+
+def connected(path: Path, process: subprocess.Popen[bytes]) -> Any:
+    """A session, once the server takes clients."""
+    deadline = time.monotonic() + SERVER_TIMEOUT_S
+    while True:
+        try:
+            return gs.connect(path)
+        except gs.DaemonGoneError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that shares the GPU, for processes.py: it loops a kernel of the suite, or launches it now and then.
+
+Windows come on stdin, and launches per second and single latencies within them go to stdout. It does so as a plain CUDA
+process, or as a client of the server.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+import gpushare as gs
+from gpushare.launch_arguments import Zeros
+from gpushare.workload import Launch
+
+AHEAD = 4
+"""Launches of a looping client that are under way, so that the GPU is never without one."""
+MARGIN_NS = 20_000_000
+"""A looping client goes on for so long after the window, so that no other one is ever alone within it."""
+
+Wait = Callable[[], object]
+
+
+class Launcher(Protocol):
+    """Launches the kernel once; what it returns waits for the end."""
+
+    def launch(self) -> Wait:
+        """One launch."""
+
+
+class PlainLauncher:
+    """The original kernel, without gpushare."""
+
+    def __init__(self, device: str, launch: Launch) -> None:
+        from gpushare.cuda_device import cuda_device
+        from gpushare.cuda_workload import LoadedLaunch
+
+        from .driver import Event, Function, Stream, use_primary_context
+
+        self._launch = launch
+        self._loaded = LoadedLaunch(cuda_device(device), launch)
+        use_primary_context(int(device.partition(":")[2] or 0))
+        self._function = Function(self._loaded.compiled.original, self._loaded.compiled.symbol)
+        self._stream = Stream()
+        self._events = deque(Event() for _ in range(AHEAD + 1))
+
+    def launch(self) -> Wait:
+        """Into the stream of this process."""
+        self._events.rotate()
+        event, launch = self._events[0], self._launch
+        self._function.launch(self._stream, launch.grid, launch.block, launch.shared_bytes, self._loaded.packed)
+        event.record(self._stream)
+        return event.wait
+
+
+class ServedLauncher:
+    """Through the server at GPUSHARE_SOCKET."""
+
+    def __init__(self, device: str, launch: Launch) -> None:
+        self._launch = launch
+        self._session = gs.connect()
+        self._application = self._session.application("benchmark")
+        self._session.load(launch.kernel)
+        simulated = device.startswith("sim:")  # it looks at no arguments
+        self._arguments = [] if simulated else [self._on_server(each) for each in launch.build_arguments()]
+
+    def _on_server(self, value: Any) -> Any:
+        if isinstance(value, Zeros):
+            return self._session.zeros(value.shape, value.dtype)
+        return self._session.array(value) if isinstance(value, np.ndarray) else value
+
+    def launch(self) -> Wait:
+        """A job of this client's application."""
+        launch = self._launch
+        job = self._application.submit(
+            launch.kernel,
+            grid=launch.grid,
+            block=launch.block,
+            args=self._arguments,
+            shared_bytes=launch.shared_bytes,
+        )
+        return job.result
+
+
+LAUNCHERS = {"plain": PlainLauncher, "served": ServedLauncher}
+
+
+def looped(launcher: Launcher, start_ns: int, end_ns: int) -> dict[str, Any]:
+    """Launches per second between the first and the last that end in the window."""
+    waiting: deque[Wait] = deque()
+    ends: list[int] = []
+    while not ends or ends[-1] < end_ns + MARGIN_NS:
+        waiting.append(launcher.launch())
+        if len(waiting) == AHEAD:
+            waiting.popleft()()
+            ends.append(time.monotonic_ns())
+    for wait in waiting:
+        wait()
+    inside = [end for end in ends if start_ns <= end <= end_ns]
+    return {"rate": (len(inside) - 1) / (inside[-1] - inside[0]) * 1e9 if len(inside) > 1 else 0.0}
+
+
+def now_and_then(launcher: Launcher, pause_s: float, start_ns: int, end_ns: int) -> dict[str, Any]:
+    """How long each launch took that began in the window, from the call until its end was known."""
+    latencies = []
+    time.sleep(max(start_ns - time.monotonic_ns(), 0) / 1e9)
+    while (begin := time.monotonic_ns()) < end_ns:
+        launcher.launch()()
+        latencies.append((time.monotonic_ns() - begin) / 1e3)
+        time.sleep(pause_s)
+    return {"latencies_us": latencies}
+
+
+def main(way: str, device: str, kernel: str, size: str, pause_s: str) -> None:
+    """Until stdin ends. A pause of 0: it loops."""
+    launcher = LAUNCHERS[way](device, Launch.of_suite(kernel, size))
+    launcher.launch()()
+    print(json.dumps({}), flush=True)
+    for line in sys.stdin:
+        window = json.loads(line)
+        answer = now_and_then(launcher, float(pause_s), *window) if float(pause_s) else looped(launcher, *window)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

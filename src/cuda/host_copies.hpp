@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies between host and device that return when they have ended, each on a stream of its own, so that it waits for no
+// kernel. From and to pinned or registered memory it is one DMA; else the driver goes by way of its own.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+#include "cuda/context.hpp"
+
+namespace gpushare::cuda {
+
+void copy_to_device(const Context& context, CUdeviceptr target, const void* source, std::size_t bytes);
+void copy_to_host(const Context& context, void* target, CUdeviceptr source, std::size_t bytes);
+
+}  // namespace gpushare::cuda

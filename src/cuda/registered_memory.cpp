@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/registered_memory.hpp"
+
+#include "cuda/driver.hpp"
+
+namespace gpushare::cuda {
+
+void unregister_memory(void* address) { GPUSHARE_CU_QUIETLY(cuMemHostUnregister(address)); }
+
+RegisteredMemory register_memory(const SharedContext& context, std::span<std::byte> memory) {
+  const CurrentContext current(*context);
+  GPUSHARE_CU(cuMemHostRegister(memory.data(), memory.size(), CU_MEMHOSTREGISTER_PORTABLE));
+  return {context, memory.data()};
+}
+
+}  // namespace gpushare::cuda

@@ -42,7 +42,7 @@ class Worker:
         device: its name.
         session: of all clients.
         accounts: of the device's memory.
-        history: what it did lately.
+        history: looks at its status.
         alone_times: what turnarounds are normalized by.
     """
 

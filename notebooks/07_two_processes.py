@@ -34,6 +34,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -56,7 +57,7 @@ while not (folder / "socket").exists():
 # ## Alice
 #
 # Her kernel has 20 waves of blocks, of 4 ms each: 80 ms if nobody else is there. She submits one launch behind the
-# other.
+# other, here in a thread, so that the notebook can go on.
 
 # %%
 session = gs.connect()
@@ -65,15 +66,21 @@ solve = gs.KernelModel("solve", threads=1024, latency_ns=4_000_000)
 WAVE = 2 * gs.device("sim:h100").sms  # two such blocks fit an SM
 
 
-def work(seconds):
-    """Two launches in the queue, all the time."""
-    until, jobs = time.monotonic() + seconds, []
-    while time.monotonic() < until:
+done = threading.Event()
+
+
+def work():
+    """A launch runs and another one waits, all the time."""
+    jobs = []
+    while not done.is_set():
         jobs.append(alice.submit(solve, grid=20 * WAVE, block=1024))
         if len(jobs) > 1:
             jobs.pop(0).result()
     jobs[-1].result()
 
+
+worker = threading.Thread(target=work)
+worker.start()
 
 # %% [markdown]
 # ## Bob
@@ -103,13 +110,13 @@ while not any(each["name"].startswith("bob") for each in session.status()["appli
 # What a GPU does by itself. Bob's 4 ms wait for what is left of alice's 80.
 
 # %%
-work(1.0)
+time.sleep(1)
 first = ServerTrace.of(session.trace(0.8))
 first.plot()
 plt.show()
 
 # %% [markdown]
-# Lines: submitted, and waiting. Pale: from the first block to the last. Full: on how many of the 132 SMs.
+# Lines: submitted, and waiting. Pale: from the first block to the end of the launch. Full: on how many of the 132 SMs.
 #
 # ## Another policy, while both run
 #
@@ -118,15 +125,16 @@ plt.show()
 
 # %%
 session.set_policy("srtf")
-work(1.0)
+time.sleep(1)
 second = ServerTrace.of(session.trace(0.8))
 second.plot()
 plt.show()
 
 # %% [markdown]
-# Alice's launches give way at block boundary, when a wave of 4 ms has ended, and go on when bob's is through. What that
-# is worth to him, and costs her: normalized turnaround (NTT) is the time from submission to end over the time alone.
-# Hers counts from the end of her launch before, as she always has one waiting.
+# Bob's launch gets one SM first, where SRTF samples how long its blocks take, and then the others: alice's gives way at
+# block boundary, when a wave of 4 ms has ended, and goes on when his is through. What that is worth to him, and costs
+# her: normalized turnaround (NTT) is the time from submission to end over the time alone. Hers counts from the end of
+# her launch before, as she always has one waiting.
 
 # %%
 ALONE_NS = {"alice": 80e6, "bob": 4e6}
@@ -138,7 +146,7 @@ def ntt(trace):
     asked = trace.waiting().set_index(["application", "end_ns"])["begin_ns"].to_dict()
     starts = [asked.get((each.application, each.begin_ns), each.begin_ns) for each in jobs.itertuples()]
     before = jobs.groupby("application")["end_ns"].shift(fill_value=0)
-    who = jobs["application"].str.partition("@")[0]
+    who = jobs["application"].str.partition("@")[0].rename("application")
     turnaround = jobs["end_ns"] - pd.concat([pd.Series(starts, jobs.index), before], axis=1).max(axis=1)
     return (turnaround / who.map(ALONE_NS)).groupby(who).median()
 
@@ -153,13 +161,19 @@ table.round(2)
 # %% [markdown]
 # ## Who is there
 #
-# `gpushare top` shows this live, `gpushare status --json` gives it to scripts, and `--metrics-port` to Prometheus. Its
-# NTT counts from the beginning, over all policies, by the kernels' times alone.
+# `gpushare top` shows this live in a terminal, `gpushare status --json` gives it to scripts, and `serve --metrics-port`
+# to Prometheus. This NTT counts from the beginning, over both policies, by the kernels' times alone.
 
 # %%
-job = alice.submit(solve, grid=20 * WAVE, block=1024)
-time.sleep(0.02)
-print(subprocess.run([sys.executable, "-m", "gpushare", "top", "--once"], capture_output=True, text=True).stdout)
+COLUMNS = ["state", "kernel", "quota", "done", "blocks", "remaining_ms", "ntt", "ended_jobs"]
+looks = {}
+began = time.monotonic()
+while len(looks) < 3:
+    status = pd.DataFrame(session.status()["applications"]).set_index("name")
+    status["remaining_ms"] = status["remaining_ns"].astype(float) / 1e6
+    looks[f"{time.monotonic() - began:.2f} s"] = status[COLUMNS].round(2)
+    time.sleep(0.05)
+pd.concat(looks)
 
 # %% [markdown]
 # ## What each of them was given
@@ -180,12 +194,13 @@ quotas[["ms", "application", "name"]].rename(columns={"name": "quota per SM"}).t
 # %%
 other.kill()
 other.wait()
-job.result()
 while len(session.status()["clients"]) > 1:
     time.sleep(0.01)
 print([each["name"] for each in session.status()["applications"]])
 
 # %%
+done.set()
+worker.join()
 session.close()
 server.terminate()
 server.wait(30)

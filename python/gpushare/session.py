@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpushare import _core
-from gpushare._core import Device, InvalidInput, SessionStatus
+from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.device_array import DeviceArray
 from gpushare.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.kernel import Kernel
@@ -171,6 +171,10 @@ class Session:
         """
         self._require_open()
         return self._core.status()
+
+    def history(self, seconds: float) -> SessionPast:
+        """What the last seconds brought: launches, quotas and SMs; of a session that keeps no record."""
+        return self._core.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.

@@ -22,6 +22,9 @@ from gpushare.cli.server_view import (
     headline,
 )
 
+PICTURES = (".svg", ".png", ".pdf")
+"""Names of files that end so are pictures."""
+
 
 def socket_option() -> Decorator:
     """--socket."""
@@ -143,12 +146,26 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
 @socket_option()
 @device_option()
 def trace(last: float, output: Path, socket: Path | None, device: str | None) -> None:
-    """Write what a server did in its last seconds, for ui.perfetto.dev.
+    """Write what a server did in its last seconds: for ui.perfetto.dev, or, as .svg, .png or .pdf, drawn.
 
     \b
     Examples:
       gpushare trace --last 10 -o last.pftrace
+      gpushare trace --last 0.5 -o last.svg
     """
     with _connected(socket, device) as session:
-        output.write_bytes(session.trace(last))
-    remark(f"wrote {output}; open it in ui.perfetto.dev")
+        content = session.trace(last)
+    if output.suffix in PICTURES:
+        return _draw(content, output)
+    output.write_bytes(content)
+    return remark(f"wrote {output}; open it in ui.perfetto.dev")
+
+
+def _draw(content: bytes, output: Path) -> None:
+    from gpushare.plots.axes import detached_axes
+    from gpushare.server_trace import ServerTrace
+
+    trace = ServerTrace.of(content)
+    ax = trace.plot(detached_axes(9.5, 1.1 + 0.75 * max(len(trace.applications), 1)))
+    ax.figure.savefig(output)
+    remark(f"wrote {output}")

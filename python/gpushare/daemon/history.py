@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker did lately: jobs from submission to end, and looks at its status. Old ones are forgotten."""
+"""Looks at a worker's status: what its session does not remember by itself. Old ones are forgotten."""
 
 from __future__ import annotations
 
@@ -12,21 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 LOG = logging.getLogger("gpushare.daemon.history")
-MOST_JOBS = 200_000
 MOST_LOOKS = 6_000
 LOOKS_PER_SECOND = 10
 """A look costs the session a few microseconds; ten minutes of them are kept."""
-
-
-@dataclass(frozen=True)
-class PastJob:
-    """Times are in nanoseconds, as ``time.monotonic_ns`` says."""
-
-    application: str
-    kernel: str
-    submitted_ns: int
-    ended_ns: int
-    outcome: str
 
 
 @dataclass(frozen=True)
@@ -34,6 +22,7 @@ class Look:
     """What the status said at one moment.
 
     Attributes:
+        time_ns: as ``time.monotonic_ns`` says.
         unfinished: jobs per application.
         blocks_done: of the present launch per application, where the session tells.
     """
@@ -46,24 +35,18 @@ class Look:
 
 
 class History:
-    """Filled by every thread of the worker."""
+    """Filled by one thread of the worker, read by others."""
 
     def __init__(self) -> None:
-        self._jobs: deque[PastJob] = deque(maxlen=MOST_JOBS)
         self._looks: deque[Look] = deque(maxlen=MOST_LOOKS)
-
-    def ended(self, job: PastJob) -> None:
-        """A job has."""
-        self._jobs.append(job)
 
     def looked(self, look: Look) -> None:
         """At the status."""
         self._looks.append(look)
 
-    def since(self, time_ns: int) -> tuple[list[PastJob], list[Look]]:
-        """Jobs that ended, and looks, since then."""
-        jobs = [each for each in list(self._jobs) if each.ended_ns >= time_ns]
-        return jobs, [each for each in list(self._looks) if each.time_ns >= time_ns]
+    def since(self, time_ns: int) -> list[Look]:
+        """Looks since then."""
+        return [each for each in list(self._looks) if each.time_ns >= time_ns]
 
 
 def look_at(status: dict[str, Any], now_ns: int) -> Look:

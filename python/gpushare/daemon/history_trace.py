@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's history for ui.perfetto.dev: jobs per application, queues, blocks, memory, and changes of the policy."""
+"""What a worker did lately, for ui.perfetto.dev: per application its jobs, waiting and running, its quotas and SMs."""
 
 from __future__ import annotations
 
@@ -9,30 +9,45 @@ from itertools import count, groupby
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from gpushare.daemon.history import Look, PastJob
+from gpushare.daemon.history import Look
+from gpushare.daemon.past import Past, PastHold, PastJob, PastQuota
 from gpushare.perfetto import SEQUENCE, slots
 
+MOST_WAITING = 16
+"""Tracks of jobs that wait; those behind them are counted, and not drawn."""
+COPY = "copy"
+"""The name of what runs no kernel."""
 
-def history_trace(jobs: list[PastJob], looks: list[Look], since_ns: int) -> bytes:
+
+def history_trace(device: str, past: Past, looks: list[Look], since_ns: int) -> bytes:
     """The file. Times count from ``since_ns``; what began before is drawn from there."""
-    trace = HistoryTrace(since_ns)
+    trace = HistoryTrace(device, since_ns)
     trace.add_memory(looks)
     trace.add_policies(looks)
-    names = {each.application for each in jobs} | {name for each in looks for name in each.unfinished}
-    for name in sorted(names):
-        trace.add_application(name, [each for each in jobs if each.application == name], looks)
+    everything = [*past.jobs, *past.quotas, *past.holds]
+    for name in sorted(
+        {each.application for each in everything} | {name for each in looks for name in each.unfinished}
+    ):
+        process = trace.add_application(name)
+        jobs = [each for each in past.jobs if each.application == name]
+        trace.add_running(process, jobs)
+        trace.add_waiting(process, jobs)
+        trace.add_quotas(process, [each for each in past.quotas if each.application == name])
+        trace.add_holds(process, [each for each in past.holds if each.application == name])
+        trace.add_looks(process, name, looks)
     return trace.serialize()
 
 
 class HistoryTrace:
     """Packets."""
 
-    def __init__(self, since_ns: int) -> None:
+    def __init__(self, device: str, since_ns: int) -> None:
         self._since_ns = since_ns
         self._uuids = count(1)
         self._tracks: list[TracePacket] = []
         self._events: list[TracePacket] = []
         self._server = self._process("server", 1)
+        self._event(self._track("device", self._server), since_ns, TrackEvent.TYPE_INSTANT).name = device
 
     def add_memory(self, looks: list[Look]) -> None:
         """What clients held."""
@@ -44,16 +59,45 @@ class HistoryTrace:
         for name, same in groupby(looks, key=lambda each: each.policy):
             self._event(track, next(same).time_ns, TrackEvent.TYPE_INSTANT).name = name
 
-    def add_application(self, name: str, jobs: list[PastJob], looks: list[Look]) -> None:
-        """Jobs from submission to end, on as many tracks as overlap; how many waited; how far the present one was."""
-        process = self._process(name, 100 + len(self._tracks))
-        jobs = sorted(jobs, key=lambda each: (each.submitted_ns, each.ended_ns))
-        places = slots([each.submitted_ns for each in jobs], [each.ended_ns for each in jobs])
-        tracks = [self._track(f"jobs {place}", process) for place in range(max(places, default=-1) + 1)]
-        for job, place in zip(jobs, places, strict=True):
-            words = job.kernel if job.outcome == "ended" else f"{job.kernel}: {job.outcome}"
-            self._event(tracks[place], job.submitted_ns, TrackEvent.TYPE_SLICE_BEGIN).name = words
-            self._event(tracks[place], job.ended_ns, TrackEvent.TYPE_SLICE_END)
+    def add_application(self, name: str) -> int:
+        """The track that all its others are below."""
+        return self._process(name, 100 + len(self._tracks))
+
+    def add_running(self, process: int, jobs: list[PastJob]) -> None:
+        """From the first block to the end: one at a time."""
+        track = self._track("running", process)
+        for job in jobs:
+            if job.began_ns is not None:
+                words = f"{job.kernel or COPY}: cancelled" if job.is_cancelled else job.kernel or COPY
+                self._slice(track, words, job.began_ns, job.end_ns)
+
+    def add_waiting(self, process: int, jobs: list[PastJob]) -> None:
+        """From submission to the first block, on as many tracks as overlap."""
+        jobs = sorted(jobs, key=lambda each: each.submitted_ns)
+        ends = [_start_or_end(each) for each in jobs]
+        places = slots([each.submitted_ns for each in jobs], [end or 2**63 for end in ends])
+        tracks = [self._track(f"waiting {place}", process) for place in range(min(max(places, default=-1) + 1,
+                                                                                  MOST_WAITING))]  # fmt: skip
+        for job, end, place in zip(jobs, ends, places, strict=True):
+            if place < MOST_WAITING:
+                self._slice(tracks[place], job.kernel or COPY, job.submitted_ns, end)
+
+    def add_quotas(self, process: int, quotas: list[PastQuota]) -> None:
+        """Blocks per SM as slices, and those of all SMs as a counter."""
+        track = self._track("quota per SM", process)
+        steps: dict[int, int] = {}
+        for each in quotas:
+            self._slice(track, each.quota, each.begin_ns, each.end_ns)
+            steps[each.begin_ns] = each.blocks
+            steps[each.end_ns] = 0
+        self._counter(process, "quota of blocks", "blocks", steps.items())
+
+    def add_holds(self, process: int, holds: list[PastHold]) -> None:
+        """SMs with at least one block of it."""
+        self._counter(process, "SMs held", "SMs", ((each.time_ns, each.sms) for each in holds))
+
+    def add_looks(self, process: int, name: str, looks: list[Look]) -> None:
+        """How many jobs it had, and how far the present launch was."""
         for what, unit in (("unfinished", "jobs"), ("blocks_done", "blocks")):
             values = ((each.time_ns, getattr(each, what).get(name)) for each in looks)
             known = [(time_ns, value) for time_ns, value in values if value is not None]
@@ -84,6 +128,12 @@ class HistoryTrace:
         self._tracks.append(packet)
         return track.uuid
 
+    def _slice(self, track: int, name: str, begin_ns: int, end_ns: int | None) -> None:
+        """One without an end goes on to the end of the trace."""
+        self._event(track, begin_ns, TrackEvent.TYPE_SLICE_BEGIN).name = name
+        if end_ns is not None:
+            self._event(track, end_ns, TrackEvent.TYPE_SLICE_END)
+
     def _counter(self, parent: int, name: str, unit: str, values: Iterable[tuple[int, int]]) -> None:
         track = self._track(name, parent, unit)
         for time_ns, value in values:
@@ -94,3 +144,7 @@ class HistoryTrace:
         packet.track_event.type, packet.track_event.track_uuid = kind, track
         self._events.append(packet)
         return packet.track_event
+
+
+def _start_or_end(job: PastJob) -> int | None:
+    return job.end_ns if job.began_ns is None else job.began_ns

@@ -9,6 +9,7 @@ from typing import Any
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority, TakeTrace
+from gpushare.daemon.past import past_of
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.status import status_of
@@ -50,7 +51,9 @@ def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: l
 
     client.require_operator()
     since_ns = time.monotonic_ns() - round(request.seconds * 1e9)
-    content = history_trace(*client.worker.history.since(since_ns), since_ns)
+    worker = client.worker
+    past = past_of(worker.session, request.seconds)
+    content = history_trace(worker.device, past, worker.history.since(since_ns), since_ns)
     arena = Arena.made(len(content))
     try:
         arena.view[: len(content)] = content

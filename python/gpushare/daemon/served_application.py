@@ -12,7 +12,6 @@ from typing import Any
 
 from gpushare.daemon.busy_time import BusyTime
 from gpushare.daemon.errors import as_message
-from gpushare.daemon.history import History, PastJob
 from gpushare.daemon.served_array import ServedArray
 
 LONGEST_WAIT_S = 3600.0
@@ -56,7 +55,6 @@ class ServedApplication:
         application: the session's.
         on_ended: is told, in a thread of this application, which jobs have ended and how.
         is_fatal: asked of an error that a job ended with: does the worker end because of it?
-        history: keeps what has ended.
     """
 
     def __init__(
@@ -64,7 +62,6 @@ class ServedApplication:
         application: Any,
         on_ended: Callable[[Ended], None],
         is_fatal: Callable[[Exception], bool],
-        history: History,
     ) -> None:
         self.application = application
         self.jobs_ended = 0
@@ -72,7 +69,6 @@ class ServedApplication:
         self._busy = BusyTime()
         self._on_ended = on_ended
         self._is_fatal = is_fatal
-        self._history = history
         self._cancelled = False
         self._worker_ends = False
         self._jobs: deque[ServedJob] = deque()
@@ -151,13 +147,8 @@ class ServedApplication:
         with self._changed:
             self._jobs.popleft()
             self._busy.ended(time.monotonic_ns(), served.what.alone_ns if error is None else None)
-        self._remember(served, "ended" if error is None else error["kind"])
+        self.jobs_ended += 1
+        self.turnaround_s += (time.monotonic_ns() - served.submitted_ns) / 1e9
         for array in served.arrays:
             array.used()
         return served.number, error
-
-    def _remember(self, served: ServedJob, outcome: str) -> None:
-        now_ns = time.monotonic_ns()
-        self.jobs_ended += 1
-        self.turnaround_s += (now_ns - served.submitted_ns) / 1e9
-        self._history.ended(PastJob(self.name, served.what.kernel, served.submitted_ns, now_ns, outcome))

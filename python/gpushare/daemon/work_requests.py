@@ -37,9 +37,7 @@ def open_application(client: ServedClient, request: OpenApplication, _number: in
     application = client.worker.open_application(
         f"{request.name}@{client.number}", request.priority, request.weight, request.deadline_ns
     )
-    return client.applications.add(
-        ServedApplication(application, client.jobs_ended, client.worker.is_fatal, client.worker.history)
-    )
+    return client.applications.add(ServedApplication(application, client.jobs_ended, client.worker.is_fatal))
 
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:

@@ -18,12 +18,13 @@ from gpushare._core import DeviceError, PolicyError
 from gpushare.daemon.alone_times import AloneTimes
 from gpushare.daemon.errors import ProtocolError, RefusedError
 from gpushare.daemon.grant import Grant
-from gpushare.daemon.history import History
+from gpushare.daemon.history import History, look_at
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.memory_accounts import MemoryAccounts
 from gpushare.daemon.pinning import Pinning
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.settings import Settings
+from gpushare.daemon.status import status_of
 from gpushare.daemon.wire import Channel, close_all, unpacked
 from gpushare.kernel_model import MOST_BYTES
 from gpushare.toml_file import checked
@@ -44,7 +45,7 @@ class Worker:
         session: of all clients.
         accounts: of the device's memory.
         pinning: of shared memory.
-        history: what it did lately.
+        history: looks at its status.
         alone_times: what turnarounds are normalized by.
     """
 
@@ -113,6 +114,7 @@ class Worker:
         self.session.set_policy(policy)
         LOG.info("policy %s instead of %s", policy, self.policy)
         self.policy = policy
+        self.history.looked(look_at(status_of(self), time.monotonic_ns()))  # traces say when
 
     def is_fatal(self, error: Exception) -> bool:
         """Ends the worker if a job that nobody cancelled ended with this; the session serves nobody any more."""

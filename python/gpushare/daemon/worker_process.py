@@ -23,6 +23,8 @@ LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0
 """Who lived that long is started again at once."""
 HAND_OVER_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 120.0
+"""A machine with much else to do may take long to load what a worker needs."""
 READY = b"ready"
 """What a worker says once it serves; anything else is why it does not."""
 
@@ -106,7 +108,7 @@ class WorkerProcess:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             process = subprocess.Popen([*self._command, str(theirs.fileno())], pass_fds=[theirs.fileno()])
-        ours.settimeout(HAND_OVER_TIMEOUT_S)
+        ours.settimeout(START_TIMEOUT_S)
         with contextlib.suppress(OSError):  # it has died already, and whoever waits for it sees that
             ours.sendall(self._order)
         return process, ours
@@ -146,9 +148,13 @@ class WorkerProcess:
 
 def _heard(ours: socket.socket) -> bytes:
     try:
-        return ours.recv(4096)
+        said = ours.recv(4096)
+    except TimeoutError:
+        return f"the worker has not begun to serve within {START_TIMEOUT_S:g} s".encode()
     except OSError:
         return b""
+    ours.settimeout(HAND_OVER_TIMEOUT_S)
+    return said
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -20,30 +20,41 @@ class JobWatcher : public RunObserver {
   /// Jobs become operations in the order of their numbers: the next one has become this one.
   void expect(OperationId operation) {
     if (jobs_.size() <= index(operation)) jobs_.resize(index(operation) + 1);
-    jobs_[index(operation)] = next_++;
+    jobs_[index(operation)] = {.id = next_++};
   }
 
   void saw(const Event& event) override {
     if (event.kind == EventKind::ApplicationEnded) return cancel_waiting(event);
+    if (event.kind == EventKind::BlockStarted || event.kind == EventKind::CopyStarted) return begin(event);
     if (event.kind != EventKind::LaunchEnded && event.kind != EventKind::CopyEnded) return;
     if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
-    const JobId job = jobs_[index(event.operation)];
-    tell({.job = job, .application = event.application, .end = event.time});
+    const Job job = jobs_[index(event.operation)];
+    tell({.job = job.id, .application = event.application, .began = job.began, .end = event.time});
     const std::scoped_lock lock(mutex_);
-    board_.end(job);
+    board_.end(job.id);
     changed_.notify_all();
   }
 
   void cancel(OperationId operation, Time now) {
-    const JobId job = jobs_[index(operation)];
+    const Job job = jobs_[index(operation)];
     const ApplicationId owner = run_->owner(operation);
-    tell({.job = job, .application = owner, .is_cancelled = true, .end = now});
+    tell({.job = job.id, .application = owner, .is_cancelled = true, .began = job.began, .end = now});
     const std::scoped_lock lock(mutex_);
-    board_.cancel(job, "application '" + run_->state().application(owner).name + "' has been cancelled");
+    board_.cancel(job.id, "application '" + run_->state().application(owner).name + "' has been cancelled");
     changed_.notify_all();
   }
 
  private:
+  struct Job {
+    JobId id = 0;
+    std::optional<Time> began{};
+  };
+
+  void begin(const Event& event) {
+    std::optional<Time>& began = jobs_[index(event.operation)].began;
+    if (!began) began = event.time;
+  }
+
   /// An application ends by itself only when it is withdrawn.
   void cancel_waiting(const Event& ended) {
     for (const OperationId each : run_->streams()[index(ended.application)].waiting) cancel(each, ended.time);
@@ -58,7 +69,7 @@ class JobWatcher : public RunObserver {
   JobBoard& board_;
   SessionListener* listener_;
   const OpenRun* run_ = nullptr;
-  std::vector<JobId> jobs_;  // by OperationId
+  std::vector<Job> jobs_;  // by OperationId
   JobId next_ = 0;
 };
 

@@ -77,6 +77,13 @@ SessionStatus Session::status() {
   return status;
 }
 
+SessionPast Session::history(Duration last) {
+  require(!options_.keeps_record, "this session keeps a record of everything: finish it to have that");
+  Time now{};
+  call([&now](Service& service) { now = service.gpu.now(); });
+  return history_.since(now - last, now);
+}
+
 void Session::call(Task task) {
   Call call{std::move(task)};
   std::unique_lock lock(mutex_);

@@ -14,6 +14,7 @@
 
 #include "core/session/job_board.hpp"
 #include "core/session/live_gpu.hpp"
+#include "core/session/session_history.hpp"
 #include "core/session/session_status.hpp"
 
 namespace gpushare {
@@ -29,7 +30,8 @@ struct JobEnd {
   JobId job = 0;
   ApplicationId application{};
   bool is_cancelled = false;
-  Time end{};  ///< in the time of the run
+  std::optional<Time> began{};  ///< its first block, or the copy, in the time of the run; none: it never did
+  Time end{};                   ///< likewise
 };
 
 /// Told of what happens in a session, in its thread, which waits meanwhile: be short, and do not call the session.
@@ -43,8 +45,9 @@ class SessionListener {
 
 struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
-  bool keeps_record =
-      true;  ///< for finish(): of all that happens; without it no job leaves anything but a cancelled one
+  /// For finish(), of all that happens. Without it no job leaves anything but a cancelled one, and history() tells of
+  /// what was lately.
+  bool keeps_record = true;
 };
 
 class Session {
@@ -73,6 +76,8 @@ class Session {
   /// throws, and the old one goes on.
   void set_policy(MakePolicy make_policy);
   SessionStatus status();
+  /// The last so much time, of a session that keeps no record. Throws InvalidInput for one that does.
+  SessionPast history(Duration last);
 
   /// Has the job ended within this time? Throws Cancelled where it was, and what the session has failed with, unless
   /// the job had ended by then.
@@ -151,6 +156,7 @@ class Session {
   bool is_over_ = false;    // the thread does nothing more
   LiveGpu* gpu_ = nullptr;  // while the thread has one
   SessionRecord record_;
+  SessionHistory history_{200'000};  // at most some 100 bytes each
   std::mutex joining_;
   std::thread thread_;
 };

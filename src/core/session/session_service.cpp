@@ -129,14 +129,17 @@ void Session::carry_out(Service& service, Application& application) {
 }
 
 void Session::carry_out(Service& service, Job& job) {
-  service.watcher.expect(
-      service.run.submit(job.application, std::move(job.operation), service.gpu.now(), std::move(job.code)));
+  const Time now = service.gpu.now();
+  const OperationId next = service.run.submit(job.application, std::move(job.operation), now, std::move(job.code));
+  service.watcher.expect(next);
+  service.history.submitted(next, now);
 }
 
 void Session::carry_out(Service& service, const Withdrawal& withdrawal) {
   const Time now = service.gpu.now();
   for (const OperationId dropped : service.run.withdraw(withdrawal.application, now)) {
     service.watcher.cancel(dropped, now);
+    service.history.dropped(dropped);
   }
 }
 

@@ -14,13 +14,15 @@ struct Session::Service {
         world(std::move(owner)),
         policy(std::move(first)),
         watcher(session.mutex_, session.changed_, session.jobs_, session.options_.listener),
+        history(session.history_),
         run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
             session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten) {
     watcher.watch(run);
+    history.watch(run);
   }
 
   std::vector<RunObserver*> observers(bool keeps_record) {
-    if (!keeps_record) return {&watcher};
+    if (!keeps_record) return {&history, &watcher};
     return {&recorder, &watcher};
   }
 
@@ -29,6 +31,7 @@ struct Session::Service {
   std::unique_ptr<Policy> policy;
   TraceRecorder recorder;
   JobWatcher watcher;
+  SessionHistory& history;
   OpenRun run;
   std::vector<Request> requests;  // being carried out
 };

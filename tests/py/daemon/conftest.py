@@ -158,3 +158,22 @@ def ask(channel):
                 return (error["kind"], error["message"]) if error else message["ok"]
 
     return ask
+
+
+@pytest.fixture
+def goes_on(server, run):
+    """Whatever a test does, others are served as before, by the same worker."""
+
+    def started():
+        with gs.connect(server) as session:
+            return session.status()["started_s"]
+
+    before = started()
+    yield
+    with gs.connect(server) as session:
+        array = session.zeros(3)
+        run(session.application("healthy"), "add", array, 1).result(30)
+        assert array.numpy().tolist() == [1, 1, 1]
+        eventually(lambda: len(session.status()["clients"]) == 1)
+        assert session.status()["memory"]["used_bytes"] == 12
+    assert started() == before

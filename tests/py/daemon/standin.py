@@ -4,6 +4,7 @@
 Run as a program it is a worker.
 """
 
+import collections
 import os
 import signal
 import sys
@@ -48,12 +49,42 @@ class Job:
             raise self.error
 
 
+class Past:
+    """Jobs that have ended, and those at the head of an application; one block on one SM each."""
+
+    def __init__(self, jobs):
+        self.now_ns, self.jobs = time.monotonic_ns(), jobs
+
+    def operations(self):
+        return {
+            "application": [name for name, _, _, _, _ in self.jobs],
+            "kernel": [kernel for _, kernel, _, _, _ in self.jobs],
+            "submitted_ns": [submitted for _, _, submitted, _, _ in self.jobs],
+            "began_ns": [began for _, _, _, began, _ in self.jobs],
+            "end_ns": [end or self.now_ns for _, _, _, _, end in self.jobs],
+            "state": ["ended" if end else "under way" for _, _, _, _, end in self.jobs],
+        }
+
+    def quotas(self):
+        return {
+            "application": [name for name, _, _, _, _ in self.jobs],
+            "quota": ["1" for _ in self.jobs],
+            "blocks": [1 for _ in self.jobs],
+            "begin_ns": [began for _, _, _, began, _ in self.jobs],
+            "end_ns": [end or self.now_ns for _, _, _, _, end in self.jobs],
+        }
+
+    def holds(self):
+        steps = [step for name, _, _, began, end in self.jobs for step in ((name, 1, began), (name, 0, end)) if step[2]]
+        return dict(zip(("application", "sms", "time_ns"), map(list, zip(*steps, strict=True)), strict=True))
+
+
 class Application:
     """One thread runs its jobs in order."""
 
     def __init__(self, session, name, priority):
         self.session, self.name, self.priority = session, name, priority
-        self.jobs, self.changed, self.operations = [], threading.Condition(), 0
+        self.jobs, self.changed, self.operations, self.now = [], threading.Condition(), 0, None
         threading.Thread(target=self.run, daemon=True).start()
 
     def submit(self, kernel, *, grid, block, args=(), shared_bytes=0):
@@ -62,13 +93,13 @@ class Application:
             raise gs.InvalidInput(f"no kernel {kernel.name!r}")
         job = Job()
         with self.changed:
-            self.jobs.append((job, kernel.name, list(args)))
+            self.jobs.append((job, kernel.name, list(args), time.monotonic_ns()))
             self.changed.notify()
         return job
 
     def cancel(self):
         with self.changed:
-            for job, _, _ in self.jobs:
+            for job, *_ in self.jobs:
                 job.error = gs.Cancelled(f"application '{self.name}' has been cancelled")
                 job.ended.set()
             self.jobs.clear()
@@ -100,7 +131,9 @@ class Application:
         while True:
             with self.changed:
                 self.changed.wait_for(lambda: self.jobs)
-                job, name, args = self.jobs[0]
+                job, name, args, submitted_ns = self.jobs[0]
+            began_ns = time.monotonic_ns()
+            self.now = (self.name, name, submitted_ns, began_ns, None)
             try:
                 KERNELS[name](self, *args)
             except gs.CudaError as error:
@@ -111,6 +144,8 @@ class Application:
                 if self.jobs and self.jobs[0][0] is job:
                     self.jobs.pop(0)
             self.operations += 1
+            self.session.past.append((*self.now[:4], time.monotonic_ns()))
+            self.now = None
             job.ended.set()
 
 
@@ -152,6 +187,7 @@ class StandIn:
             raise gs.InvalidInput("no device 'sim:none'")
         self.device = SimpleNamespace(description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
         self.policy, self.applications, self.failure = policy, [], None
+        self.past = collections.deque(maxlen=1000)
 
     def application(self, name, priority=0, weight=1.0, deadline_ns=None):
         application = Application(self, name, priority)
@@ -173,6 +209,9 @@ class StandIn:
         self.require_alive()
         return SimpleNamespace(applications=[each.status() for each in self.applications])
 
+    def history(self, seconds):
+        return Past([*self.past, *(now for each in self.applications if (now := each.now))])
+
     def require_alive(self):
         if self.failure is not None:
             raise self.failure
@@ -187,7 +226,7 @@ class StandIn:
         self.failure = error
         for application in self.applications:
             with application.changed:
-                for job, _, _ in application.jobs:
+                for job, *_ in application.jobs:
                     job.error = error
                     job.ended.set()
 

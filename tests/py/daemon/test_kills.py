@@ -113,7 +113,9 @@ def kill_at_random(path, worker, chance):
     return workers, working
 
 
-def test_random_kills(serve, folder, eventually):
+def test_random_kills(serve, folder, eventually, monkeypatch):
+    # Workers that die young again and again are started after pauses, which would be most of the test.
+    monkeypatch.setattr("gpushare.daemon.worker_process.LONGEST_PAUSE_S", 0.1)
     path = folder / "socket"
     worker = serve().workers["sim:h100"]
     gs.connect(path).close()

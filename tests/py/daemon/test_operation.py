@@ -14,9 +14,10 @@ import urllib.request
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.history import History, Look, PastJob
+from gpushare.daemon.history import History, Look
 from gpushare.daemon.logs import JsonLines
 from gpushare.daemon.watchdog import Watchdog
+from gpushare.server_trace import ServerTrace
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 0}
 
@@ -83,8 +84,15 @@ def test_trace(called, busy, session, run, tmp_path):
     trace = Trace.FromString((tmp_path / "run.pftrace").read_bytes())
     names = {packet.track_descriptor.process.process_name for packet in trace.packet} - {""}
     assert {"server", busy} <= names
-    slices = [packet.track_event.name for packet in trace.packet if packet.track_event.type == 1]
-    assert "sleep" in slices
+    found = ServerTrace.of(tmp_path / "run.pftrace")
+    assert found.device == "sim:h100"
+    running = found.running()
+    (bob,) = running[running["application"].str.startswith("bob")].itertuples()
+    assert bob.name == "sleep"
+    assert 0.3e9 <= bob.end_ns - bob.begin_ns < 5e9
+    (waited,) = found.waiting()[found.waiting()["application"].str.startswith("bob")].itertuples()
+    assert waited.end_ns == bob.begin_ns
+    assert running[running["application"] == busy]["end_ns"].max() == found.end_ns  # that one has not ended
     assert "srtf" in [packet.track_event.name for packet in trace.packet if packet.track_event.type == 3]
 
 
@@ -180,9 +188,6 @@ def test_the_watchdog_suspects_only_what_runs_and_does_not_move():
 
 def test_the_history_forgets_what_is_old():
     history = History()
-    history.ended(PastJob("a", "k", 5, 10, "ended"))
-    history.ended(PastJob("a", "k", 15, 20, "ended"))
+    history.looked(Look(10, "fifo", 0, {}, {}))
     history.looked(Look(12, "fifo", 0, {}, {}))
-    jobs, looks = history.since(11)
-    assert [each.ended_ns for each in jobs] == [20]
-    assert [each.time_ns for each in looks] == [12]
+    assert [each.time_ns for each in history.since(11)] == [12]

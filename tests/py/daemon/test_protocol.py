@@ -3,7 +3,6 @@
 
 import contextlib
 import os
-import random
 import socket
 import struct
 import time
@@ -15,29 +14,11 @@ import gpushare as gs
 from gpushare.daemon import limits
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError
-from gpushare.daemon.messages import REQUESTS
 from gpushare.daemon.wire import Channel, packed
 
 HELLO = {"v": limits.PROTOCOL_VERSION, "id": 0, "do": "hello"}
 
-
-@pytest.fixture(autouse=True)
-def goes_on(server, run, eventually):
-    """Whatever a test does, others are served as before, by the same worker."""
-
-    def started():
-        with gs.connect(server) as session:
-            return session.status()["started_s"]
-
-    before = started()
-    yield
-    with gs.connect(server) as session:
-        array = session.zeros(3)
-        run(session.application("healthy"), "add", array, 1).result(30)
-        assert array.numpy().tolist() == [1, 1, 1]
-        eventually(lambda: len(session.status()["clients"]) == 1)
-        assert session.status()["memory"]["used_bytes"] == 12
-    assert started() == before
+pytestmark = pytest.mark.usefixtures("goes_on")
 
 
 def everything_from(connection):
@@ -286,59 +267,6 @@ def test_too_many_descriptors_end_the_connection(channel):
     assert "descriptors came with one message" in answer["error"]["message"]
     os.close(read)
     os.close(write)
-
-
-def random_value(chance, depth=0):
-    simple = [
-        lambda: chance.choice([None, True, False, -1, 0, 1, 2**31, 2**63 - 1, -(2**63), 1.5, float("inf")]),
-        lambda: chance.randbytes(chance.randrange(20)),
-        lambda: "".join(chr(chance.choice([0, 39, 64, 97, 255, 0x1F600])) for _ in range(chance.randrange(10))),
-        lambda: msgpack.ExtType(chance.randrange(127), b"x"),
-        lambda: chance.choice(["<f4", "add", "a", [1], [3], {"array": 1}]),
-    ]
-    nested = [
-        lambda: [random_value(chance, depth + 1) for _ in range(chance.randrange(4))],
-        lambda: {str(random_value(chance, 3)): random_value(chance, depth + 1) for _ in range(chance.randrange(4))},
-    ]
-    return chance.choice(simple if depth > 2 else simple + nested)()
-
-
-def random_request(chance):
-    verb = chance.choice(list(REQUESTS))
-    fields = {name: random_value(chance) for name in REQUESTS[verb].model_fields if chance.random() < 0.9}
-    for name in ("application", "kernel", "array", "arena", "job"):
-        if name in fields and chance.random() < 0.7:
-            fields[name] = chance.randrange(3)
-    return {"v": 1, "id": chance.randrange(9), "do": verb} | fields
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_random_requests_get_errors_and_nothing_else(ask, channel, seed):
-    own_handles(ask)
-    chance = random.Random(seed)
-    kinds = set()
-    for _ in range(500):
-        request = random_request(chance)
-        if request["do"] in ("policy", "priority"):
-            continue  # those would be carried out for everybody
-        channel.send(request)
-        while "event" in (answer := channel.receive()[0]):
-            pass
-        kinds.add(answer.get("error", {}).get("kind"))
-        assert "bug" not in answer.get("error", {}).get("message", "")
-    assert kinds <= {None, "InvalidInput", "RefusedError", "TimeoutError", "CompileError"}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_random_bytes_after_a_hello(raw, seed):
-    chance = random.Random(seed)
-    connection = raw()
-    connection.sendall(packed(HELLO))
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        for _ in range(50):
-            body = chance.randbytes(chance.randrange(200))
-            connection.sendall(struct.pack("<I", len(body)) + body)
-    assert b"ProtocolError" in everything_from(connection)
 
 
 def test_a_message_that_is_too_large_is_not_sent(channel):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what ``gpushare trace`` wrote: tables of jobs, quotas and counters per application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SLICES = ["application", "track", "name", "begin_ns", "end_ns"]
+VALUES = ["application", "track", "time_ns", "value"]
+INSTANTS = ["track", "name", "time_ns"]
+
+
+@dataclass(frozen=True)
+class ServerTrace:
+    """A trace of a server, in nanoseconds from its beginning.
+
+    Attributes:
+        slices: what lasted: on the tracks ``running`` and ``quota per SM``, and on ``waiting 0`` and further.
+        values: counters, each from its time on.
+        instants: the ``device``, and each ``policy`` that there was.
+    """
+
+    slices: pd.DataFrame
+    values: pd.DataFrame
+    instants: pd.DataFrame
+
+    @classmethod
+    def of(cls, trace: bytes | str | Path) -> ServerTrace:
+        """A file, or what ``session.trace(seconds)`` returns."""
+        return _read(Trace.FromString(trace if isinstance(trace, bytes) else Path(trace).read_bytes()))
+
+    @property
+    def device(self) -> str:
+        """Its name."""
+        found = self.instants[self.instants["track"] == "device"]["name"]
+        return "" if found.empty else found.iloc[0]
+
+    @property
+    def applications(self) -> list[str]:
+        """Those that had something on the GPU, or waited for it."""
+        return list(dict.fromkeys(self.slices.sort_values("begin_ns", kind="stable")["application"]))
+
+    @property
+    def end_ns(self) -> int:
+        """When it was taken."""
+        times = [self.slices["end_ns"].max(), self.values["time_ns"].max(), self.instants["time_ns"].max()]
+        return int(max(each for each in times if each == each))
+
+    def running(self) -> pd.DataFrame:
+        """Jobs from the first block to the end; one that had not ended, to the end of the trace."""
+        return self._on("running")
+
+    def waiting(self) -> pd.DataFrame:
+        """Jobs from submission to the first block."""
+        return self.slices[self.slices["track"].str.startswith("waiting")]
+
+    def quotas(self) -> pd.DataFrame:
+        """Blocks per SM, by ranges of SMs, as ``gpushare status`` writes them."""
+        return self._on("quota per SM")
+
+    def sms_held(self) -> pd.DataFrame:
+        """On how many SMs applications had blocks."""
+        return self.values[self.values["track"] == "SMs held"]
+
+    def policies(self) -> pd.DataFrame:
+        """Each from its time on."""
+        return self.instants[self.instants["track"] == "policy"]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """One lane per application: its jobs, waiting and running, and how much of the GPU it held."""
+        from gpushare.plots.server_trace import draw_server_trace
+
+        return draw_server_trace(self, ax)
+
+    def _on(self, track: str) -> pd.DataFrame:
+        return self.slices[self.slices["track"] == track]
+
+
+def _read(trace: Trace) -> ServerTrace:
+    """Slices of one track do not overlap, so that an end is of the slice that began last."""
+    names: dict[int, tuple[str, str]] = {}
+    slices: list[list[object]] = []
+    values, instants = [], []
+    under_way: dict[int, list[object]] = {}
+    last_ns = max((packet.timestamp for packet in trace.packet), default=0)
+    for packet in trace.packet:
+        if packet.HasField("track_descriptor"):
+            track = packet.track_descriptor
+            owner = names.get(track.parent_uuid, ("", ""))[0] or track.process.process_name
+            names[track.uuid] = (owner, track.name)
+            continue
+        event = packet.track_event
+        owner, name = names[event.track_uuid]
+        if event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            slices.append([owner, name, event.name, packet.timestamp, last_ns])
+            under_way[event.track_uuid] = slices[-1]
+        elif event.type == TrackEvent.TYPE_SLICE_END:
+            under_way.pop(event.track_uuid)[-1] = packet.timestamp
+        elif event.type == TrackEvent.TYPE_COUNTER:
+            values.append((owner, name, packet.timestamp, event.counter_value))
+        else:
+            instants.append((name, event.name, packet.timestamp))
+    return ServerTrace(
+        pd.DataFrame(slices, columns=SLICES),
+        pd.DataFrame(values, columns=VALUES),
+        pd.DataFrame(instants, columns=INSTANTS),
+    )

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session without an end did lately: operations from submission over their first block to their end, which
+// quotas the plans gave, and how many SMs applications held. What is older is forgotten, so memory does not grow.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/open_run.hpp"
+#include "core/session/held_sms.hpp"
+#include "core/session/recent_log.hpp"
+
+namespace gpushare {
+
+struct PastOperation {
+  ApplicationId application{};
+  std::string kernel{};  ///< empty: a copy
+  Time submitted{};
+  std::optional<Time> began{};  ///< its first block, or the copy; none: it was cancelled before
+  Time end{};
+  bool is_cancelled = false;
+  bool is_under_way = false;  ///< `end` is the moment of the look
+};
+
+/// While the application had a launch and a plan gave it something.
+struct PastQuota {
+  ApplicationId application{};
+  std::string quota{};      ///< as short_form() writes it
+  std::int64_t blocks = 0;  ///< on all SMs together
+  Time begin{};
+  Time end{};
+};
+
+/// On how many SMs an application has blocks from `time` on (held_sms.hpp).
+struct PastHold {
+  ApplicationId application{};
+  int sms = 0;
+  Time time{};
+  Time end{};  ///< of the time that it is known for
+};
+
+struct SessionPast {
+  Time now{};
+  std::vector<std::string> names{};         ///< by ApplicationId; empty where nothing has ever run
+  std::vector<PastOperation> operations{};  ///< in the order of their ends, then those under way
+  std::vector<PastQuota> quotas{};          ///< likewise
+  std::vector<PastHold> holds{};            ///< in the order of their times per application
+};
+
+class SessionHistory : public RunObserver {
+ public:
+  /// Keeps so many operations, as many quotas, and as many steps of SMs held.
+  explicit SessionHistory(std::size_t most) : operations_(most), quotas_(most), holds_(most) {}
+
+  /// Called before anything happens.
+  void watch(const OpenRun& run) { run_ = &run; }
+  /// To be called right after OpenRun::submit.
+  void submitted(OperationId operation, Time now);
+  /// An operation was withdrawn before it was the first of its application.
+  void dropped(OperationId operation) { submitted_[index(operation)].reset(); }
+
+  void saw(const Event& event) override;
+  void decided(const Plan& plan) override;
+
+  /// What ended at `since` or later, and what has not. From any thread; operations that have never been first in their
+  /// application are not among them.
+  SessionPast since(Time since, Time now) const;
+
+ private:
+  struct Present {
+    std::optional<PastOperation> operation;
+    Quota quota = Quota::nowhere();
+    Time quota_since{};
+    std::uint64_t plan = 0;  // the last that gave it something
+    HeldSms held;
+  };
+
+  Present& of(ApplicationId application);
+  void arrive(const Event& event);
+  void begin(const Event& event);
+  void end(const Event& event);
+  void count_sms(const Event& event);
+  void hold(ApplicationId application, int sms, Time now);
+  void give(ApplicationId application, const Quota& quota, Time now);
+  std::optional<PastQuota> quota_of(ApplicationId application, const Present& present, Time now) const;
+
+  const OpenRun* run_ = nullptr;
+  std::vector<std::optional<Time>> submitted_;  // by OperationId, of those that wait
+  std::vector<ApplicationId> holders_;          // of a quota, by the plan in force
+  std::vector<ApplicationId> before_;           // by the one before it
+  std::uint64_t plans_ = 0;
+
+  mutable std::mutex mutex_;        // of what follows; only the session's thread changes it
+  std::vector<Present> present_;    // by ApplicationId
+  std::vector<std::string> names_;  // by ApplicationId
+  RecentLog<PastOperation> operations_;
+  RecentLog<PastQuota> quotas_;
+  RecentLog<PastHold> holds_;
+};
+
+}  // namespace gpushare

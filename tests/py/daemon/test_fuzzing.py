@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random requests, requests with wrong bytes, and bytes that are no requests: errors for who sends them, nothing else.
+
+GPUSHARE_FUZZ_SEEDS says how many streams of each there are.
+"""
+
+import contextlib
+import os
+import random
+import struct
+
+import msgpack
+import pytest
+
+from gpushare.daemon import limits
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.messages import REQUESTS
+from gpushare.daemon.wire import Channel, packed
+
+FUZZ_SEEDS = int(os.environ.get("GPUSHARE_FUZZ_SEEDS", "3"))
+HELLO = {"v": limits.PROTOCOL_VERSION, "id": 0, "do": "hello"}
+
+pytestmark = pytest.mark.usefixtures("goes_on")
+
+
+@pytest.fixture
+def owner(ask, channel):
+    """The channel of a client that has one of everything."""
+    source, shared = Arena.made(1), Arena.made(100)
+    assert ask("application", name="a") == 1
+    assert ask("kernel", source.descriptor, name="add", source_bytes=0, file_name="k.cu") == 1
+    assert ask("array", shape=[3], dtype="<f4") == 1
+    assert ask("arena", shared.descriptor, bytes=100) == 1
+    return channel
+
+
+def random_value(chance, depth=0):
+    simple = [
+        lambda: chance.choice([None, True, False, -1, 0, 1, 2**31, 2**63 - 1, -(2**63), 1.5, float("inf")]),
+        lambda: chance.randbytes(chance.randrange(20)),
+        lambda: "".join(chr(chance.choice([0, 39, 64, 97, 255, 0x1F600])) for _ in range(chance.randrange(10))),
+        lambda: msgpack.ExtType(chance.randrange(127), b"x"),
+        lambda: chance.choice(["<f4", "add", "a", [1], [3], {"array": 1}]),
+    ]
+    nested = [
+        lambda: [random_value(chance, depth + 1) for _ in range(chance.randrange(4))],
+        lambda: {str(random_value(chance, 3)): random_value(chance, depth + 1) for _ in range(chance.randrange(4))},
+    ]
+    return chance.choice(simple if depth > 2 else simple + nested)()
+
+
+def random_request(chance):
+    verb = chance.choice(list(REQUESTS))
+    fields = {name: random_value(chance) for name in REQUESTS[verb].model_fields if chance.random() < 0.9}
+    for name in ("application", "kernel", "array", "arena", "job"):
+        if name in fields and chance.random() < 0.7:
+            fields[name] = chance.randrange(3)
+    return {"v": 1, "id": chance.randrange(9), "do": verb} | fields
+
+
+@pytest.mark.parametrize("seed", range(FUZZ_SEEDS))
+def test_random_requests_get_errors_and_nothing_else(owner, seed):
+    chance = random.Random(seed)
+    kinds = set()
+    for _ in range(500):
+        request = random_request(chance)
+        if request["do"] in ("policy", "priority"):
+            continue  # those would be carried out for everybody
+        owner.send(request)
+        while "event" in (answer := owner.receive()[0]):
+            pass
+        kinds.add(answer.get("error", {}).get("kind"))
+        assert "bug" not in answer.get("error", {}).get("message", "")
+    assert kinds <= {None, "InvalidInput", "RefusedError", "TimeoutError", "CompileError"}
+
+
+def spoilt(chance, message):
+    """A message with some bytes changed, left out or put in between."""
+    body = bytearray(packed(message)[4:])
+    for _ in range(chance.randrange(1, 4)):
+        place = chance.randrange(len(body))
+        how = chance.randrange(3)
+        if how == 0:
+            body[place] ^= 1 << chance.randrange(8)
+        elif how == 1 and len(body) > 1:
+            del body[place]
+        else:
+            body.insert(place, chance.randrange(256))
+    return struct.pack("<I", len(body)) + bytes(body)
+
+
+def sound_request(chance):
+    return {"v": 1, "id": 1} | chance.choice([
+        {"do": "array", "shape": [3], "dtype": "<f4"},
+        {"do": "submit", "job": chance.randrange(2**40), "application": 1, "kernel": 1, "grid": [1], "block": [1],
+         "args": [{"array": 1}, 1]},
+        {"do": "free", "arrays": [1]},
+        {"do": "application", "name": "b"},
+        {"do": "kernel", "name": "add", "source_bytes": 0, "file_name": "k.cu"},
+        {"do": "cancel", "application": 1},
+        {"do": "read", "array": 1, "arena": 1},
+        {"do": "status"},
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(FUZZ_SEEDS))
+def test_spoilt_requests_are_answered_or_end_the_connection(raw, seed):
+    chance = random.Random(seed)
+    channel = None
+    for _ in range(200):
+        if channel is None:
+            connection = raw()
+            channel = Channel(connection)
+            channel.send(HELLO)
+            channel.receive()
+        try:
+            connection.sendall(spoilt(chance, sound_request(chance)))
+            answer, _ = channel.receive()
+        except (EOFError, OSError):
+            channel = None
+            continue
+        assert "bug" not in answer.get("error", {}).get("message", "")
+        if answer.get("event") == "dropped":
+            channel = None
+
+
+@pytest.mark.parametrize("seed", range(FUZZ_SEEDS + 2))
+def test_random_bytes_after_a_hello(raw, seed):
+    chance = random.Random(seed)
+    connection = raw()
+    connection.sendall(packed(HELLO))
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        for _ in range(50):
+            body = chance.randbytes(chance.randrange(200))
+            connection.sendall(struct.pack("<I", len(body)) + body)
+    connection.settimeout(30)
+    said = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(1 << 16):
+            said += part
+    assert b"ProtocolError" in said

@@ -78,7 +78,7 @@ stage_stubs() { # _core.pyi is what the compiled module says
   fi
 }
 
-cpp_sources() { find src tests/cpp tests/fuzz benchmarks -name '*.[ch]pp' -print0; }
+cpp_sources() { find src tests benchmarks -name '*.[ch]pp' -print0; }
 
 stage_format() { # ruff format and clang-format
   ensure_test_tools

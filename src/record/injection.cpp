@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library that `gpushare record` puts into a program. CUDA's driver opens it at its start (CUDA_INJECTION64_PATH)
 // and calls InitializeInjection. It is preloaded as well (LD_PRELOAD), for _exit alone: processes that leave by it, as
-// those of Python's multiprocessing do, call no exit handlers.
+// those of Python's multiprocessing do, call no exit handlers. Handlers of signals call _exit as well, whatever the
+// thread that they interrupt was about: here nothing is done on the calling thread but asking and waiting.
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,12 +21,17 @@ using gpushare::record::Recorder;
 /// Never destroyed: CUPTI's threads may call it until the process is gone.
 std::atomic<Recorder*> recorder = nullptr;
 
-void finish() {
-  if (Recorder* const found = recorder.load()) found->finish();
+/// A program may leave while it holds what the last flush needs, and then that never ends. Nobody who returns from
+/// main or calls exit should; a handler of a signal is likely to.
+constexpr std::chrono::seconds patience_at_exit(60);
+constexpr std::chrono::seconds patience_at_once(3);
+
+void finish(std::chrono::milliseconds patience) {
+  if (Recorder* const found = recorder.load()) found->finish(patience);
 }
 
 [[noreturn]] void leave(int status) {
-  finish();
+  finish(patience_at_once);
   while (true) syscall(SYS_exit_group, status);
 }
 
@@ -41,7 +48,7 @@ GPUSHARE_VISIBLE int InitializeInjection() {
     auto* const made = new Recorder(folder);
     recorder.store(made);
     made->start(cupti);
-    std::atexit(&finish);
+    std::atexit([] { finish(patience_at_exit); });
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpushare record: %s: this process is not recorded\n", error.what());
   }

@@ -2,7 +2,6 @@
 #include "record/recorder.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -59,20 +58,6 @@ std::string command_line() {
   return text.substr(0, 1 << 16);
 }
 
-/// The program's signals are for its own threads.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 Recorder::Recorder(const std::string& folder)
@@ -85,11 +70,18 @@ void Recorder::start(const std::string& cupti_path) noexcept {
     cupti_ = new CuptiActivity(cupti_path);  // Never freed: threads of CUPTI's may be in it until the end.
     write_process();
     enable();
-    const NoSignals blocked;
-    flusher_ = std::thread([this] { flush_now_and_then(); });
   } catch (const std::exception& error) {
     if (cupti_ == nullptr) write_process();
     write_problem(error.what());
+  }
+  start_flusher();
+}
+
+void Recorder::start_flusher() noexcept {
+  try {
+    flusher_.start(flush_period, [this] { flush(0); }, [this] { write_end(); });
+  } catch (const std::exception& error) {
+    write_problem(std::string("records are missing: ") + error.what());
   }
 }
 
@@ -97,6 +89,7 @@ void Recorder::enable() {
   cupti_->check(cupti_->cuptiActivityRegisterCallbacks(&buffer_requested, &buffer_completed),
                 "cuptiActivityRegisterCallbacks");
   cupti_->check(cupti_->cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "cuptiActivityEnable");
+  is_enabled_ = true;
   for (const auto& [kind, what] : besides_kernels) {
     const CUptiResult result = cupti_->cuptiActivityEnable(kind);
     if (result == CUPTI_SUCCESS) continue;
@@ -133,27 +126,17 @@ void Recorder::took(const std::uint8_t* buffer, std::size_t bytes) noexcept {
   }
 }
 
-void Recorder::flush(std::uint32_t flags) noexcept { static_cast<void>(cupti_->cuptiActivityFlushAll(flags)); }
-
-void Recorder::flush_now_and_then() noexcept {
-  std::unique_lock lock(stop_mutex_);
-  while (!stop_.wait_for(lock, flush_period, [this] { return is_stopping_; })) {
-    lock.unlock();
-    flush(0);
-    lock.lock();
-  }
+void Recorder::flush(std::uint32_t flags) noexcept {
+  if (is_enabled_) static_cast<void>(cupti_->cuptiActivityFlushAll(flags));
 }
 
-void Recorder::finish() noexcept {
-  if (getpid() != process_ || is_finished_.exchange(true)) return;
+void Recorder::finish(std::chrono::milliseconds patience) noexcept {
+  if (getpid() == process_) flusher_.finish(patience);
+}
+
+void Recorder::write_end() noexcept {
+  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   try {
-    {
-      const std::lock_guard lock(stop_mutex_);
-      is_stopping_ = true;
-    }
-    stop_.notify_all();
-    if (flusher_.joinable()) flusher_.join();
-    if (cupti_ != nullptr) flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     RecordBatch batch;
     batch.add(EndRecord{.time = now()});
     file_.write(batch);

@@ -4,14 +4,12 @@
 
 #include <sys/types.h>
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <chrono>
 #include <string>
-#include <thread>
 
 #include "record/activity_records.hpp"
 #include "record/cupti_activity.hpp"
+#include "record/flusher.hpp"
 #include "record/trace_file.hpp"
 
 namespace gpushare::record {
@@ -24,9 +22,9 @@ class Recorder {
   /// Asks CUPTI, at this path, for records. What goes wrong is told by the file: the program runs on in any case.
   void start(const std::string& cupti_path) noexcept;
 
-  /// Writes what CUPTI still holds, and that the process has come to its end. Later calls do nothing, and neither do
-  /// those of a forked child, which has no CUDA.
-  void finish() noexcept;
+  /// Has what CUPTI still holds written, and that the process has come to its end; waits for that at most so long.
+  /// Async-signal-safe. Does nothing in a forked child, which has no CUDA.
+  void finish(std::chrono::milliseconds patience) noexcept;
 
   /// What CUPTI calls.
   void took(const std::uint8_t* buffer, std::size_t bytes) noexcept;
@@ -34,20 +32,18 @@ class Recorder {
 
  private:
   void enable();
-  void flush_now_and_then() noexcept;
+  void start_flusher() noexcept;
   void write_process();
+  void write_end() noexcept;
   void write_problem(const std::string& sentence) noexcept;
   std::uint64_t now() const;
 
   const pid_t process_;
   TraceFile file_;
   const CuptiActivity* cupti_ = nullptr;
+  bool is_enabled_ = false;
   KernelNames names_;
-  std::atomic<bool> is_finished_ = false;
-  std::mutex stop_mutex_;
-  std::condition_variable stop_;
-  bool is_stopping_ = false;
-  std::thread flusher_;
+  Flusher flusher_;
 };
 
 }  // namespace gpushare::record

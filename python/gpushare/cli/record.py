@@ -15,15 +15,15 @@ from gpushare._core import InvalidInput
 from gpushare.cli.arguments import file_option, json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.record_report import print_converted, print_summary, summary_document
+from gpushare.cli.record_choices import checked_mode, time_span, trace_folder
+from gpushare.cli.record_report import merged_document, print_converted, print_summary, summary_document
 from gpushare.kernel_model import require
 
 if TYPE_CHECKING:
-    from gpushare.recorded.recording import Recording
     from gpushare.recorded.trace_format import DeviceRecord
 
-TRACE_SUFFIX = ".trace"
 STDERR = 2
+Span = tuple[float, float] | None
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -41,7 +41,8 @@ STDERR = 2
 @click.option("--replay", is_flag=True, help="Also simulate every application alone, and compare the times.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")
-def record(**choices: Any) -> None:
+@click.pass_context
+def record(context: click.Context, **choices: Any) -> None:
     """Run a CUDA program as it is, record what it does with the GPU, and make a workload of it.
 
     Every process of the program that uses CUDA becomes an application: its copies, its kernels with their grids and
@@ -56,39 +57,33 @@ def record(**choices: Any) -> None:
       gpushare record --from train.trace -o streams.toml --by stream --replay
       gpushare record --merge -o both.toml train.toml infer.toml
     """
-    if choices["summary"] is not None:
-        require(not choices["command"], "--summary runs no program: leave the program out")
-        return _summarise(choices["summary"], as_json=choices["as_json"])
-    require(choices["output"] is not None, "say where the workload goes: gpushare record -o FILE -- PROGRAM")
-    if choices["merge"]:
-        return _merge(choices["command"], choices["output"])
-    if choices["recorded"] is not None:
-        require(not choices["command"], "--from runs no program: leave the program out")
-        return _convert(choices["recorded"], choices, command="")
-    return _record(choices)
+    mode, span = checked_mode(context), time_span(choices["between"])
+    if mode == "summary":
+        _summarise(choices["summary"], as_json=choices["as_json"])
+    elif mode == "merge":
+        _merge(choices["command"], choices["output"], as_json=choices["as_json"])
+    elif mode == "recorded":
+        _convert(choices["recorded"], span, choices, command="")
+    else:
+        _record(span, choices)
 
 
-def _record(choices: dict[str, Any]) -> None:
-    from gpushare.recorded.capture import capture
+def _record(span: Span, choices: dict[str, Any]) -> None:
+    from gpushare.recorded.capture import capture, how_it_ended
 
     command, folder = choices["command"], trace_folder(choices["output"])
-    require(choices["output"].parent.is_dir(), f"there is no folder {str(choices['output'].parent)!r} to write to")
     # With --json the document is all of the standard output.
     code = capture(command, folder, STDERR if choices["as_json"] else None)
-    said = f"{command[0]} ended with exit code {code}" if code >= 0 else f"{command[0]} was ended by signal {-code}"
+    said = how_it_ended(command, code)
     try:
-        _convert(folder, choices, command=shlex.join(command))
+        _convert(folder, span, choices, command=shlex.join(command))
     except InvalidInput as error:
-        why = str(error)
-        if not any(folder.iterdir()):
-            folder.rmdir()
-            why = f"{command[0]} used no CUDA: there is nothing to record"
-        raise InvalidInput(f"{why}\ngpushare: {said}" if code else why) from None
+        raise InvalidInput(f"{error}\ngpushare: {said}" if code else str(error)) from None
     if code:
         leave(f"{said}; what it did before that is recorded", BAD_INPUT)
 
 
-def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
+def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str) -> None:
     from gpushare.recorded.conversion import converted
     from gpushare.recorded.recorded_device import recorded_device
     from gpushare.recorded.recording import read_recording
@@ -96,7 +91,9 @@ def _convert(folder: Path, choices: dict[str, Any], *, command: str) -> None:
     from gpushare.workload_text import workload_text
 
     output = choices["output"]
-    recording = _chosen_time(read_recording(folder), choices["between"])
+    recording = read_recording(folder)
+    if span is not None:
+        recording = recording.between(*span)
     made = converted(recording, output.stem, by_stream=choices["by"] == "stream")
     device = recording.device_record()
     by = f"Recorded by gpushare record {gpushare.__version__} on {device.name}"
@@ -121,25 +118,16 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
     path.write_text(device_text(recorded_device(record), comments), encoding="utf-8")
 
 
-def _chosen_time(recording: Recording, between: str | None) -> Recording:
-    if between is None:
-        return recording
-    begin, colon, end = between.partition(":")
-    try:
-        begin_ms, end_ms = float(begin or 0), float(end or "inf")
-    except ValueError:
-        colon = ""
-    require(bool(colon), f"--between: write BEGIN:END in milliseconds, such as 100:250, got {between!r}")
-    return recording.between(begin_ms * 1e6, end_ms * 1e6)
-
-
-def _merge(files: tuple[str, ...], output: Path) -> None:
+def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
     from gpushare.together import together
     from gpushare.workload_text import workload_text
 
     require(len(files) > 0, "--merge: name the workloads")
     workload = together([to_workload(file) for file in files], output.stem)
     output.write_text(workload_text(workload, [f"Put together from {', '.join(files)}"]), encoding="utf-8")
+    if as_json:
+        print_json(merged_document(workload, output, files))
+        return
     remark(f"{output}: {', '.join(application.name for application in workload.applications)}")
 
 
@@ -155,8 +143,3 @@ def _summarise(path: Path, *, as_json: bool) -> None:
         print_json(summary_document(summary))
         return
     print_summary(summary, f"{path} on {recording.device_record().name}")
-
-
-def trace_folder(output: Path) -> Path:
-    """Where the recording of this workload lies."""
-    return output.with_suffix(TRACE_SUFFIX)

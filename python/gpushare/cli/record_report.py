@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from gpushare.cli.output import duration, print_json, print_table, remark, share
 if TYPE_CHECKING:
     from gpushare.recorded.conversion import Converted
     from gpushare.recorded.summary import Summary
+    from gpushare.workload import Application, Workload
 
 MOST_ROWS = 40
 
@@ -56,16 +57,30 @@ def print_converted(
 def _applications(made: Converted, replayed: Mapping[str, int] | None) -> list[dict[str, Any]]:
     rows = []
     for application in made.workload.applications:
-        launches = sum(1 for _ in application.launches())
-        row = {
-            "name": application.name,
-            "arrival_ns": application.arrival_ns,
-            "launches": launches,
-            "copies": len(application.operations) - launches,
-            "recorded_ns": made.recorded_ns[application.name],
-        }
+        row = {**_contents(application), "recorded_ns": made.recorded_ns[application.name]}
         rows.append(row if replayed is None else {**row, "replayed_ns": replayed[application.name]})
     return rows
+
+
+def _contents(application: Application) -> dict[str, Any]:
+    launches = sum(1 for _ in application.launches())
+    return {
+        "name": application.name,
+        "arrival_ns": application.arrival_ns,
+        "launches": launches,
+        "copies": len(application.operations) - launches,
+    }
+
+
+def merged_document(workload: Workload, output: Path, files: Sequence[str]) -> dict[str, Any]:
+    """What was put together, as JSON."""
+    return {
+        "gpushare": gpushare.__version__,
+        "file": output,
+        "merged": files,
+        "device": workload.device,
+        "applications": [_contents(application) for application in workload.applications],
+    }
 
 
 def print_summary(summary: Summary, title: str) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import CudaError, InvalidInput
-from gpushare.recorded.recording import PART_SUFFIX
+from gpushare.recorded.interrupts import second_interrupt_ends
+from gpushare.recorded.new_recording import NewRecording
 
 LIBRARY = Path(_core.__file__).with_name("libgpushare_record.so")
 INSTALL = 'pip install "gpushare-scheduler[cu13]"'
@@ -25,43 +26,41 @@ def capture(command: Sequence[str], folder: Path, output: int | None = None) -> 
 
     Args:
         command: the program and its arguments.
-        folder: made, and emptied of an earlier recording.
+        folder: gets the recording, in the place of an earlier one.
         output: the file descriptor to which its standard output goes; by default this process's own.
 
     Returns:
         its exit code; negative where a signal ended it.
 
     Raises:
-        InvalidInput: there is no such program, or the folder is not one for recordings.
+        InvalidInput: there is no such program, it used no CUDA, or the folder is not one for recordings; an earlier
+            recording stays.
         CudaError: CUPTI is missing, or gpushare was built without it.
     """
     program = _program(command)
-    environment = _environment(folder)
-    _make_empty(folder)
-    try:
-        running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
-    except OSError as error:
-        raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
-    return _wait_for(running)
-
-
-def _make_empty(folder: Path) -> None:
-    """An earlier recording there goes, as a file does that is written again; nothing else does."""
-    folder.mkdir(parents=True, exist_ok=True)
-    strange = [file for file in folder.iterdir() if file.suffix != PART_SUFFIX]
-    if strange:
-        raise InvalidInput(f"{folder}: has other files than recordings, such as {strange[0].name}: name another file")
-    for file in folder.iterdir():
-        file.unlink()
-
-
-def _wait_for(running: subprocess.Popen[bytes]) -> int:
-    """Ctrl-C is the program's own affair: it gets it too, and what it did until then counts."""
-    while True:
+    environment = _environment()
+    with NewRecording(folder) as new:
+        environment[FOLDER_VARIABLE] = str(new.folder)
         try:
-            return running.wait()
-        except KeyboardInterrupt:
-            continue
+            running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
+        except OSError as error:
+            raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
+        with second_interrupt_ends(running):
+            code = running.wait()
+        if new.is_empty():
+            ended = f"\ngpushare: {how_it_ended(command, code)}" if code else ""
+            raise InvalidInput(f"{command[0]} used no CUDA: there is nothing to record{ended}")
+        new.take_place()
+    return code
+
+
+def how_it_ended(command: Sequence[str], code: int) -> str:
+    """The exit code of a program in words.
+
+    >>> how_it_ended(["make", "all"], 2), how_it_ended(["make"], -15)
+    ('make ended with exit code 2', 'make was ended by signal 15')
+    """
+    return f"{command[0]} ended with exit code {code}" if code >= 0 else f"{command[0]} was ended by signal {-code}"
 
 
 def _program(command: Sequence[str]) -> str:
@@ -73,7 +72,7 @@ def _program(command: Sequence[str]) -> str:
     return found
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     if not LIBRARY.is_file():
         raise CudaError(
             f"gpushare was built without CUPTI's headers, so that it cannot record: there is no {LIBRARY}. "
@@ -85,7 +84,6 @@ def _environment(folder: Path) -> dict[str, str]:
         **os.environ,
         "CUDA_INJECTION64_PATH": library,
         "LD_PRELOAD": f"{library}:{preloaded}" if preloaded else library,
-        FOLDER_VARIABLE: str(folder.resolve()),
         CUPTI_VARIABLE: cupti_path(),
     }
 

@@ -11,6 +11,8 @@
 //   take TIME ADDRESS BYTES, give TIME ADDRESS
 //   unknown                                a record that nobody asked for
 //   end-context, sleep MS, exit N, _exit N, kill
+//   hold                                   CUPTI's lock, for ever
+//   terminate N                            a SIGTERM, whose handler leaves by _exit(N)
 //   fork                                   the child does what follows, up to `join`
 #include <dlfcn.h>
 #include <signal.h>
@@ -172,6 +174,19 @@ void end_context(Words&) {
   if (void* library = fake()) reinterpret_cast<void (*)()>(dlsym(library, "fake_end_context"))();
 }
 
+void hold(Words&) {
+  if (void* library = fake()) reinterpret_cast<void (*)()>(dlsym(library, "fake_hold"))();
+}
+
+/// What the handlers leave with.
+int exit_code = 0;
+
+void terminate(Words& words) {
+  exit_code = words;
+  signal(SIGTERM, [](int) { _exit(exit_code); });
+  raise(SIGTERM);
+}
+
 const std::map<std::string, void (*)(Words&)> verbs{
     {"cuda", [](Words&) { use_cuda(); }},
     {"device", add_device},
@@ -188,6 +203,8 @@ const std::map<std::string, void (*)(Words&)> verbs{
     {"exit", [](Words& words) { std::exit(words); }},
     {"_exit", [](Words& words) { _exit(words); }},
     {"kill", [](Words&) { raise(SIGKILL); }},
+    {"hold", hold},
+    {"terminate", terminate},
 };
 
 }  // namespace

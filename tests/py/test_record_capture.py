@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs while they are recorded: what stays of an earlier recording, and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import gpushare as gs
+from gpushare.recorded.capture import capture
+from gpushare.recorded.new_recording import NewRecording
+from gpushare.recorded.trace_reader import read_part
+
+KERNEL = "kernel early 1000 5000 7 41 264 256 32 1024"
+LATER = "kernel later 6000 7000 7 42 264 256 32 1024"
+
+
+def kernels_in(folder):
+    (file,) = folder.iterdir()
+    return [kernel.name for kernel in read_part(file).kernels]
+
+
+def test_an_earlier_recording_is_replaced(traced, tmp_path):
+    assert kernels_in(traced("cuda", KERNEL)) == ["early"]
+    assert kernels_in(traced("cuda", LATER)) == ["later"]
+    assert [each.name for each in tmp_path.iterdir()] == ["program.trace"]
+
+
+def test_an_earlier_recording_stays_where_nothing_is_recorded(traced, tmp_path):
+    folder = traced("cuda", KERNEL)
+    with pytest.raises(gs.InvalidInput, match=r"used no CUDA: there is nothing to record\ngpushare: .* exit code 3"):
+        traced("exit 3")
+    with pytest.raises(gs.InvalidInput, match="no program 'nonesuch'"):
+        capture(["nonesuch"], folder)
+    no_program = tmp_path / "text"
+    no_program.write_text("#!/nowhere/sh\n")
+    no_program.chmod(0o755)
+    with pytest.raises(gs.InvalidInput, match="cannot be run: No such file"):
+        capture([str(no_program)], folder)
+    assert kernels_in(folder) == ["early"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["program.trace", "text"]
+
+
+def test_other_files_are_never_replaced(traced, tmp_path):
+    folder = traced("cuda", KERNEL)
+    (folder / "thesis.tex").touch()
+    with pytest.raises(gs.InvalidInput, match=r"has other files than recordings, such as thesis\.tex"):
+        traced("cuda", LATER)
+    (tmp_path / "file").touch()
+    with pytest.raises(gs.InvalidInput, match="file: is a file, where the recording has to be"):
+        capture(["true"], tmp_path / "file")
+
+
+def test_what_came_into_its_place_meanwhile_stays_and_so_does_the_recording(tmp_path):
+    place = tmp_path / "t.trace"
+    with NewRecording(place) as new:
+        (new.folder / "1-0.part").touch()
+        place.mkdir()
+        (place / "thesis.tex").touch()
+        with pytest.raises(gs.InvalidInput, match="has other files than recordings") as raised:
+            new.take_place()
+    assert str(raised.value).endswith(f"what was recorded is in {new.folder}")
+    assert (new.folder / "1-0.part").is_file()
+    assert (place / "thesis.tex").is_file()
+
+
+def test_a_link_to_a_recording_stays_a_link(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "t.trace").symlink_to(tmp_path / "disk")
+    with NewRecording(tmp_path / "t.trace") as new:
+        (new.folder / "1-0.part").touch()
+        new.take_place()
+    assert (tmp_path / "t.trace").is_symlink()
+    assert (tmp_path / "disk" / "1-0.part").is_file()
+
+
+def test_programs_that_cannot_be_run(tmp_path):
+    with pytest.raises(gs.InvalidInput, match="no program 'nonesuch'"):
+        capture(["nonesuch"], tmp_path / "t")
+    with pytest.raises(gs.InvalidInput, match="no program: gpushare record"):
+        capture([], tmp_path / "t")
+
+
+CAPTURE = """
+import pathlib, sys
+from gpushare.recorded import capture, interrupts
+interrupts.PATIENCE_S = float(sys.argv[1])
+print(capture.capture(sys.argv[3:], pathlib.Path(sys.argv[2])))
+"""
+
+
+@pytest.fixture
+def interrupted(fake_cupti, monkeypatch, tmp_path):
+    """Runs a shell's script under ``capture``, with a recorded program as its $0.
+
+    The two are a process group of their own, which gets SIGINT, as from a terminal, whenever the file "ready" is there.
+    Returns what ``capture`` returned.
+    """
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
+    ready = tmp_path / "ready"
+
+    def run(script, *, times, patience_s=60):
+        command = ["sh", "-c", script, str(fake_cupti[1]), str(ready)]
+        code = [sys.executable, "-c", CAPTURE, str(patience_s), str(tmp_path / "t.trace"), *command]
+        with subprocess.Popen(code, stdout=subprocess.PIPE, text=True, start_new_session=True) as capturing:
+            for _ in range(times):
+                while not ready.exists():
+                    assert capturing.poll() is None
+                    time.sleep(0.01)
+                ready.unlink()
+                os.killpg(capturing.pid, signal.SIGINT)
+            output, _ = capturing.communicate(timeout=60)
+        assert capturing.returncode == 0
+        return int(output)
+
+    return run
+
+
+# The shell says when it is ready for the next Ctrl-C; the first two do nothing to it.
+DEAF = f"trap 'touch $1' INT; $0 cuda '{KERNEL}'; touch $1; "
+WAIT = "while true; do sleep 0.05; done"
+
+
+def test_the_first_interrupt_is_the_programs_own_affair(interrupted):
+    assert interrupted(f"trap 'exit 6' INT; $0 cuda '{KERNEL}'; touch $1; {WAIT}", times=1) == 6
+
+
+def test_the_second_interrupt_terminates(interrupted, tmp_path):
+    assert interrupted(DEAF + WAIT, times=2) == -signal.SIGTERM
+    assert kernels_in(tmp_path / "t.trace") == ["early"]
+
+
+def test_who_does_not_heed_that_either_is_killed(interrupted, tmp_path):
+    assert interrupted(f"trap '' TERM; {DEAF}{WAIT}", times=2, patience_s=0.3) == -signal.SIGKILL
+    assert kernels_in(tmp_path / "t.trace") == ["early"]
+
+
+def test_the_third_interrupt_kills(interrupted):
+    assert interrupted(f"trap '' TERM; {DEAF}{WAIT}", times=3) == -signal.SIGKILL

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of gpushare record that are wrong are refused before a program runs, and those that a mode does not use."""
+
+import os
+
+import pytest
+
+from gpushare.cli import record_choices
+
+
+@pytest.fixture
+def refused(call, monkeypatch, tmp_path, fake_cupti):
+    """What is said of this command line, whose program would leave a file."""
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(*arguments):
+        output = call("record", *arguments, code=2).output
+        assert not (tmp_path / "it_ran").exists()
+        assert not list(tmp_path.glob("*.t*"))
+        return output
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "x.toml"], "no program: gpushare record -o FILE -- PROGRAM"),
+        (["--", "true"], "say where the workload goes"),
+        (["-o", "none/x.toml", "--", "true"], "there is no folder 'none' to write to"),
+        (["-o", "x.toml", "--", "nonesuch"], "no program 'nonesuch'"),
+        (["-o", "x.toml", "--from", "none"], "none: there is no such folder with a recording"),
+        (["-o", "x.toml", "--from", "none", "--", "true"], "--from runs no program"),
+        (["--summary", "none.toml"], "none.trace: there is no such folder"),
+        (["--summary", "x", "--", "true"], "--summary runs no program"),
+        (["-o", "x.toml", "--merge"], "--merge: name the workloads"),
+        (["-o", "x.toml", "--merge", "none"], "no workload 'none'"),
+    ],
+)
+def test_wrong_calls(refused, arguments, message):
+    assert message in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--between", "abc"], "--between: write BEGIN:END in milliseconds, such as 100:250, got 'abc'"),
+        (["--between", "5"], "write BEGIN:END"),
+        (["--between", "a:b"], "write BEGIN:END"),
+        (["--between", "200:100"], "--between: 0 <= BEGIN < END has to hold, got '200:100'"),
+        (["--between", "-1:100"], "0 <= BEGIN < END"),
+        (["--between", "nan:"], "0 <= BEGIN < END"),
+        (["--device-file", "none/gpu.toml"], "there is no folder 'none' to write to"),
+        (["--device-file", "x.toml"], "x.toml: is the workload and the device at once"),
+        (["--device-file", "x.trace"], "x.trace: the recording itself takes this name"),
+        (["-o", "x.trace"], "name the file otherwise, such as x.toml"),
+        (["-o", "none/x.toml"], "there is no folder 'none' to write to"),
+    ],
+)
+def test_checked_before_anything_runs(refused, arguments, message):
+    assert message in refused("-o", "x.toml", *arguments, "--", "touch", "it_ran")
+
+
+def test_a_file_that_may_not_be_written(refused, monkeypatch):
+    """Asked of the system, which lets some accounts do everything."""
+    monkeypatch.setattr(record_choices.os, "access", lambda _, how: how != os.W_OK)
+    assert "x.toml: cannot be written: permission denied" in refused("-o", "x.toml", "--", "touch", "it_ran")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unused"),
+    [
+        (["--summary", "x", "--between", "100:200"], "--summary does not use --between"),
+        (["--summary", "x", "-o", "y.toml"], "--summary does not use --output"),
+        (["--summary", "x", "--merge"], "--summary does not use --merge"),
+        (["--summary", "x", "--from", "y"], "--summary does not use --from"),
+        (["--summary", "x", "--by", "process"], "--summary does not use --by"),
+        (["-o", "y.toml", "--merge", "--between", "1:2", "x.toml"], "--merge does not use --between"),
+        (["-o", "y.toml", "--merge", "--replay", "x.toml"], "--merge does not use --replay"),
+        (["-o", "y.toml", "--merge", "--by", "stream", "x.toml"], "--merge does not use --by"),
+        (["-o", "y.toml", "--merge", "--device-file", "z.toml", "x.toml"], "--merge does not use --device-file"),
+        (["-o", "y.toml", "--merge", "--from", "z", "x.toml"], "--merge does not use --from"),
+    ],
+)
+def test_what_a_mode_does_not_use_is_refused(refused, arguments, unused):
+    assert f"{unused}: leave it out" in refused(*arguments)

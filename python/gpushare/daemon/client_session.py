@@ -22,8 +22,7 @@ from gpushare.device_array import _extent
 from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.launch_geometry import Extent, block_of, grid_of
-from gpushare.operation import MOST_SHARED_BYTES
+from gpushare.launch_geometry import Extent
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
 
 
@@ -187,28 +186,7 @@ class DaemonSession:
     ) -> DaemonJob:
         self._connection.require_open()
         require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
-        submission = Submission(
-            application, kernel, _shape_of(kernel, grid, block, shared_bytes), [_state_of(each) for each in args]
-        )
+        submission = Submission(application, kernel, grid, block, args, shared_bytes)
         job = DaemonJob(submission, is_replayable=self._connection.log.can_replay(submission.arrays, idempotent))
         self._connection.submit(job)
         return job
-
-
-def _state_of(value: Any) -> Any:
-    if not isinstance(value, DaemonArray):
-        return value
-    value._state.require_kept()
-    return value._state
-
-
-def _shape_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> dict[str, Any]:
-    require(
-        isinstance(kernel, Kernel | KernelModel), f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}"
-    )
-    subject = f"launch of {kernel.name!r}"
-    return {
-        "grid": list(grid_of(f"{subject}: grid", grid)),
-        "block": list(block_of(f"{subject}: block", block)),
-        "shared_bytes": whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES),
-    }

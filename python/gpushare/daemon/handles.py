@@ -32,6 +32,11 @@ class HandleTable(Generic[Entry]):
             self._entries[handle] = entry
         return handle
 
+    def put(self, handle: int, entry: Entry) -> None:
+        """An entry whose number somebody else has given, who never gives it again."""
+        with self._lock:
+            self._entries[handle] = entry
+
     def __getitem__(self, handle: int) -> Entry:
         with self._lock:
             if handle not in self._entries:

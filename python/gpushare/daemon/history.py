@@ -11,22 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gpushare import _core
+from gpushare._core import PastJob
+
 LOG = logging.getLogger("gpushare.daemon.history")
 MOST_JOBS = 200_000
 MOST_LOOKS = 6_000
 LOOKS_PER_SECOND = 10
 """A look costs the session a few microseconds; ten minutes of them are kept."""
-
-
-@dataclass(frozen=True)
-class PastJob:
-    """Times are in nanoseconds, as ``time.monotonic_ns`` says."""
-
-    application: str
-    kernel: str
-    submitted_ns: int
-    ended_ns: int
-    outcome: str
 
 
 @dataclass(frozen=True)
@@ -46,15 +38,15 @@ class Look:
 
 
 class History:
-    """Filled by every thread of the worker."""
+    """Filled by whoever ends jobs, and by a thread that looks.
+
+    Attributes:
+        jobs: that have ended, however many threads without Python end them.
+    """
 
     def __init__(self) -> None:
-        self._jobs: deque[PastJob] = deque(maxlen=MOST_JOBS)
+        self.jobs = _core.JobLog(MOST_JOBS)
         self._looks: deque[Look] = deque(maxlen=MOST_LOOKS)
-
-    def ended(self, job: PastJob) -> None:
-        """A job has."""
-        self._jobs.append(job)
 
     def looked(self, look: Look) -> None:
         """At the status."""
@@ -62,8 +54,7 @@ class History:
 
     def since(self, time_ns: int) -> tuple[list[PastJob], list[Look]]:
         """Jobs that ended, and looks, since then."""
-        jobs = [each for each in list(self._jobs) if each.ended_ns >= time_ns]
-        return jobs, [each for each in list(self._looks) if each.time_ns >= time_ns]
+        return self.jobs.since(time_ns), [each for each in list(self._looks) if each.time_ns >= time_ns]
 
 
 def look_at(status: dict[str, Any], now_ns: int) -> Look:

@@ -9,7 +9,8 @@ from itertools import count, groupby
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from gpushare.daemon.history import Look, PastJob
+from gpushare._core import JobStatus, PastJob
+from gpushare.daemon.history import Look
 from gpushare.perfetto import SEQUENCE, slots
 
 
@@ -51,7 +52,7 @@ class HistoryTrace:
         places = slots([each.submitted_ns for each in jobs], [each.ended_ns for each in jobs])
         tracks = [self._track(f"jobs {place}", process) for place in range(max(places, default=-1) + 1)]
         for job, place in zip(jobs, places, strict=True):
-            words = job.kernel if job.outcome == "ended" else f"{job.kernel}: {job.outcome}"
+            words = job.kernel if job.status == JobStatus.DONE else f"{job.kernel}: {job.status.name.lower()}"
             self._event(tracks[place], job.submitted_ns, TrackEvent.TYPE_SLICE_BEGIN).name = words
             self._event(tracks[place], job.ended_ns, TrackEvent.TYPE_SLICE_END)
         for what, unit in (("unfinished", "jobs"), ("blocks_done", "blocks")):

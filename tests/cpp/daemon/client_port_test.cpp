@@ -123,7 +123,7 @@ TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
   while (told.size() < 101) {
     const auto ended = alice.port.wait_ended(10s);
     ASSERT_FALSE(ended.empty());
-    for (const auto& [job, completion] : ended) {
+    for (const auto& [job, completion, owner] : ended) {
       EXPECT_EQ(completion.status, JobStatus::Done);
       told.push_back(job);
     }

@@ -14,7 +14,8 @@ import urllib.request
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.history import History, Look, PastJob
+from gpushare._core import JobStatus, PastJob
+from gpushare.daemon.history import History, Look
 from gpushare.daemon.logs import JsonLines
 from gpushare.daemon.watchdog import Watchdog
 
@@ -180,8 +181,8 @@ def test_the_watchdog_suspects_only_what_runs_and_does_not_move():
 
 def test_the_history_forgets_what_is_old():
     history = History()
-    history.ended(PastJob("a", "k", 5, 10, "ended"))
-    history.ended(PastJob("a", "k", 15, 20, "ended"))
+    history.jobs.add(PastJob("a", "k", 5, 10, JobStatus.DONE))
+    history.jobs.add(PastJob("a", "k", 15, 20, JobStatus.DONE))
     history.looked(Look(12, "fifo", 0, {}, {}))
     jobs, looks = history.since(11)
     assert [each.ended_ns for each in jobs] == [20]

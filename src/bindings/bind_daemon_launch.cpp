@@ -6,8 +6,7 @@ namespace gpushare::daemon {
 namespace {
 
 /// (kind, offset, bytes, dtype, least, most); an unknown kind is one that is not packed here.
-using ParameterTuple =
-    std::tuple<std::string, std::size_t, std::size_t, std::string, std::int64_t, std::uint64_t>;
+using ParameterTuple = std::tuple<std::string, std::size_t, std::size_t, std::string, std::int64_t, std::uint64_t>;
 
 PackedParameter parameter_of(const ParameterTuple& tuple) {
   const auto& [kind, offset, bytes, dtype, least, most] = tuple;

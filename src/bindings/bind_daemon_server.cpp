@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/daemon_waits.hpp"
-#include "daemon/echo_sink.hpp"
 #include "bindings/release_queue.hpp"
+#include "daemon/echo_sink.hpp"
 #include "daemon/port_server.hpp"
 #include "daemon/session_application.hpp"
 
@@ -56,7 +56,8 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
       .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); })
       .def("remove_array", &ServerPort::remove_array_after, py::arg("array"), py::arg("after") = 0,
            "Once the job of that number has been taken.")
-      .def("remove_arrays", [](ServerPort& self) { self.tables().arrays.clear(); }, "All of them.")
+      .def(
+          "remove_arrays", [](ServerPort& self) { self.tables().arrays.clear(); }, "All of them.")
       .def("remove_arena", [](ServerPort& self, Handle handle) { self.tables().arenas.remove(handle); });
 }
 

@@ -46,8 +46,7 @@ using Alone = std::optional<std::pair<double, double>>;  // per block, of the fi
 
 Handle add_kernel(ServerPort& port, SessionKernel kernel, std::optional<std::size_t> argument_bytes,
                   std::vector<std::uint32_t> pointers, const Alone& alone) {
-  KernelEntry entry{
-      .name = kernel.model.name, .argument_bytes = argument_bytes, .pointers = std::move(pointers)};
+  KernelEntry entry{.name = kernel.model.name, .argument_bytes = argument_bytes, .pointers = std::move(pointers)};
   if (alone) entry.alone = AloneTime{.per_block = alone->first, .of_first = alone->second};
   entry.code = std::make_shared<SessionKernel>(std::move(kernel));
   return port.tables().kernels.add(std::make_shared<KernelEntry>(std::move(entry)));

@@ -76,12 +76,15 @@ bool LaunchPacker::pack(const py::sequence& arguments, Packed& packed) const {
 
 bool LaunchPacker::pack_known(PyObject* value, const PackedParameter& parameter, Packed& packed) const {
   switch (parameter.kind) {
-    case PackedParameter::Kind::Pointer: return pack_array(value, parameter.offset, parameter.dtype, packed);
+    case PackedParameter::Kind::Pointer:
+      return pack_array(value, parameter.offset, parameter.dtype, packed);
     case PackedParameter::Kind::Integer:
       return pack_integer(value, parameter, packed) ||
              (parameter.may_be_pointer && pack_array(value, parameter.offset, "", packed));
-    case PackedParameter::Kind::Float: return pack_float(value, parameter, packed);
-    case PackedParameter::Kind::Other: return false;
+    case PackedParameter::Kind::Float:
+      return pack_float(value, parameter, packed);
+    case PackedParameter::Kind::Other:
+      return false;
   }
   return false;
 }

@@ -128,7 +128,7 @@ class ClientPort {
   bool is_gone_ = false;
   std::atomic<JobNumber> last_job_ = 0;
   std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
-  std::vector<JobNumber> ended_;                                   // among jobs_, once somebody wants to be told
+  std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told
   bool tells_ended_ = false;
   std::vector<std::byte> record_;
 };

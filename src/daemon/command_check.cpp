@@ -95,8 +95,8 @@ LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables
   const KernelEntry& kernel = *command.kernel;
   require_grid(launch.grid, most_blocks);
   require_lazily(launch.argument_bytes == kernel.argument_bytes.value_or(launch.argument_bytes), [&] {
-    return "kernel '" + kernel.name + "' takes " + std::to_string(*kernel.argument_bytes) + " bytes of arguments, not " +
-           std::to_string(launch.argument_bytes);
+    return "kernel '" + kernel.name + "' takes " + std::to_string(*kernel.argument_bytes) +
+           " bytes of arguments, not " + std::to_string(launch.argument_bytes);
   });
   const auto arguments = record.subspan(sizeof(launch) + reference_bytes);
   command.arguments.assign(arguments.begin(), arguments.end());

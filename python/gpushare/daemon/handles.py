@@ -54,6 +54,11 @@ class HandleTable(Generic[Entry]):
         with self._lock:
             return iter(list(self._entries.values()))
 
+    def clear(self) -> None:
+        """It has nothing any more."""
+        with self._lock:
+            self._entries.clear()
+
     def items(self) -> list[tuple[int, Entry]]:
         """Numbers and entries, as they are now."""
         with self._lock:

@@ -23,6 +23,7 @@ from gpushare.daemon.messages import number_of, request_in, require_version
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.wire import Channel, Message, close_all
+from gpushare.launch_geometry import MOST_TASKS
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker import Worker
@@ -50,6 +51,7 @@ class ServedClient:
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena")
         self.port, *self._ends = worker.ports.add(_limits())
+        self.port_number = self.port.client
         self.is_gone = threading.Event()
         self.may_wait = threading.BoundedSemaphore(MOST_WAITING_ALLOCATIONS)
         self.connected_s = time.time()
@@ -150,7 +152,7 @@ class ServedClient:
         self.is_gone.set()
         self.channel.close()
         self.worker.accounts.wake()
-        self.worker.ports.remove(self.port.client)  # which withdraws its applications
+        self.worker.ports.remove(self.port_number)  # which withdraws its applications
         self.port.remove_arrays()
         while not self.port.wait_idle(LONGEST_WAIT_S):
             pass  # the watchdog ends what does not
@@ -158,12 +160,15 @@ class ServedClient:
             arena.close()
         self.channel.release()
         self.worker.forget(self)
+        self.applications.clear()
+        del self.port  # its memory goes now, and not when somebody has forgotten this client
         LOG.info("client %d %s", self.number, why)
 
 
 def _limits() -> _core.PortLimits:
     limits = _core.PortLimits()
     limits.most_jobs = MOST_UNFINISHED_JOBS
+    limits.most_blocks = MOST_TASKS
     return limits
 
 

@@ -130,10 +130,14 @@ class Worker:
         """Whoever breaks the rings' protocol, or lets go of them, has no use for the rest of its connection."""
         while True:
             gone = self.ports.wait_gone(LONGEST_WAIT_S)
-            for client in self.clients:
-                if gone is not None and client.port.client == gone[0]:
-                    LOG.info("client %d: %s", client.number, gone[1])
-                    client.channel.close()
+            if gone is not None:
+                self._drop(*gone)
+
+    def _drop(self, number: int, why: str) -> None:
+        for client in self.clients:
+            if client.port_number == number:
+                LOG.info("client %d: %s", client.number, why)
+                client.channel.close()
 
     def _heed_session(self) -> None:
         """What the session fails with ends the worker: it serves nobody any more."""

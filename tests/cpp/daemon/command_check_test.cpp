@@ -104,6 +104,14 @@ TEST_F(CommandCheck, RefusesImpossibleLaunches) {
   EXPECT_NO_THROW(checked());
 }
 
+TEST_F(CommandCheck, RefusesNumbersWherePointersAre) {
+  launch_.kernel = tables_.kernels.add(
+      std::make_shared<KernelEntry>(KernelEntry{.name = "k", .argument_bytes = 24, .pointers = {8, 16}}));
+  EXPECT_THROW(checked(), InvalidInput);  // no byte of the arguments is 0, and one pointer has no array
+  launch_.kernel = tables_.kernels.add(std::make_shared<KernelEntry>(KernelEntry{.name = "k", .argument_bytes = 24}));
+  EXPECT_NO_THROW(checked());
+}
+
 TEST_F(CommandCheck, AServerMayAllowFewerBlocks) {
   most_blocks_ = 105;
   EXPECT_NO_THROW(checked());

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
@@ -24,6 +25,8 @@ from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+
+SEQUENCES = (list, tuple)
 
 
 class DaemonSession:
@@ -184,8 +187,8 @@ class DaemonSession:
         shared_bytes: int,
         idempotent: bool,
     ) -> DaemonJob:
-        self._connection.require_open()
-        require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
+        if not isinstance(args, SEQUENCES):
+            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submission = Submission(application, kernel, grid, block, args, shared_bytes)
         job = DaemonJob(submission, is_replayable=self._connection.log.can_replay(submission.arrays, idempotent))
         self._connection.submit(job)

@@ -96,7 +96,9 @@ class Connection:
     def submit(self, job: DaemonJob) -> None:
         """Into the ring of the worker there is now."""
         with self._lock:
-            registered = self.registered()
+            registered = self._registered
+            if registered is None or registered.link.lost is not None:
+                registered = self.registered()
             if job.is_replayable:
                 self.log.submitted(job)
             try:

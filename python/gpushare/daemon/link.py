@@ -47,6 +47,8 @@ class Link:
     Attributes:
         welcome: what the worker said of itself.
         port: for launches.
+        lost: why it can be used no more, once that is so.
+        is_foreign: it belongs to the process that this one was forked from.
         settled: set once it is lost and every job has been told.
     """
 
@@ -73,7 +75,8 @@ class Link:
         self._wake.setblocking(False)
         weakref.finalize(self, _close_both, self._wake, self._woken)  # no sooner: arrays may go at any time
         self._lock = threading.Lock()
-        self._lost: Exception | None = None
+        self.lost: Exception | None = None
+        self.is_foreign = False
         self._closed = False
         self._on_lost = on_lost
         try:
@@ -84,20 +87,6 @@ class Link:
         _open.add(self)
         threading.Thread(target=self._read, name="gpushare client", daemon=True).start()
         threading.Thread(target=self._tell_ends, name="gpushare jobs", daemon=True).start()
-
-    @property
-    def is_foreign(self) -> bool:
-        """Does it belong to the process that this one was forked from?"""
-        return self._pid != os.getpid()
-
-    @property
-    def lost(self) -> Exception | None:
-        """Why it can be used no more."""
-        if self.is_foreign:
-            return InvalidInput(
-                f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
-            )
-        return self._lost
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
         """Asks, and waits for the answer.
@@ -120,8 +109,8 @@ class Link:
         number = next(self._numbers)
         reply = Reply()
         with self._lock:
-            if self._lost is not None:
-                raise self._lost
+            if self.lost is not None:
+                raise self.lost
             self._replies[number] = reply
         try:
             self._channel.send({"v": PROTOCOL_VERSION, "id": number, "do": verb, **fields}, descriptors)
@@ -140,19 +129,23 @@ class Link:
     def free(self, handle: int) -> None:
         """Gives an array back soon. Takes no lock: a garbage collector may call it anywhere."""
         self._freed.append((handle, self.port.last_job))
-        if self._pid == os.getpid():
+        if not self.is_foreign:
             with contextlib.suppress(OSError):  # it has been woken already, or has ended
                 self._wake.send(b"x")
 
     def close(self) -> None:
         """Ends it; jobs that have not ended fail."""
-        if self._pid != os.getpid():
+        if self.is_foreign:
             return
         self._closed = True
         self._channel.close()
 
     def forget_after_fork(self) -> None:
         """In the child: the connection is the parent's alone."""
+        self.is_foreign = True
+        self.lost = InvalidInput(
+            f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
+        )
         self._channel.forget()
 
     def _greeted(self, device: str | None) -> tuple[Message, _core.ClientPort]:
@@ -225,9 +218,9 @@ class Link:
 
     def _lose(self, error: Exception, failed: set[int] = frozenset(), failure: Exception | None = None) -> None:
         with self._lock:
-            if self._lost is not None:
+            if self.lost is not None:
                 return
-            self._lost, self._failed, self._failure = error, failed, failure
+            self.lost, self._failed, self._failure = error, failed, failure
             replies, self._replies = self._replies, {}
         self._channel.close()
         for reply in replies.values():
@@ -247,6 +240,7 @@ class Link:
         self._tell(self.port.abandon())
         for job in self._retryable:
             self._lose_job(job)
+        self._retryable.clear()
         self.settled.set()
         self._on_lost(self)
 
@@ -263,7 +257,7 @@ class Link:
 
     def _lose_job(self, job: Any) -> None:
         is_cause = self._failure is not None and job.application_handle in self._failed
-        job.end(self._failure if is_cause else self._lost)
+        job.end(self._failure if is_cause else self.lost)
 
 
 def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:

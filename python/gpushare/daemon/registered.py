@@ -144,7 +144,8 @@ class Registered:
         return arena, self.link.request("arena", arena.descriptor, bytes=arena.size)
 
     def close(self) -> None:
-        """Gives the shared memory back."""
+        """Gives the shared memory back, and lets go of the link's."""
+        self._launchers.clear()
         with self._lock:
             idle, self._idle = self._idle, []
         for arena, _ in idle:

@@ -101,6 +101,11 @@ class ServedClient:
             "event": "lost", "error": as_message(again), "applications": failed, "failure": as_message(error)
         })  # fmt: skip
 
+    def drop(self, why: str) -> None:
+        """Ends its connection."""
+        self._tell({"event": "dropped", "error": as_message(ProtocolError(why))})
+        self.channel.close()
+
     def require_operator(self) -> None:
         """Raise RefusedError unless it may change what concerns others."""
         if not self.grant.is_operator:

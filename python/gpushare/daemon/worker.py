@@ -137,7 +137,7 @@ class Worker:
         for client in self.clients:
             if client.port_number == number:
                 LOG.info("client %d: %s", client.number, why)
-                client.channel.close()
+                client.drop(why)
 
     def _heed_session(self) -> None:
         """What the session fails with ends the worker: it serves nobody any more."""

@@ -101,11 +101,29 @@ def _check_contiguous(place: _Place, interface: dict[str, Any]) -> None:
         expected *= size
 
 
+def _pointee(parameter: Parameter) -> str:
+    return parameter.type.removesuffix("*").removesuffix("&").strip()
+
+
+def _plain(pointee: str) -> str:
+    return re.sub(r"\b(const|volatile|__restrict__)\b", "", pointee).strip()
+
+
+def pointee_type(parameter: Parameter) -> str:
+    """The type of arrays that a pointer surely takes, as NumPy writes it; "" where it may take others, too.
+
+    >>> pointee_type(Parameter(0, None, "float const*", "pointer", 8, 0))
+    '<f4'
+    """
+    plain = _plain(_pointee(parameter))
+    return np.dtype(SCALARS[plain]).str if plain in SCALARS and plain != "char" else ""
+
+
 def _check_pointee(place: _Place, dtype: np.dtype[Any], read_only: bool) -> None:
-    pointee = place.parameter.type.removesuffix("*").removesuffix("&").strip()
+    pointee = _pointee(place.parameter)
     if place.parameter.kind != "pointer" or pointee == "void":
         return
-    plain = re.sub(r"\b(const|volatile|__restrict__)\b", "", pointee).strip()
+    plain = _plain(pointee)
     if read_only and not re.search(r"\bconst$", pointee):
         place.refuse("the array is read-only, but the kernel may write to it")
     known = SCALARS.get(plain)
@@ -142,14 +160,14 @@ def _integer(place: _Place, value: Any) -> bytes:
     parameter = place.parameter
     if not isinstance(value, int):
         place.refuse(f"expected a whole number, got {value!r}")
-    least, most = _range(parameter)
+    least, most = integer_range(parameter)
     if not least <= value <= most:
         place.refuse(f"{value} does not lie in {least}..{most}")
     return (int(value) % (1 << 8 * parameter.size)).to_bytes(parameter.size, "little")
 
 
-def _range(parameter: Parameter) -> tuple[int, int]:
-    """PTX alone does not know signs."""
+def integer_range(parameter: Parameter) -> tuple[int, int]:
+    """What an integer may be. PTX alone does not know signs."""
     bits = 8 * parameter.size
     kind = np.dtype(SCALARS[parameter.type]).kind if parameter.type in SCALARS else ""
     if kind == "b":

@@ -91,7 +91,7 @@ class SimulatorInSession:
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
         """By its model; arguments are not looked at."""
-        launch = _of_model(kernel, grid, block) if isinstance(kernel, KernelModel) else None
+        launch = of_model(kernel, grid, block) if isinstance(kernel, KernelModel) else None
         launch = launch or Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         return Submitted(launch, launch.on(self.device.description), None, ())
 
@@ -109,7 +109,7 @@ class SimulatorInSession:
         """A simulated device does not break."""
 
 
-def _of_model(model: KernelModel, grid: Any, block: Any) -> Launch:
+def of_model(model: KernelModel, grid: Any, block: Any) -> Launch:
     """A model knows its threads; a block of as many may be given all the same."""
     threads = math.prod(block_of(f"launch of {model.name!r}: block", block))
     if threads != model.threads:

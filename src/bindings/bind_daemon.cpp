@@ -24,6 +24,9 @@ void bind_daemon(py::module_& module) {
         return py::buffer_info(reinterpret_cast<std::uint8_t*>(bytes.data()), static_cast<py::ssize_t>(bytes.size()));
       });
   daemon::bind_daemon_client(module);
+  daemon::bind_daemon_launch(module);
+  daemon::bind_daemon_accounts(module);
+  daemon::bind_daemon_python_sink(module);
   daemon::bind_daemon_server(module);
   daemon::bind_session_sink(module);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/daemon_waits.hpp"
-#include "daemon/client_port.hpp"
+#include "bindings/launch_packer.hpp"
 
 namespace gpushare::daemon {
 namespace {
@@ -49,7 +49,7 @@ void bind_completion(py::module_& module) {
       });
 }
 
-using ClientPortClass = py::class_<ClientPort, std::unique_ptr<ClientPort, WithoutGil<ClientPort>>>;
+using ClientPortClass = py::class_<ClientPort, std::unique_ptr<ClientPort, PortDeleter>>;
 
 void bind_commands(ClientPortClass& port) {
   const auto bind_copy = [&](const char* name, auto command, const char* what) {
@@ -80,12 +80,13 @@ void bind_waits(ClientPortClass& port) {
       .def(
           "wait_ended",
           [](ClientPort& self, double timeout_s) {
-            const auto some = [&](Duration timeout) -> std::optional<std::vector<std::pair<JobNumber, Completion>>> {
-              auto ended = self.wait_ended(timeout);
-              if (ended.empty()) return std::nullopt;
-              return ended;
+            using Told = std::vector<std::pair<JobNumber, Completion>>;
+            const auto some = [&](Duration timeout) -> std::optional<Told> {
+              Told told;
+              for (EndedJob& each : self.wait_ended(timeout)) told.emplace_back(each.job, std::move(each.completion));
+              return told.empty() ? std::nullopt : std::optional(std::move(told));
             };
-            return in_pieces(timeout_s, some).value_or(std::vector<std::pair<JobNumber, Completion>>{});
+            return in_pieces(timeout_s, some).value_or(Told{});
           },
           py::arg("timeout_s"),
           "All jobs that have ended and were not told here before, as soon as there are any; they are forgotten.")

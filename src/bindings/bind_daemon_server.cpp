@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/daemon_waits.hpp"
+#include "bindings/release_queue.hpp"
 #include "daemon/echo_sink.hpp"
 #include "daemon/port_server.hpp"
+#include "daemon/session_application.hpp"
 
 namespace gpushare::daemon {
 namespace {
@@ -18,24 +20,30 @@ py::tuple add_client(PortServer& server, const PortLimits& limits) {
 void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
   port.def(
           "add_application",
-          [](ServerPort& self, std::string name, std::int64_t number) {
-            return self.tables().applications.add(std::make_shared<ApplicationEntry>(std::move(name), number));
+          [](ServerPort& self, std::string name, std::shared_ptr<SessionApplication> in_session,
+             std::shared_ptr<ApplicationAccount> account) {
+            return self.tables().applications.add(
+                std::make_shared<ApplicationEntry>(std::move(name), std::move(in_session), std::move(account)));
           },
-          py::arg("name"), py::arg("number"), "Returns a handle.")
+          py::arg("name"), py::arg("in_session") = py::none(), py::arg("account") = py::none(),
+          "Returns a handle. `in_session`: what a SessionSink knows it as.")
       .def(
           "add_kernel",
-          [](ServerPort& self, std::string name, std::size_t argument_bytes) {
+          [](ServerPort& self, std::string name, std::optional<std::size_t> argument_bytes) {
             return self.tables().kernels.add(
                 std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
           },
-          py::arg("name"), py::arg("argument_bytes"), "Returns a handle.")
+          py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: as many as come.")
       .def(
           "add_array",
-          [](ServerPort& self, std::uint64_t address, std::uint64_t bytes, const py::object& owner) {
-            return self.tables().arrays.add(std::make_shared<ArrayEntry>(address, bytes, owner_of(owner)));
+          [](ServerPort& self, std::uint64_t address, std::uint64_t bytes, const py::object& released,
+             std::shared_ptr<ReleaseQueue> queue) {
+            return self.tables().arrays.add(
+                std::make_shared<ArrayEntry>(address, bytes, released_through(std::move(queue), released)));
           },
-          py::arg("address"), py::arg("bytes"), py::arg("owner"),
-          "Returns a handle. The owner is kept until the array is removed and no job needs it.")
+          py::arg("address"), py::arg("bytes"), py::arg("released"), py::arg("queue"),
+          "Returns a handle. `released` is called once the array is removed and no job needs it, by way of the queue "
+          "where the thread that notices has not the GIL.")
       .def(
           "add_arena",
           [](ServerPort& self, int descriptor, std::size_t most_bytes) {
@@ -46,12 +54,31 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
           "Maps the client's memory, if its size is sealed and at most that; the descriptor remains the caller's.")
       .def("remove_application", [](ServerPort& self, Handle handle) { self.tables().applications.remove(handle); })
       .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); })
-      .def("remove_array", [](ServerPort& self, Handle handle) { self.tables().arrays.remove(handle); })
+      .def("remove_array", &ServerPort::remove_array_after, py::arg("array"), py::arg("after") = 0,
+           "Once the job of that number has been taken.")
+      .def(
+          "remove_arrays", [](ServerPort& self) { self.tables().arrays.clear(); }, "All of them.")
       .def("remove_arena", [](ServerPort& self, Handle handle) { self.tables().arenas.remove(handle); });
 }
 
+void bind_release_queue(py::module_& module) {
+  py::class_<ReleaseQueue, std::shared_ptr<ReleaseQueue>>(module, "ReleaseQueue",
+                                                          "Arrays that are no longer needed, to be released.")
+      .def(py::init<>())
+      .def(
+          "release",
+          [](ReleaseQueue& self, double timeout_s) {
+            std::vector<std::unique_ptr<py::object>> functions;
+            {
+              const py::gil_scoped_release released;
+              functions = self.take(seconds(timeout_s));
+            }
+            for (auto& function : functions) call_released(std::move(function));
+          },
+          py::arg("timeout_s"), "Waits for some at most so long, and calls their functions.");
+}
+
 void bind_sinks(py::module_& module) {
-  py::class_<CommandSink, std::shared_ptr<CommandSink>>(module, "CommandSink", "What carries out clients' commands.");
   py::class_<EchoSink, CommandSink, std::shared_ptr<EchoSink>>(
       module, "EchoSink", "Launches end after a given time and do nothing; copies are made, in host memory.")
       .def(py::init([](std::int64_t after) {
@@ -74,13 +101,20 @@ void bind_ports(py::module_& module) {
       .def_readonly("unfinished", &PortStatistics::unfinished, "Jobs that have not ended.");
   py::class_<ServerPort, std::shared_ptr<ServerPort>> port(module, "ServerPort", "The worker's end of one client.");
   port.def_property_readonly("client", [](const ServerPort& self) { return static_cast<std::uint64_t>(self.client()); })
-      .def_property_readonly("statistics", &ServerPort::statistics);
+      .def_property_readonly("statistics", &ServerPort::statistics)
+      .def(
+          "wait_idle",
+          [](ServerPort& self, double timeout_s) {
+            return in_pieces(timeout_s, [&](Duration timeout) { return self.wait_idle(timeout); });
+          },
+          py::arg("timeout_s"), "Once its client is no longer served: have its jobs ended?");
   bind_tables(port);
 }
 
 }  // namespace
 
 void bind_daemon_server(py::module_& module) {
+  bind_release_queue(module);
   bind_sinks(module);
   bind_ports(module);
   py::class_<PortServer, std::shared_ptr<PortServer>>(module, "PortServer", "Serves all clients, in one thread.")

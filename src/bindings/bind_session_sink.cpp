@@ -42,33 +42,63 @@ std::shared_ptr<const DeviceCode> launch_on_gpu(const LaunchCommand& command, co
   return std::make_shared<cuda::SubmittedCode>(std::move(launch));
 }
 
-Handle add_kernel(ServerPort& port, SessionKernel kernel, std::size_t argument_bytes) {
-  KernelEntry entry{.name = kernel.model.name, .argument_bytes = argument_bytes};
+using Alone = std::optional<std::pair<double, double>>;  // per block, of the first
+
+Handle add_kernel(ServerPort& port, SessionKernel kernel, std::optional<std::size_t> argument_bytes,
+                  std::vector<std::uint32_t> pointers, const Alone& alone) {
+  KernelEntry entry{.name = kernel.model.name, .argument_bytes = argument_bytes, .pointers = std::move(pointers)};
+  if (alone) entry.alone = AloneTime{.per_block = alone->first, .of_first = alone->second};
   entry.code = std::make_shared<SessionKernel>(std::move(kernel));
   return port.tables().kernels.add(std::make_shared<KernelEntry>(std::move(entry)));
 }
 
-Handle add_model(ServerPort& port, const Kernel& model, std::size_t argument_bytes) {
-  return add_kernel(port, {.model = model}, argument_bytes);
+Handle add_model(ServerPort& port, const Kernel& model, const Alone& alone) {
+  return add_kernel(port, {.model = model}, std::nullopt, {}, alone);
 }
 
 Handle add_cuda_kernel(ServerPort& port, const Kernel& model, std::size_t argument_bytes,
                        std::shared_ptr<cuda::KernelCode> code, cuda::Extent block, unsigned shared_bytes,
-                       std::vector<Parameter> parameters) {
+                       std::vector<Parameter> parameters, std::vector<std::uint32_t> pointers, const Alone& alone) {
   for (const auto& [offset, size] : parameters) {
     require(offset <= argument_bytes && size <= argument_bytes - offset,
             "kernel '" + model.name + "': a parameter lies outside its " + std::to_string(argument_bytes) + " bytes");
+  }
+  for (const std::uint32_t position : pointers) {
+    require(argument_bytes >= 8 && position <= argument_bytes - 8,
+            "kernel '" + model.name + "': a pointer lies outside its " + std::to_string(argument_bytes) + " bytes");
   }
   cuda::DeviceLaunch shape{.kernel = std::move(code), .block = block, .shared_bytes = shared_bytes};
   auto code_of = [shape = std::move(shape), parameters = std::move(parameters)](const LaunchCommand& command) {
     return launch_on_gpu(command, shape, parameters);
   };
-  return add_kernel(port, {.model = model, .code_of = std::move(code_of)}, argument_bytes);
+  return add_kernel(port, {.model = model, .code_of = std::move(code_of)}, argument_bytes, std::move(pointers), alone);
+}
+
+std::shared_ptr<SessionApplication> make_application(SessionSink& sink, std::string name, int priority, double weight,
+                                                     std::optional<std::int64_t> deadline) {
+  Application application{.name = std::move(name), .priority = priority, .weight = weight};
+  if (deadline) application.deadline = Duration(*deadline);
+  return std::make_shared<SessionApplication>(sink.session(), std::move(application));
+}
+
+void raise_failure(SessionSink& sink, double timeout_s) {
+  std::exception_ptr failure;
+  {
+    const py::gil_scoped_release released;
+    failure = sink.wait_failure(seconds(timeout_s));
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace
 
 void bind_session_sink(py::module_& module) {
+  constexpr py::call_guard<py::gil_scoped_release> no_gil;
+  py::class_<SessionApplication, std::shared_ptr<SessionApplication>>(
+      module, "ServedApplication", "An application of a session, which it arrives in with its first launch.")
+      .def_property_readonly("name", &SessionApplication::name)
+      .def("cancel", &SessionApplication::withdraw, no_gil)
+      .def("set_priority", &SessionApplication::set_priority, py::arg("priority"), no_gil);
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed) {
              return open_sink(paced_device(device, seed, speed), policy, {});
@@ -80,14 +110,20 @@ void bind_session_sink(py::module_& module) {
            py::arg("device"), py::arg("policy"))
       .def_property_readonly(
           "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
-          "Its applications have the numbers that ports are told.");
+          "What the commands go to.")
+      .def("application", &make_application, py::arg("name"), py::arg("priority"), py::arg("weight"),
+           py::arg("deadline_ns"), py::keep_alive<0, 1>(), "For ServerPort.add_application.")
+      .def("raise_failure", &raise_failure, py::arg("timeout_s"),
+           "Raises what the session has failed with, once it has; returns if it has not in time.");
   py::class_<ServerPort, std::shared_ptr<ServerPort>> port(module.attr("ServerPort"));
-  port.def("add_model", &add_model, py::arg("model"), py::arg("argument_bytes") = 0,
-           "A kernel of a simulated device, with the block of its model; returns a handle.")
+  port.def("add_model", &add_model, py::arg("model"), py::arg("alone_ns") = py::none(),
+           "A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with "
+           "the whole device at work, and of the first.")
       .def("add_cuda_kernel", &add_cuda_kernel, py::arg("model"), py::arg("argument_bytes"), py::arg("code"),
            py::arg("block"), py::arg("shared_bytes"), py::arg("parameters"),
+           py::arg("pointers") = std::vector<std::uint32_t>{}, py::arg("alone_ns") = py::none(),
            "A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places "
-           "and sizes among the arguments.");
+           "and sizes among the arguments. `pointers`: where only arrays, or nothing, may be.");
 }
 
 }  // namespace gpushare::daemon

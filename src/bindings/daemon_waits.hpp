@@ -26,15 +26,6 @@ struct WithoutGil {
   }
 };
 
-/// Keeps a Python object until the last thread that needs it is through.
-inline std::shared_ptr<const void> owner_of(const py::object& object) {
-  if (object.is_none()) return nullptr;
-  return std::shared_ptr<py::object>(new py::object(object), [](py::object* kept) {
-    const py::gil_scoped_acquire gil;
-    delete kept;
-  });
-}
-
 inline Duration seconds(double count) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count));
 }
@@ -74,6 +65,9 @@ auto send_in_pieces(double timeout_s, Send send) {
 }
 
 void bind_daemon_client(py::module_& module);
+void bind_daemon_launch(py::module_& module);
+void bind_daemon_accounts(py::module_& module);
+void bind_daemon_python_sink(py::module_& module);
 void bind_daemon_server(py::module_& module);
 void bind_session_sink(py::module_& module);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/client_port.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -36,7 +37,7 @@ JobNumber ClientPort::launch(const LaunchRequest& request, Duration patience) {
                        .grid = request.grid,
                        .argument_bytes = static_cast<std::uint32_t>(request.arguments.size()),
                        .references = static_cast<std::uint32_t>(request.arrays.size())};
-  return send(command, std::as_bytes(request.arrays), request.arguments, patience);
+  return send(command, std::as_bytes(request.arrays), request.arguments, patience, request.owner);
 }
 
 JobNumber ClientPort::copy(wire::CommandKind kind, const CopyRequest& request, Duration patience) {
@@ -64,7 +65,7 @@ JobNumber ClientPort::fence(Duration patience) {
 }
 
 template <typename Command>
-JobNumber ClientPort::send(Command& command, Part second, Part third, Duration patience) {
+JobNumber ClientPort::send(Command& command, Part second, Part third, Duration patience, void* owner) {
   const std::size_t bytes = sizeof(command) + second.size() + third.size();
   require_lazily(bytes <= commands_.most_record_bytes(), [&] {
     return "a command of " + std::to_string(bytes) + " bytes: the port's ring takes at most " +
@@ -73,8 +74,10 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   require_own_process();
   command.header.bytes = static_cast<std::uint32_t>(bytes);
   std::unique_lock lock(mutex_);
+  require_lazily(jobs_.size() < most_jobs,
+                 [] { return "a client can have " + std::to_string(most_jobs) + " jobs that have not ended"; });
   const auto try_write = [&] {
-    command.header.job = last_job_ + 1;  // others may have written meanwhile
+    command.header.job = last_job() + 1;  // others may have written meanwhile
     return commands_.write({part_of(command), second, third});
   };
   const auto write_or_announce = [&] {
@@ -87,8 +90,9 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     const bool written = wait_until(lock, std::chrono::steady_clock::now() + patience, write_or_announce);
     if (!written) throw PeerBusy("the worker takes no commands: it is busy with those of before, or stuck");
   }
-  jobs_.emplace(++last_job_, std::nullopt);
-  const JobNumber job = last_job_;
+  const JobNumber job = command.header.job;
+  last_job_.store(job, std::memory_order_relaxed);
+  jobs_.emplace(job, Kept{.owner = owner});
   const bool ring = commands_.must_wake_reader();
   lock.unlock();
   if (ring) doorbell_.ring();
@@ -150,11 +154,11 @@ void ClientPort::keep(std::span<const std::byte> record) {
   const auto job = jobs_.find(wire.job);
   if (job == jobs_.end()) return;  // forgotten
   const auto* text = reinterpret_cast<const char*>(record.data() + sizeof(wire));
-  job->second = {.status = static_cast<JobStatus>(wire.status),
-                 .accepted = wire.accepted,
-                 .started = wire.started,
-                 .ended = wire.ended,
-                 .message = std::string(text, wire.message_bytes)};
+  job->second.completion = {.status = static_cast<JobStatus>(wire.status),
+                            .accepted = wire.accepted,
+                            .started = wire.started,
+                            .ended = wire.ended,
+                            .message = std::string(text, wire.message_bytes)};
   if (tells_ended_) ended_.push_back(wire.job);
 }
 
@@ -166,30 +170,52 @@ std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
                  [&] { return "job " + std::to_string(job) + ": there is none, or it has been forgotten"; });
   const auto has_ended = [&] {
     found = jobs_.find(job);
-    return found == jobs_.end() || found->second.has_value();
+    return found == jobs_.end() || found->second.completion.has_value();
   };
   if (!wait_until(lock, std::chrono::steady_clock::now() + timeout, has_ended)) return std::nullopt;
   require_lazily(found != jobs_.end(),
                  [&] { return "job " + std::to_string(job) + " has been forgotten by another thread"; });
-  return found->second;
+  return found->second.completion;
 }
 
-std::vector<std::pair<JobNumber, Completion>> ClientPort::wait_ended(Duration timeout) {
+std::vector<EndedJob> ClientPort::wait_ended(Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
   if (!std::exchange(tells_ended_, true)) {
-    for (const auto& [job, completion] : jobs_) {
-      if (completion) ended_.push_back(job);
+    for (const auto& [job, kept] : jobs_) {
+      if (kept.completion) ended_.push_back(job);
     }
   }
   wait_until(lock, std::chrono::steady_clock::now() + timeout, [&] { return !ended_.empty(); });
-  std::vector<std::pair<JobNumber, Completion>> told;
+  return take_ended();
+}
+
+std::vector<EndedJob> ClientPort::take_ended() {
+  std::vector<EndedJob> told;
   for (const JobNumber job : std::exchange(ended_, {})) {
     const auto found = jobs_.find(job);
     if (found == jobs_.end()) continue;  // forgotten
-    told.emplace_back(job, std::move(*found->second));
+    told.push_back({job, std::move(*found->second.completion), found->second.owner});
     jobs_.erase(found);
   }
+  return told;
+}
+
+std::vector<EndedJob> ClientPort::abandon() {
+  if (fork_guard_.is_in_child()) return {};
+  close();
+  const std::lock_guard lock(mutex_);
+  try {
+    collect();
+  } catch (const PeerViolation&) {  // then that was all
+  }
+  std::vector<EndedJob> told = take_ended();
+  for (auto& [job, kept] : jobs_) {
+    Completion lost{.is_lost = true};
+    told.push_back({job, kept.completion ? std::move(*kept.completion) : lost, kept.owner});
+  }
+  jobs_.clear();
+  std::ranges::sort(told, {}, &EndedJob::job);
   return told;
 }
 

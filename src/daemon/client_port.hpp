@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,7 @@ struct LaunchRequest {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::span<const std::byte> arguments{};
   std::span<const wire::ArrayReference> arrays{};
+  void* owner = nullptr;  ///< comes back with the job's end
 };
 
 struct CopyRequest {
@@ -43,10 +45,18 @@ struct CopyRequest {
 /// How a job has ended. Times are those of CLOCK_MONOTONIC, in nanoseconds; 0: never started.
 struct Completion {
   JobStatus status{};
+  bool is_lost = false;  ///< it had not ended when the connection did
   std::int64_t accepted = 0;
   std::int64_t started = 0;
   std::int64_t ended = 0;
   std::string message;
+};
+
+/// A job that has ended, or that nobody will hear of any more.
+struct EndedJob {
+  JobNumber job = 0;
+  Completion completion;
+  void* owner = nullptr;  ///< as it was submitted
 };
 
 /// Every function throws PeerGone once the worker has ended or this process is a forked child of the one that opened
@@ -68,28 +78,40 @@ class ClientPort {
   std::optional<Completion> wait(JobNumber job, Duration timeout);
   /// All jobs whose ends have not been told here yet, as soon as there are any; they are forgotten. For one thread that
   /// tells others. Empty: none in time.
-  std::vector<std::pair<JobNumber, Completion>> wait_ended(Duration timeout);
+  std::vector<EndedJob> wait_ended(Duration timeout);
+  /// Ends the connection for good. What ended before, and was not told, comes first; then all jobs that have not ended,
+  /// with `is_lost`. No other thread may be waiting.
+  std::vector<EndedJob> abandon();
   /// Nobody will ask for this job any more. Jobs that nobody forgets are kept.
   void forget(JobNumber job);
   /// How many jobs are kept.
   std::size_t kept_jobs() const;
+  /// The number of the job that was submitted last; 0: none was.
+  JobNumber last_job() const { return last_job_.load(std::memory_order_relaxed); }
 
   /// Everything that waits, or begins to, gets PeerGone.
   void close();
 
+  /// That are kept. More are refused (InvalidInput).
+  static constexpr std::size_t most_jobs = 1 << 16;
   static constexpr Duration default_patience = std::chrono::seconds(60);
 
  private:
+  struct Kept {
+    std::optional<Completion> completion;
+    void* owner = nullptr;
+  };
   using Deadline = std::chrono::steady_clock::time_point;
 
   JobNumber copy(wire::CommandKind kind, const CopyRequest& request, Duration patience);
   template <typename Command>
-  JobNumber send(Command& command, Part second, Part third, Duration patience);
+  JobNumber send(Command& command, Part second, Part third, Duration patience, void* owner = nullptr);
   template <typename Ready>
   bool wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready);
   /// Without the lock: spins and sleeps until the worker says something, or the deadline.
   void watch(Deadline deadline);
   void collect();
+  std::vector<EndedJob> take_ended();
   void keep(std::span<const std::byte> record);
   void require_own_process() const;
 
@@ -104,9 +126,9 @@ class ClientPort {
   SpinBudget spin_;         // likewise
   bool is_watched_ = false;
   bool is_gone_ = false;
-  JobNumber last_job_ = 0;
-  std::unordered_map<JobNumber, std::optional<Completion>> jobs_;  // those not forgotten
-  std::vector<JobNumber> ended_;                                   // among jobs_, once somebody wants to be told
+  std::atomic<JobNumber> last_job_ = 0;
+  std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
+  std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told
   bool tells_ended_ = false;
   std::vector<std::byte> record_;
 };

@@ -2,23 +2,39 @@
 // What a client's handles stand for. Control messages put entries in; commands in the ring name them.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
+#include "daemon/application_account.hpp"
 #include "daemon/handle_table.hpp"
 #include "daemon/shared_memory.hpp"
 
 namespace gpushare::daemon {
 
+class SessionApplication;
+
 /// An in-order stream of this client's commands.
 struct ApplicationEntry {
   std::string name;
-  std::int64_t number = 0;  ///< what the sink calls it
+  std::shared_ptr<SessionApplication> in_session{};  ///< for a SessionSink
+  std::shared_ptr<ApplicationAccount> account{};     ///< where its jobs are counted, if anywhere
+};
+
+/// What a launch takes with nobody else there, in nanoseconds.
+struct AloneTime {
+  double per_block = 0;  ///< with the whole GPU at work
+  double of_first = 0;
+  double of(double blocks) const { return std::max(blocks * per_block, of_first); }
 };
 
 /// A kernel as it is launched: with one shape of block and so much shared memory, because what schedulers know of it
 /// depends on both.
 struct KernelEntry {
   std::string name;
-  std::size_t argument_bytes = 0;    ///< the size of its parameters
-  std::shared_ptr<const void> code;  ///< for the sink alone
+  std::optional<std::size_t> argument_bytes{};  ///< the size of its parameters; nullopt: nobody looks at them
+  std::shared_ptr<const void> code{};           ///< for the sink alone
+  std::vector<std::uint32_t> pointers{};        ///< among the arguments: only an array, or 0, may be there
+  std::optional<AloneTime> alone{};             ///< where a profile says so
 };
 
 struct ArrayEntry {
@@ -34,9 +50,9 @@ struct ArenaEntry {
 };
 
 struct ClientTables {
-  HandleTable<ApplicationEntry> applications{"application", 1 << 10};
-  HandleTable<KernelEntry> kernels{"kernel", 1 << 14};
-  HandleTable<ArrayEntry> arrays{"array", 1 << 18};
+  HandleTable<ApplicationEntry> applications{"application", 1 << 16};
+  HandleTable<KernelEntry> kernels{"kernel", 1 << 16};
+  HandleTable<ArrayEntry> arrays{"array", 1 << 16};
   HandleTable<ArenaEntry> arenas{"arena", 1 << 8};
 };
 

@@ -44,6 +44,17 @@ void require_inside(const char* what, std::uint64_t offset, std::uint64_t bytes,
   });
 }
 
+/// Clients know no addresses. A number in a pointer's place would be one that was guessed.
+void require_no_addresses(const KernelEntry& kernel, std::span<const std::byte> arguments) {
+  for (const std::uint32_t position : kernel.pointers) {
+    const auto place = arguments.subspan(position, 8);
+    require_lazily(std::ranges::all_of(place, [](std::byte each) { return each == std::byte{}; }), [&] {
+      return "kernel '" + kernel.name + "': the pointer at byte " + std::to_string(position) +
+             " of the arguments is no array";
+    });
+  }
+}
+
 /// Puts the addresses of arrays in the places of the arguments that stand for them.
 void resolve_arrays(std::span<const std::byte> references, const ClientTables& tables, LaunchCommand& command) {
   for (std::size_t at = 0; at < references.size(); at += sizeof(wire::ArrayReference)) {
@@ -83,12 +94,13 @@ LaunchCommand check_launch(std::span<const std::byte> record, const ClientTables
                         .grid = launch.grid};
   const KernelEntry& kernel = *command.kernel;
   require_grid(launch.grid, most_blocks);
-  require_lazily(launch.argument_bytes == kernel.argument_bytes, [&] {
-    return "kernel '" + kernel.name + "' takes " + std::to_string(kernel.argument_bytes) + " bytes of arguments, not " +
-           std::to_string(launch.argument_bytes);
+  require_lazily(launch.argument_bytes == kernel.argument_bytes.value_or(launch.argument_bytes), [&] {
+    return "kernel '" + kernel.name + "' takes " + std::to_string(*kernel.argument_bytes) +
+           " bytes of arguments, not " + std::to_string(launch.argument_bytes);
   });
   const auto arguments = record.subspan(sizeof(launch) + reference_bytes);
   command.arguments.assign(arguments.begin(), arguments.end());
+  require_no_addresses(kernel, command.arguments);
   resolve_arrays(record.subspan(sizeof(launch), reference_bytes), tables, command);
   return command;
 }

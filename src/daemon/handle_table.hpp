@@ -55,6 +55,18 @@ class HandleTable {
     return std::exchange(slots_[place].entry, nullptr);
   }
 
+  /// All of them, which the table then has no more.
+  std::vector<std::shared_ptr<const Entry>> clear() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<const Entry>> all;
+    for (std::uint32_t place = 0; place < slots_.size(); ++place) {
+      if (slots_[place].entry == nullptr) continue;
+      if (++slots_[place].generation != 0) free_.push_back(place);
+      all.push_back(std::exchange(slots_[place].entry, nullptr));
+    }
+    return all;
+  }
+
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return slots_.size() - free_.size();

@@ -2,24 +2,14 @@
 // How the end of a job gets back to the client that submitted it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "daemon/application_account.hpp"
+
 namespace gpushare::daemon {
-
-/// How a job has ended, for its client.
-enum class JobStatus : std::uint16_t {
-  Done = 0,
-  Refused = 1,    ///< the command was impossible: a handle, a size
-  Failed = 2,     ///< this job failed
-  Withdrawn = 3,  ///< its application was cancelled
-  Retryable = 4,  ///< something else failed, and this job with it
-};
-
-/// A point in time of CLOCK_MONOTONIC, which all processes share, in nanoseconds.
-std::int64_t monotonic_now();
 
 struct JobOutcome {
   JobStatus status = JobStatus::Done;
@@ -36,6 +26,12 @@ class CompletionTarget {
   virtual void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) = 0;
 };
 
+/// Where a job is counted, and as what.
+struct JobAccount {
+  std::shared_ptr<ApplicationAccount> application;
+  std::optional<double> alone;  ///< its time with nobody else there, in nanoseconds
+};
+
 /// The duty to say how a job has ended. Whoever drops it unsaid says that the job failed: no client waits for ever.
 class JobReply {
  public:
@@ -47,21 +43,38 @@ class JobReply {
     std::swap(target_, other.target_);
     std::swap(job_, other.job_);
     std::swap(accepted_, other.accepted_);
+    std::swap(account_, other.account_);
     return *this;
   }
   ~JobReply() {
     if (is_owed()) complete({.status = JobStatus::Failed, .message = "the worker gave this job up"});
   }
 
-  void complete(const JobOutcome& outcome) { std::exchange(target_, nullptr)->complete(job_, accepted_, outcome); }
+  /// Its end will be counted there; so is, from now on, that it has come.
+  void count_in(JobAccount account) {
+    account_ = std::move(account);
+    account_.application->submitted(accepted_);
+  }
+
+  void complete(const JobOutcome& outcome) {
+    count(outcome);  // before the client is told, who may ask for the status then
+    std::exchange(target_, nullptr)->complete(job_, accepted_, outcome);
+  }
   bool is_owed() const { return target_ != nullptr; }
   std::uint64_t job() const { return job_; }
   std::int64_t accepted() const { return accepted_; }
 
  private:
+  void count(const JobOutcome& outcome) const {
+    if (account_.application == nullptr) return;
+    const std::int64_t now = outcome.ended != 0 ? outcome.ended : monotonic_now();
+    account_.application->ended(accepted_, now, outcome.status, account_.alone);
+  }
+
   std::shared_ptr<CompletionTarget> target_;
   std::uint64_t job_ = 0;
   std::int64_t accepted_ = 0;
+  JobAccount account_;
 };
 
 }  // namespace gpushare::daemon

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/server_port.hpp"
 
+#include <algorithm>
+
 #include "daemon/peer_errors.hpp"
+#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 
@@ -49,19 +52,27 @@ std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands, std:
     if (!size) break;
     accept(scratch.first(*size), sink);
   }
+  if (attention_.load(std::memory_order_relaxed)) remove_freed();
   if (count > 0 && commands_.must_wake_writer()) doorbell_.ring();
   return count;
 }
 
 void ServerPort::accept(std::span<const std::byte> record, CommandSink& sink) {
   const wire::CommandHeader header = header_of(record);
-  require_peer(header.job == last_job_ + 1, "a job's number is not the next one");
-  last_job_ = header.job;
+  require_peer(header.job == last_job_.load(std::memory_order_relaxed) + 1, "a job's number is not the next one");
+  carry_out(header, record, sink);
+  last_job_.store(header.job, std::memory_order_release);
+}
+
+void ServerPort::carry_out(const wire::CommandHeader& header, std::span<const std::byte> record, CommandSink& sink) {
   switch (header.kind) {
     case wire::CommandKind::Launch:
       return hand_on(
           header.job, [&] { return check_launch(record, tables_, limits_.most_blocks); },
-          [&](LaunchCommand&& command) { sink.launch(std::move(command)); });
+          [&](LaunchCommand&& command) {
+            count(command);
+            sink.launch(std::move(command));
+          });
     case wire::CommandKind::CopyIn:
     case wire::CommandKind::CopyOut:
       return hand_on(
@@ -101,6 +112,53 @@ void ServerPort::hand_on(std::uint64_t job, Check check, HandOn hand_on) {
   }
 }
 
+void ServerPort::count(LaunchCommand& command) {
+  const ApplicationEntry& application = *command.application;
+  if (application.account == nullptr) return;
+  const KernelEntry& kernel = *command.kernel;
+  std::optional<double> alone;
+  if (kernel.alone) alone = kernel.alone->of(double{1} * command.grid[0] * command.grid[1] * command.grid[2]);
+  command.reply.count_in({application.account, alone});
+}
+
+void ServerPort::remove_array_after(Handle array, std::uint64_t job) {
+  tables_.arrays.find(array);
+  {
+    const std::lock_guard lock(mutex_);
+    if (job > last_job_.load(std::memory_order_acquire)) {
+      require_lazily(freed_.size() < limits_.most_jobs, [&] {
+        return std::to_string(freed_.size()) + " freed arrays wait for commands that have not come";
+      });
+      freed_.emplace_back(job, array);
+      attention_ = true;
+      return;
+    }
+  }
+  tables_.arrays.remove(array);
+}
+
+/// Entries go without the lock: whoever owns them may be told.
+void ServerPort::remove_freed() {
+  std::vector<std::shared_ptr<const ArrayEntry>> gone;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(freed_, [&](const auto& freed) {
+    if (freed.first > last_job_.load(std::memory_order_relaxed)) return false;
+    try {
+      gone.push_back(tables_.arrays.remove(freed.second));
+    } catch (const InvalidInput&) {  // freed twice, or never there: nobody is left to be told
+    }
+    return true;
+  });
+  update_attention();
+}
+
+bool ServerPort::wait_idle(Duration timeout) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, timeout, [&] { return unfinished_ == 0; });
+}
+
+void ServerPort::update_attention() { attention_ = !late_.empty() || !violation_.empty() || !freed_.empty(); }
+
 void ServerPort::accept_fence(std::uint64_t job) {
   const std::int64_t now = monotonic_now();
   bool ring = false;
@@ -128,7 +186,8 @@ bool ServerPort::try_to_sleep() {
   flush();
   update_stalled();
   // Who is stalled is woken by a completion, or by the client's reading.
-  return violation_.empty() && (stalled_ || !commands_.has_record());
+  const auto is_due = [&](const auto& freed) { return freed.first <= last_job_.load(std::memory_order_relaxed); };
+  return violation_.empty() && std::ranges::none_of(freed_, is_due) && (stalled_ || !commands_.has_record());
 }
 
 void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
@@ -158,7 +217,7 @@ bool ServerPort::try_write(const LateCompletion& late) {
 void ServerPort::flush() {
   if (late_.empty()) return;
   while (!late_.empty() && try_write(late_.front())) late_.pop_front();
-  attention_ = !late_.empty() || !violation_.empty();
+  update_attention();
   if (completions_.must_wake_reader()) doorbell_.ring();
 }
 
@@ -175,7 +234,7 @@ void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOut
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    --unfinished_;
+    if (--unfinished_ == 0 && closed_) idle_.notify_all();
     if (closed_) return;
     put(job, accepted, outcome);
     end_fences_after(job);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -44,6 +45,11 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
 
   ClientId client() const { return client_; }
   ClientTables& tables() { return tables_; }
+  /// Takes the array out of its table once the job of that number, which the client had submitted before it freed the
+  /// array, has been looked at: control messages may overtake commands.
+  void remove_array_after(Handle array, std::uint64_t job);
+  /// Once the port is closed: have all jobs ended?
+  bool wait_idle(Duration timeout);
   PortStatistics statistics() const;
 
   // For the port server's thread alone.
@@ -76,15 +82,19 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, const PortLimits& limits);
 
   void accept(std::span<const std::byte> record, CommandSink& sink);
+  void carry_out(const wire::CommandHeader& header, std::span<const std::byte> record, CommandSink& sink);
+  void count(LaunchCommand& command);
   void accept_fence(std::uint64_t job);
   template <typename Check, typename HandOn>
   void hand_on(std::uint64_t job, Check check, HandOn hand_on);
   bool may_accept();
+  void remove_freed();
   // With mutex_ held:
   void update_stalled();
   void put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome);
   bool try_write(const LateCompletion& late);
   void flush();
+  void update_attention();
   void end_fences_after(std::uint64_t job);
 
   const ClientId client_;
@@ -96,13 +106,15 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
 
   // The port server's thread.
   RingReader commands_;
-  std::uint64_t last_job_ = 0;
+  std::atomic<std::uint64_t> last_job_ = 0;  // written by it alone
 
   std::atomic<bool> attention_ = false;  // something besides commands is to be done
   mutable std::mutex mutex_;
   RingWriter completions_;
   std::deque<LateCompletion> late_;  // the ring has no room for them
   std::vector<WaitingFence> fences_;
+  std::deque<std::pair<std::uint64_t, Handle>> freed_;  // arrays, and the job to look at before
+  std::condition_variable idle_;
   std::size_t unfinished_ = 0;  // jobs handed on
   bool stalled_ = false;        // commands may wait although the server sleeps
   bool closed_ = false;

@@ -16,8 +16,6 @@ std::string text_of(const std::exception_ptr& failure) {
   }
 }
 
-ApplicationId id_of(const ApplicationEntry& application) { return static_cast<ApplicationId>(application.number); }
-
 std::int64_t blocks_of(const std::array<std::uint32_t, 3>& grid) { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
 
 }  // namespace
@@ -49,10 +47,12 @@ void SessionSink::copy(CopyCommand&& command) {
 template <typename Submitted>
 void SessionSink::submit(Submitted&& command, Operation operation, std::shared_ptr<const DeviceCode> code) {
   const std::scoped_lock lock(mutex_);
-  const ApplicationId application = id_of(*command.application);
-  applications_[command.client].insert(command.application->number);
+  const ApplicationPtr& application = command.application->in_session;
+  require_lazily(application != nullptr,
+                 [&] { return "application '" + command.application->name + "' is of no session"; });
+  applications_[command.client].insert(application);
   try {
-    const JobId job = session_.submit(application, std::move(operation), std::move(code));
+    const JobId job = session_.submit(application->arrive(), std::move(operation), std::move(code));
     unfinished_.emplace(job, std::move(command));
   } catch (const Cancelled& cancelled) {
     command.reply.complete({.status = JobStatus::Withdrawn, .message = cancelled.what()});
@@ -70,9 +70,14 @@ void SessionSink::job_ended(const gpushare::JobEnd& end) {
   Command command = std::move(found->second);
   unfinished_.erase(found);
   lock.unlock();
+  if (auto* launch = std::get_if<LaunchCommand>(&command)) launch->arrays.clear();  // before the client may free them
   if (end.is_cancelled) {
-    const JobOutcome cancelled{.status = JobStatus::Withdrawn, .message = "its application has been cancelled"};
-    std::visit([&](auto& each) { each.reply.complete(cancelled); }, command);
+    std::visit(
+        [](auto& each) {
+          each.reply.complete({.status = JobStatus::Withdrawn,
+                               .message = "application '" + each.application->name + "' has been cancelled"});
+        },
+        command);
   } else if (auto* copy = std::get_if<CopyCommand>(&command); copy != nullptr && !options_.copy_code) {
     copier_.copy(std::move(*copy));
   } else {
@@ -83,6 +88,8 @@ void SessionSink::job_ended(const gpushare::JobEnd& end) {
 void SessionSink::session_failed(const std::exception_ptr& failure) {
   std::unique_lock lock(mutex_);
   auto unfinished = std::exchange(unfinished_, {});
+  failure_ = failure;
+  failed_.notify_all();
   lock.unlock();
   const JobOutcome outcome{.status = JobStatus::Retryable, .message = text_of(failure)};
   for (auto& [job, command] : unfinished) {
@@ -90,14 +97,20 @@ void SessionSink::session_failed(const std::exception_ptr& failure) {
   }
 }
 
+std::exception_ptr SessionSink::wait_failure(Duration timeout) {
+  std::unique_lock lock(mutex_);
+  failed_.wait_for(lock, timeout, [&] { return failure_ != nullptr; });
+  return failure_;
+}
+
 void SessionSink::client_gone(ClientId client) noexcept {
   std::unique_lock lock(mutex_);
   const auto found = applications_.find(client);
   if (found == applications_.end()) return;
-  const auto numbers = std::move(found->second);
+  const auto gone = std::move(found->second);
   applications_.erase(found);
   lock.unlock();
-  for (const std::int64_t number : numbers) session_.withdraw(static_cast<ApplicationId>(number));
+  for (const ApplicationPtr& application : gone) application->withdraw();
 }
 
 }  // namespace gpushare::daemon

@@ -10,6 +10,7 @@
 #include "core/session/session.hpp"
 #include "daemon/command_sink.hpp"
 #include "daemon/host_copier.hpp"
+#include "daemon/session_application.hpp"
 
 namespace gpushare::daemon {
 
@@ -29,7 +30,7 @@ struct SessionSinkOptions {
   bool keeps_record = false;  ///< of everything since the session began: without end, in a daemon
 };
 
-/// ApplicationEntry::number is the application's id in the session.
+/// Applications that have no ApplicationEntry::in_session are refused.
 class SessionSink : public CommandSink, private SessionListener {
  public:
   SessionSink(LiveDevice device, Session::MakePolicy make_policy, SessionSinkOptions options = {});
@@ -42,7 +43,11 @@ class SessionSink : public CommandSink, private SessionListener {
   /// Withdraws those of its applications that have submitted something.
   void client_gone(ClientId client) noexcept override;
 
+  /// What the session has failed with, once it has: its jobs have ended as retryable then. nullptr: it has not in time.
+  std::exception_ptr wait_failure(Duration timeout);
+
  private:
+  using ApplicationPtr = std::shared_ptr<SessionApplication>;
   using Command = std::variant<LaunchCommand, CopyCommand>;
 
   template <typename Submitted>
@@ -54,7 +59,9 @@ class SessionSink : public CommandSink, private SessionListener {
   HostCopier copier_;
   std::mutex mutex_;
   std::unordered_map<JobId, Command> unfinished_;
-  std::unordered_map<ClientId, std::unordered_set<std::int64_t>> applications_;  // that have submitted something
+  std::exception_ptr failure_;
+  std::condition_variable failed_;
+  std::unordered_map<ClientId, std::unordered_set<ApplicationPtr>> applications_;  // that have submitted something
   Session session_;  // last: its thread tells of ends from the start
 };
 

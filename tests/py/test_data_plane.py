@@ -42,7 +42,7 @@ class Served:
     def __init__(self, server: _core.PortServer) -> None:
         self.at_worker, memory, doorbell = server.add()
         self.port = _core.ClientPort(memory, doorbell)
-        self.application = self.at_worker.add_application("alice", 0)
+        self.application = self.at_worker.add_application("alice")
         self.kernel = self.at_worker.add_kernel("scale", 24)
 
     def launch(self, **changes: object) -> int:
@@ -70,7 +70,7 @@ def test_arrays_are_copied_through_an_arena(server: _core.PortServer) -> None:
     arena = _core.SharedMemory(4096)
     mapped = np.asarray(arena)
     mapped[:300] = np.arange(300) % 251
-    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, array)
+    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, None, _core.ReleaseQueue())
     arena_handle = alice.at_worker.add_arena(arena.descriptor, 1 << 20)
     copied = alice.port.copy_in(alice.application, handle, 100, arena_handle, 0, 300)
     assert alice.port.wait(copied, 30).status == JobStatus.DONE
@@ -85,18 +85,31 @@ def test_arrays_are_copied_through_an_arena(server: _core.PortServer) -> None:
 def test_an_array_is_kept_until_nobody_needs_it() -> None:
     server = _core.PortServer(_core.EchoSink(200_000_000))
     alice = Served(server)
-    array = np.zeros(16, np.uint8)
-    count = sys.getrefcount(array)
-    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, array)
+    array, queue, released = np.zeros(16, np.uint8), _core.ReleaseQueue(), []
+    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(1), queue)
     job = alice.launch(arrays=[(8, handle, 0)])
     assert alice.port.wait(job, 0.01) is None
-    alice.at_worker.remove_array(handle)
-    assert sys.getrefcount(array) == count + 1
+    alice.at_worker.remove_array(handle, job)
+    queue.release(0)
+    assert released == []
     assert alice.port.wait(job, 30).status == JobStatus.DONE
-    deadline = time.monotonic() + 30
-    while sys.getrefcount(array) > count and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert sys.getrefcount(array) == count
+    queue.release(30)
+    assert released == [1]
+    unused = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(2), queue)
+    alice.at_worker.remove_array(unused)
+    assert released == [1, 2]  # at once: this thread has the GIL
+
+
+def test_an_array_waits_for_the_commands_that_it_may_be_named_in(server: _core.PortServer) -> None:
+    alice = Served(server)
+    array, queue, released = np.zeros(16, np.uint8), _core.ReleaseQueue(), []
+    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(1), queue)
+    alice.at_worker.remove_array(handle, 2)
+    for expected in ([], [1]):
+        assert alice.port.wait(alice.launch(arrays=[(8, handle, 0)]), 30).status == JobStatus.DONE
+        queue.release(30 if expected else 0)
+        assert released == expected
+    assert alice.port.wait(alice.launch(arrays=[(8, handle, 0)]), 30).status == JobStatus.REFUSED
 
 
 def test_stale_and_forged_handles_are_refused(server: _core.PortServer) -> None:
@@ -141,7 +154,7 @@ def test_a_worker_without_room_is_an_error_in_the_end() -> None:
     server = _core.PortServer(_core.EchoSink(60_000_000_000))
     at_worker, memory, doorbell = server.add(limits)
     port = _core.ClientPort(memory, doorbell)
-    application, kernel = at_worker.add_application("alice", 0), at_worker.add_kernel("scale", 24)
+    application, kernel = at_worker.add_application("alice"), at_worker.add_kernel("scale", 24)
 
     def flood() -> None:
         for _ in range(100):
@@ -176,7 +189,7 @@ def test_a_forked_child_is_refused(server: _core.PortServer) -> None:
 
 def test_a_client_in_another_process_and_its_death(server: _core.PortServer) -> None:
     at_worker, memory, doorbell = server.add()
-    handles = at_worker.add_application("client", 0), at_worker.add_kernel("scale", 24)
+    handles = at_worker.add_application("client"), at_worker.add_kernel("scale", 24)
     mine, theirs = socket.socketpair()
     client = subprocess.Popen([sys.executable, "-c", CLIENT, str(theirs.fileno())], pass_fds=[theirs.fileno()])
     theirs.close()
@@ -198,13 +211,14 @@ def test_a_session_behind_the_rings() -> None:
     server = _core.PortServer(sink)
     at_worker, memory, doorbell = server.add()
     port = _core.ClientPort(memory, doorbell)
-    application = at_worker.add_application("alice", sink.session.add("alice", 0, 1.0, None))
+    alice = sink.application("alice", 0, 1.0, None)
+    application = at_worker.add_application("alice", alice, _core.ApplicationAccount())
     kernel = at_worker.add_model(gs.KernelModel("short", threads=256, latency_ns=2e4).on(gs.device("sim:gtx480")))
     for _ in range(20):
         port.launch(application, kernel, (30, 1, 1), b"", [])
     assert port.wait(port.fence(), 60).status == JobStatus.DONE
     assert sink.session.status().applications[0].operations == 20
-    sink.session.withdraw(0)
+    alice.cancel()
     late = port.wait(port.launch(application, kernel, (30, 1, 1), b"", []), 60)
     assert late.status == JobStatus.WITHDRAWN
     assert "alice" in late.message

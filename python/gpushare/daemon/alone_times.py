@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from gpushare import _core
@@ -27,21 +26,16 @@ class AloneTimes:
         self._device = device
         self._known: dict[Any, tuple[float, float] | None] = {}
 
-    def of(self, kernel: Any, grid: Extent, block: Extent, shared_bytes: int) -> float | None:
-        """In nanoseconds; None for a kernel that nobody has profiled."""
+    def of(self, kernel: Any, block: Extent, shared_bytes: int) -> tuple[float, float] | None:
+        """Nanoseconds per block with the whole GPU at work, and of the first; None for a kernel that has no profile."""
         key = (kernel, block, shared_bytes)
         if key not in self._known:
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
             self._known[key] = self._predicted(kernel, block, shared_bytes)
-        known = self._known[key]
-        if known is None:
-            return None
-        per_block_ns, latency_ns = known
-        return max(math.prod(grid) * per_block_ns, latency_ns)
+        return self._known[key]
 
     def _predicted(self, kernel: Any, block: Extent, shared_bytes: int) -> tuple[float, float] | None:
-        """Nanoseconds per block with the whole GPU at work, and of the first one."""
         try:
             model = self._model(kernel, block, shared_bytes)
         except InvalidInput:

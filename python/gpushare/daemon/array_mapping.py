@@ -110,3 +110,16 @@ def require_whole(array: DaemonArray, tensor: Any) -> None:
 
 
 mappings = Mappings()
+
+
+def array_of(value: Any) -> Any:
+    """The array's state where a tensor of another library is one of this process's shared arrays; else the value.
+
+    Raises:
+        InvalidInput: it is only a part or another view of one.
+    """
+    array = mappings.array_behind(value)
+    if array is None:
+        return value
+    require_whole(array, value)
+    return array._state

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpushare._core import Cancelled
 from gpushare.daemon.client_job import DaemonJob
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
@@ -31,6 +32,7 @@ class DaemonApplication:
         self.weight = weight
         self.deadline_ns = deadline_ns
         self._session = session
+        self._cancelled = False
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -61,12 +63,16 @@ class DaemonApplication:
 
         Raises:
             InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            Cancelled: the application has been cancelled.
             WorkerLostError: an array was lost with its worker.
             DaemonGoneError: the server has ended.
         """
+        if self._cancelled:
+            raise Cancelled(f"application {self.name!r} has been cancelled")
         return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
 
     def cancel(self) -> None:
         """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
+        self._cancelled = True
         registered = self._session._connection.registered()
         registered.link.request("cancel", application=registered.application(self))

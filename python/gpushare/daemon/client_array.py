@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.array_mapping import NOT_SHARED, ArrayMapping, mapping_of, mappings
 from gpushare.daemon.errors import WorkerLostError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 class ArrayState:
     """What an array is, and where it is now. It outlives the array where a job has to be run again with it.
+
+    As an argument of a launch the core knows it by its attribute ``_remote``.
 
     Attributes:
         is_durable: its content can be made again when a worker is lost.
@@ -36,7 +39,7 @@ class ArrayState:
         self.spoiled: str | None = None
         self.is_freed = False
         self._there: Registered | None = None
-        self._handle = -1
+        self._remote = _core.RemoteArray(dtype.str)
 
     @property
     def nbytes(self) -> int:
@@ -47,7 +50,8 @@ class ArrayState:
         """Takes zeroed memory there."""
         kind = self.dtype.str if self.dtype.kind in "biufc" else f"|V{self.dtype.itemsize}"
         fields = {"shape": list(self.shape), "dtype": kind, "patience_s": patience_s, "shared": self.is_shared}
-        self._handle = registered.link.request("array", **fields)
+        self._remote.handle = registered.link.request("array", **fields)
+        self._remote.place = registered.place
         self._there = registered
 
     def require_kept(self) -> None:
@@ -71,13 +75,19 @@ class ArrayState:
             why = f" ({self.spoiled})" if self.is_durable else "; those with durable=True are kept"
             subject = f"this array {self.shape} of {self.dtype}"
             raise WorkerLostError(f"{subject} was lost with its worker: upload it again, or make another{why}")
-        return self._handle
+        return self._remote.handle
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """For whoever checks an argument; where the memory is, the worker alone knows."""
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (0, False), "strides": None, "version": 3}
 
     def give_back(self) -> None:
         """The worker may have the memory."""
         if self._there is not None and self._there.link.lost is None:
-            self._there.link.free(self._handle)
+            self._there.link.free(self._remote.handle)
         self._there = None
+        self._remote.place = 0
 
 
 class DaemonArray:

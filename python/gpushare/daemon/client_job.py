@@ -5,123 +5,132 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpushare.daemon.client_array import ArrayState
-from gpushare.daemon.errors import DaemonGoneError, with_source
-from gpushare.daemon.kernel_wire import packed_argument
+from gpushare._core import WorkerGone
+from gpushare.daemon.array_mapping import array_of
+from gpushare.daemon.client_array import ArrayState, DaemonArray
+from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.registered import Registered
 from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel_model import number
+from gpushare.launch_geometry import MOST_TASKS, Extent, grid_of
 
 if TYPE_CHECKING:
     from gpushare.daemon.client_application import DaemonApplication
 
 MOST_ATTEMPTS = 3
 """Of a job that is run again by itself: one that ends every worker must not do so for ever."""
+NUMBERS = (int, float)
+_making_events = threading.Lock()
 
 
-@dataclass(eq=False)
 class Submission:
     """What was submitted, so that it can be submitted again.
 
     Attributes:
         arguments: arrays as their states.
+        arrays: those among them.
     """
 
-    application: DaemonApplication
-    kernel: Any
-    shape: dict[str, Any]
-    arguments: Sequence[Any]
-    arrays: list[ArrayState] = field(init=False)
+    __slots__ = ("application", "arguments", "arrays", "block", "grid", "kernel", "shared_bytes")
 
-    def __post_init__(self) -> None:
-        self.arrays = [each for each in self.arguments if isinstance(each, ArrayState)]
+    def __init__(
+        self,
+        application: DaemonApplication,
+        kernel: Any,
+        grid: int | Extent,
+        block: int | Extent,
+        arguments: Sequence[Any],
+        shared_bytes: int,
+    ) -> None:
+        self.application = application
+        self.kernel = kernel
+        self.grid = grid
+        self.block = block
+        self.shared_bytes = shared_bytes
+        self.arguments = [each if type(each) in NUMBERS else _argument(each) for each in arguments]
+        self.arrays = [each for each in self.arguments if type(each) is ArrayState]
 
-    def send(self, registered: Registered, number: int) -> None:
-        """Asks that worker to run it.
+    def send(self, registered: Registered, job: DaemonJob) -> None:
+        """Has that worker run it.
 
         Raises:
             InvalidInput: it cannot be; the message names what is wrong.
         """
-        name = getattr(self.kernel, "name", self.kernel)
-        arguments = [
-            packed_argument(f"kernel {name!r}, argument {place}", value, lambda each: _handle(each, registered))
-            for place, value in enumerate(self.arguments, 1)
-        ]
-        kernel, application = registered.kernel(self.kernel), registered.application(self.application)
-        fields = {"application": application, "kernel": kernel, "args": arguments, **self.shape}
-        with with_source(getattr(self.kernel, "text", "")):
-            registered.link.request("submit", job=number, **fields)
-
-
-def _handle(value: Any, registered: Registered) -> int | None:
-    return value.handle_on(registered) if isinstance(value, ArrayState) else None
+        launcher = registered.launcher(self.kernel, self.block, self.shared_bytes)
+        grid = self.grid
+        if type(grid) is int and 0 < grid <= MOST_TASKS:
+            grid = (grid, 1, 1)
+        else:
+            grid = grid_of(f"launch of {self.kernel.name!r}: grid", grid)
+        launcher.launch(job.application_handle, grid, self.arguments, job)
 
 
 class DaemonJob:
     """A launch that has been submitted.
 
     Attributes:
-        name: application and kernel, for messages.
         is_replayable: it is run again by itself if its worker is lost.
         attempts: how often it has been submitted.
         error: what it ended with, if not well.
+        has_ended: well or not.
+        application_handle: its application's at the worker that has it.
     """
 
+    __slots__ = (
+        "__weakref__", "_event", "_registered", "application_handle", "attempts", "error", "has_ended",
+        "is_replayable", "submission",
+    )  # fmt: skip
+
     def __init__(self, submission: Submission, *, is_replayable: bool) -> None:
-        self.name = f"{submission.kernel.name!r} of {submission.application.name!r}"
         self.submission = submission
         self.is_replayable = is_replayable
         self.attempts = 0
         self.error: Exception | None = None
-        self._ended = threading.Event()
+        self.has_ended = False
+        self.application_handle = 0
+        self._event: threading.Event | None = None
         self._registered: Registered | None = None
 
-    def submit_on(self, registered: Registered, number: int) -> None:
+    @property
+    def name(self) -> str:
+        """Application and kernel, for messages."""
+        return f"{self.submission.kernel.name!r} of {self.submission.application.name!r}"
+
+    def submit_on(self, registered: Registered) -> None:
         """Submits it to that worker. If that is lost meanwhile, it ends like a job that had been submitted."""
         self._registered = registered
         self.attempts += 1
-        link = registered.link
         try:
-            application = registered.application(self.submission.application)
+            self.application_handle = registered.application(self.submission.application)
+            self.submission.send(registered, self)
+        except WorkerGone:
+            self.end(registered.link.wait_lost())
         except DaemonGoneError as error:
-            if link.lost is None:
-                raise
-            return self._end(error)
-        link.watch(number, application, self._end)
-        try:
-            self.submission.send(registered, number)
-        except DaemonGoneError:
-            if link.lost is None:
-                link.unwatch(number)
+            if registered.link.lost is None:
                 raise  # an array was lost, with another worker
-        except BaseException:
-            link.unwatch(number)
-            raise
-        return None
+            self.end(error)
 
-    def _end(self, error: Exception | None) -> None:
-        retryable = getattr(error, "retryable", False)
+    def end(self, error: Exception | None) -> None:
+        """It has ended at this worker."""
+        retryable = error is not None and getattr(error, "retryable", False)
         if not (retryable and self.is_replayable):  # else the session runs it again
             self.settle(error)
 
     def settle(self, error: Exception | None) -> None:
         """It has ended, for good."""
-        if not self._ended.is_set():
-            self.error = error
-            self._ended.set()
+        if self.has_ended:
+            return
+        self.error = error
+        self.has_ended = True
+        if self._event is not None:
+            self._event.set()
 
     @property
     def application(self) -> DaemonApplication:
         """Whose it is."""
         return self.submission.application
-
-    @property
-    def has_ended(self) -> bool:
-        """Well or not."""
-        return self._ended.is_set()
 
     def done(self) -> bool:
         """Whether it has ended.
@@ -145,13 +154,27 @@ class DaemonJob:
             raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
 
     def _wait(self, seconds: float) -> bool:
-        if self._registered is not None and self._registered.link.is_foreign and not self._ended.is_set():
-            raise self._registered.link.lost  # nobody tells this process
-        if not self._ended.wait(seconds):
-            return False
+        if not self.has_ended:
+            if self._registered is not None and self._registered.link.is_foreign:
+                raise self._registered.link.lost  # nobody tells this process
+            if not self._wait_for_end(seconds):
+                return False
         if self.error is not None:
             raise self.error
         return True
 
+    def _wait_for_end(self, seconds: float) -> bool:
+        """Most jobs are waited for when they have ended, so that an event is made only where one is needed."""
+        if seconds <= 0:
+            return self.has_ended
+        with _making_events:
+            if self._event is None:
+                self._event = threading.Event()
+        return self.has_ended or self._event.wait(seconds) or self.has_ended
+
     def __repr__(self) -> str:
         return f"<DaemonJob {self.name}>"
+
+
+def _argument(value: Any) -> Any:
+    return value._state if type(value) is DaemonArray else array_of(value)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
-from gpushare.daemon.array_mapping import mappings, require_whole
 from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.client_job import DaemonJob, Submission
@@ -24,9 +24,10 @@ from gpushare.device_array import _extent
 from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.launch_geometry import Extent, block_of, grid_of
-from gpushare.operation import MOST_SHARED_BYTES
+from gpushare.launch_geometry import Extent
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+
+SEQUENCES = (list, tuple)
 
 
 class DaemonSession:
@@ -200,33 +201,9 @@ class DaemonSession:
         shared_bytes: int,
         idempotent: bool,
     ) -> DaemonJob:
-        self._connection.require_open()
-        require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
-        submission = Submission(
-            application, kernel, _shape_of(kernel, grid, block, shared_bytes), [_state_of(each) for each in args]
-        )
+        if not isinstance(args, SEQUENCES):
+            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
+        submission = Submission(application, kernel, grid, block, args, shared_bytes)
         job = DaemonJob(submission, is_replayable=self._connection.log.can_replay(submission.arrays, idempotent))
         self._connection.submit(job)
         return job
-
-
-def _state_of(value: Any) -> Any:
-    array = value if isinstance(value, DaemonArray) else mappings.array_behind(value)
-    if array is None:
-        return value
-    array._state.require_kept()
-    if array is not value:
-        require_whole(array, value)
-    return array._state
-
-
-def _shape_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> dict[str, Any]:
-    require(
-        isinstance(kernel, Kernel | KernelModel), f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}"
-    )
-    subject = f"launch of {kernel.name!r}"
-    return {
-        "grid": list(grid_of(f"{subject}: grid", grid)),
-        "block": list(block_of(f"{subject}: block", block)),
-        "shared_bytes": whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES),
-    }

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 import time
@@ -52,7 +51,6 @@ class Connection:
         self.log = ReplayLog()
         self._lock = threading.RLock()
         self._registered: Registered | None = None
-        self._numbers = itertools.count()
         self._jobs: weakref.WeakSet[DaemonJob] = weakref.WeakSet()
 
     @property
@@ -79,6 +77,7 @@ class Connection:
             self.require_open()
             if self._registered is None or self._registered.link.lost is not None:
                 if self._registered is not None:
+                    self._registered.link.settled.wait()  # what ended before is not run again
                     self._registered.close()
                 self._registered = self._connect()
             return self._registered
@@ -95,13 +94,15 @@ class Connection:
         return ask(self.registered())
 
     def submit(self, job: DaemonJob) -> None:
-        """Jobs go out in the order of their numbers."""
+        """Into the ring of the worker there is now."""
         with self._lock:
-            registered = self.registered()
+            registered = self._registered
+            if registered is None or registered.link.lost is not None:
+                registered = self.registered()
             if job.is_replayable:
                 self.log.submitted(job)
             try:
-                job.submit_on(registered, next(self._numbers))
+                job.submit_on(registered)
             except BaseException:
                 if job.is_replayable:
                     self.log.refused(job)
@@ -118,7 +119,7 @@ class Connection:
                 link = Link(*self._where, on_lost=lambda link: (call := lost()) and call(link))
                 weakref.finalize(self, _close, weakref.ref(link))
                 registered = Registered(link)
-                replay(self.log, registered, self._numbers, self.patience_s)
+                replay(self.log, registered, self.patience_s)
                 return registered
             except WorkerLostError:
                 if time.monotonic() > deadline:

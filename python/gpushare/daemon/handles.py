@@ -32,6 +32,11 @@ class HandleTable(Generic[Entry]):
             self._entries[handle] = entry
         return handle
 
+    def put(self, handle: int, entry: Entry) -> None:
+        """An entry whose number somebody else has given, who never gives it again."""
+        with self._lock:
+            self._entries[handle] = entry
+
     def __getitem__(self, handle: int) -> Entry:
         with self._lock:
             if handle not in self._entries:
@@ -48,6 +53,11 @@ class HandleTable(Generic[Entry]):
     def __iter__(self) -> Iterator[Entry]:
         with self._lock:
             return iter(list(self._entries.values()))
+
+    def clear(self) -> None:
+        """It has nothing any more."""
+        with self._lock:
+            self._entries.clear()
 
     def items(self) -> list[tuple[int, Entry]]:
         """Numbers and entries, as they are now."""

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels and arguments as they travel from a client to the worker."""
+"""Kernels as they travel from a client to the worker."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.messages import RegisterKernel, RegisterModel
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.kernel_source import KernelSource, compile_options
-
-Plain = (bool, int, float, bytes)
-SCALAR_TYPES = {np.dtype(code).str for code in "?bBhHiIqQefd"}
 
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
@@ -69,58 +64,3 @@ def model_of(request: RegisterModel) -> KernelModel:
             f"a KernelModel has name, threads and others of {sorted(known)}, got {sorted(request.fields)}"
         )
     return KernelModel(**request.fields)
-
-
-def packed_argument(subject: str, value: Any, handle_of: Callable[[Any], int | None]) -> Any:
-    """An argument as it travels. ``handle_of`` knows the client's own arrays.
-
-    Raises:
-        InvalidInput: it cannot; the message says what to do.
-    """
-    handle = handle_of(value)
-    if handle is not None:
-        return {"array": handle}
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, np.void | bytearray | memoryview):
-        value = value.tobytes() if not isinstance(value, bytearray) else bytes(value)
-    if isinstance(value, np.generic):
-        return {"dtype": value.dtype.str, "bytes": value.tobytes()}
-    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
-        raise InvalidInput(f"{subject}: {value} fits no parameter of a kernel")
-    if value is None or type(value) in Plain:
-        return value
-    if isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        what = f"a {type(value).__name__} in host memory"
-        raise InvalidInput(f"{subject}: {what}; copy it to the device with session.array(...) first")
-    if hasattr(value, "__cuda_array_interface__"):
-        what = f"a {type(value).__name__} in this process's own CUDA context"
-        raise InvalidInput(
-            f"{subject}: {what}, which the server cannot see; make the array with session.zeros(..., shared=True) and "
-            "the tensor of that, or copy its values with session.array(...)"
-        )
-    raise InvalidInput(f"{subject}: expected an array of this session or a number, got {value!r}")
-
-
-def unpacked_argument(value: Any, array_of: Callable[[int], Any]) -> Any:
-    """The argument on the worker's side.
-
-    Raises:
-        InvalidInput: it is none, or of an array that the client does not have.
-    """
-    if value is None or type(value) in Plain:
-        return value
-    if isinstance(value, dict) and set(value) == {"array"} and type(value["array"]) is int:
-        return array_of(value["array"])
-    if isinstance(value, dict) and set(value) == {"dtype", "bytes"}:
-        return _scalar(value["dtype"], value["bytes"])
-    raise InvalidInput(f"an argument must be a number, bytes or an array's handle, got {str(value)[:100]}")
-
-
-def _scalar(dtype: Any, content: Any) -> np.generic:
-    if not isinstance(dtype, str) or dtype not in SCALAR_TYPES or not isinstance(content, bytes):
-        raise InvalidInput(f"a NumPy scalar must be of a plain type, got {str(dtype)[:100]}")
-    kind = np.dtype(dtype)
-    if kind.itemsize != len(content):
-        raise InvalidInput(f"a NumPy scalar of {kind} has {kind.itemsize} bytes, got {len(content)}")
-    return np.frombuffer(content, kind)[0]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import os
@@ -17,7 +18,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpushare._core import InvalidInput
+from gpushare import _core
+from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, WorkerLostError, from_message
 from gpushare.daemon.limits import PROTOCOL_VERSION, WELCOME_TIMEOUT_S
 from gpushare.daemon.peer import peer_of
@@ -25,12 +27,16 @@ from gpushare.daemon.reply import Reply
 from gpushare.daemon.wire import Channel, Message, close_all
 
 MOST_FREED_AT_ONCE = 1000
-OnEnded = Callable[[Exception | None], None]
+LONGEST_WAIT_S = 3600.0
+ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 class Link:
-    """Requests of any thread go out, their answers come back, and jobs' ends are told to whoever watches them.
+    """Requests of any thread go out and their answers come back; launches go through the port, their ends come back.
+
+    One thread reads the socket, another one is told of jobs' ends. If the connection is lost, the first says why, and
+    the second then tells all jobs that have not ended.
 
     Args:
         path: of the server's socket.
@@ -40,6 +46,10 @@ class Link:
 
     Attributes:
         welcome: what the worker said of itself.
+        port: for launches.
+        lost: why it can be used no more, once that is so.
+        is_foreign: it belongs to the process that this one was forked from.
+        settled: set once it is lost and every job has been told.
     """
 
     def __init__(
@@ -54,37 +64,29 @@ class Link:
         self._channel = Channel(_connected(path, trusted_uids))
         self._numbers = itertools.count(1)
         self._replies: dict[int, Reply] = {}
-        self._jobs: dict[int, tuple[int, OnEnded]] = {}
-        self._freed: deque[int] = deque()
+        self._freed: deque[tuple[int, int]] = deque()
+        self._retryable: list[Any] = []
+        self._failed: set[int] = set()
+        self._failure: Exception | None = None
+        self._why = threading.Event()
+        self.settled = threading.Event()
         self._wake, self._woken = socket.socketpair()
         self._woken.setblocking(False)
         self._wake.setblocking(False)
         weakref.finalize(self, _close_both, self._wake, self._woken)  # no sooner: arrays may go at any time
         self._lock = threading.Lock()
-        self._lost: Exception | None = None
+        self.lost: Exception | None = None
+        self.is_foreign = False
         self._closed = False
         self._on_lost = on_lost
         try:
-            self.welcome = self._greeted(device)
+            self.welcome, self.port = self._greeted(device)
         except BaseException:
             self._channel.release()
             raise
         _open.add(self)
         threading.Thread(target=self._read, name="gpushare client", daemon=True).start()
-
-    @property
-    def is_foreign(self) -> bool:
-        """Does it belong to the process that this one was forked from?"""
-        return self._pid != os.getpid()
-
-    @property
-    def lost(self) -> Exception | None:
-        """Why it can be used no more."""
-        if self.is_foreign:
-            return InvalidInput(
-                f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
-            )
-        return self._lost
+        threading.Thread(target=self._tell_ends, name="gpushare jobs", daemon=True).start()
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
         """Asks, and waits for the answer.
@@ -107,8 +109,8 @@ class Link:
         number = next(self._numbers)
         reply = Reply()
         with self._lock:
-            if self._lost is not None:
-                raise self._lost
+            if self.lost is not None:
+                raise self.lost
             self._replies[number] = reply
         try:
             self._channel.send({"v": PROTOCOL_VERSION, "id": number, "do": verb, **fields}, descriptors)
@@ -119,37 +121,34 @@ class Link:
             self._end(error)  # the reply is told
         return reply
 
-    def watch(self, job: int, application: int, on_ended: OnEnded) -> None:
-        """``on_ended`` is told, in the reading thread, how the job ended."""
-        with self._lock:
-            if self._lost is None:
-                self._jobs[job] = (application, on_ended)
-                return
-        on_ended(self._lost)
-
-    def unwatch(self, job: int) -> None:
-        """It was not submitted after all."""
-        self._jobs.pop(job, None)
+    def wait_lost(self) -> Exception:
+        """Why it can be used no more, where something else has said that already."""
+        self._why.wait()
+        return self.lost
 
     def free(self, handle: int) -> None:
         """Gives an array back soon. Takes no lock: a garbage collector may call it anywhere."""
-        self._freed.append(handle)
-        if self._pid == os.getpid():
+        self._freed.append((handle, self.port.last_job))
+        if not self.is_foreign:
             with contextlib.suppress(OSError):  # it has been woken already, or has ended
                 self._wake.send(b"x")
 
     def close(self) -> None:
         """Ends it; jobs that have not ended fail."""
-        if self._pid != os.getpid():
+        if self.is_foreign:
             return
         self._closed = True
         self._channel.close()
 
     def forget_after_fork(self) -> None:
         """In the child: the connection is the parent's alone."""
+        self.is_foreign = True
+        self.lost = InvalidInput(
+            f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
+        )
         self._channel.forget()
 
-    def _greeted(self, device: str | None) -> Message:
+    def _greeted(self, device: str | None) -> tuple[Message, _core.ClientPort]:
         name = Path(sys.argv[0]).name or "python"
         hello = {"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "device": device, "name": name[:200]}
         timer = threading.Timer(WELCOME_TIMEOUT_S, self._channel.close)
@@ -162,10 +161,10 @@ class Link:
             raise WorkerLostError(f"the server at {self._path} does not answer: {error}") from error
         finally:
             timer.cancel()
-        close_all(descriptors)
-        if "error" in answer:
-            raise from_message(answer["error"])
-        return answer["ok"]
+        if "error" in answer or len(descriptors) != 2:
+            close_all(descriptors)
+            raise from_message(answer.get("error", {"kind": "ProtocolError", "message": "the worker sent no rings"}))
+        return answer["ok"], _core.ClientPort(*descriptors)
 
     def _read(self) -> None:
         woken = self._woken.fileno()
@@ -186,8 +185,10 @@ class Link:
             self._channel.release()
 
     def _send_freed(self) -> None:
-        while handles := _taken(self._freed, MOST_FREED_AT_ONCE):
-            self._begin("free", (), {"arrays": handles})
+        """A job that is still in the ring may need them: the worker waits until it has seen it."""
+        while freed := _taken(self._freed, MOST_FREED_AT_ONCE):
+            handles, jobs = zip(*freed, strict=True)
+            self._begin("free", (), {"arrays": list(handles), "after": max(jobs)})
 
     def _take(self, message: Message, descriptors: list[int]) -> None:
         if "event" not in message:
@@ -197,12 +198,7 @@ class Link:
             error = message.get("error")
             return reply.answer(message.get("ok"), from_message(error) if error else None, descriptors)
         close_all(descriptors)
-        if message["event"] == "ended":
-            for job, error in message["jobs"]:
-                _, on_ended = self._jobs.pop(job, (0, None))
-                if on_ended is not None:
-                    on_ended(from_message(error) if error else None)
-        elif message["event"] == "dropped":
+        if message["event"] == "dropped":
             self._lose(from_message(message["error"]))
         elif message["event"] == "lost":
             failed = set(message["applications"])
@@ -222,22 +218,51 @@ class Link:
 
     def _lose(self, error: Exception, failed: set[int] = frozenset(), failure: Exception | None = None) -> None:
         with self._lock:
-            if self._lost is not None:
+            if self.lost is not None:
                 return
-            self._lost = error
+            self.lost, self._failed, self._failure = error, failed, failure
             replies, self._replies = self._replies, {}
-            jobs, self._jobs = self._jobs, {}
         self._channel.close()
         for reply in replies.values():
             reply.answer(None, error, [])
-        for application, on_ended in jobs.values():
-            on_ended(failure if application in failed else error)
+        self._why.set()
+        self.port.close()
+
+    def _tell_ends(self) -> None:
+        try:
+            while True:
+                self._tell(self.port.wait_owners(LONGEST_WAIT_S))
+        except _core.WorkerGone:
+            pass  # whoever reads the socket finds out why
+        except Exception:
+            self._channel.close()  # nothing that is still said can be relied on
+        self._why.wait()
+        self._tell(self.port.abandon())
+        for job in self._retryable:
+            self._lose_job(job)
+        self._retryable.clear()
+        self.settled.set()
         self._on_lost(self)
 
+    def _tell(self, ended: list[tuple[Any, JobStatus | None, str]]) -> None:
+        for job, status, message in ended:
+            if status == JobStatus.DONE:
+                job.end(None)
+            elif status is None:
+                self._lose_job(job)
+            elif status == JobStatus.RETRYABLE:
+                self._retryable.append(job)  # the worker ends, and says of whom that is the fault
+            else:
+                job.end(ERRORS.get(status, DeviceError)(message))
 
-def _taken(handles: deque[int], most: int) -> list[int]:
+    def _lose_job(self, job: Any) -> None:
+        is_cause = self._failure is not None and job.application_handle in self._failed
+        job.end(self._failure if is_cause else self.lost)
+
+
+def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:
     """Other threads may take some, too."""
-    taken: list[int] = []
+    taken: list[tuple[int, int]] = []
     with contextlib.suppress(IndexError):
         while len(taken) < most:
             taken.append(handles.popleft())
@@ -284,4 +309,13 @@ def _forget_all_after_fork() -> None:
         link.forget_after_fork()
 
 
+def _close_all() -> None:
+    """Before the interpreter ends: threads that wait for jobs must not come back to one that is gone."""
+    for link in list(_open):
+        link.close()
+        if not link.is_foreign:
+            link.settled.wait(1)
+
+
+atexit.register(_close_all)
 os.register_at_fork(after_in_child=_forget_all_after_fork)

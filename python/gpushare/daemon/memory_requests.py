@@ -57,13 +57,15 @@ def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
         accounts.give_back(client.number, amount)
         raise
     served = ServedArray(array, lambda: accounts.give_back(client.number, amount))
+    address = client.worker.session.address_of(array)
     try:
-        handle = client.arrays.add(served)
+        handle = client.port.add_array(address, amount, served.give_up, client.worker.released)
     except BaseException:
         served.give_up()
         raise
+    client.arrays.put(handle, served)
     if client.is_gone.is_set():
-        served.give_up()
+        client.port.remove_arrays()
     return handle
 
 
@@ -83,7 +85,8 @@ def free(client: ServedClient, request: FreeArrays, _number: int, _descriptors: 
     unknown = []
     for handle in request.arrays:
         try:
-            client.arrays.take(handle).give_up()
+            client.arrays.take(handle)
+            client.port.remove_array(handle, request.after)
         except InvalidInput as error:
             unknown.append(error)
     if unknown:

@@ -71,9 +71,10 @@ class AllocateArray(Schema):
 
 
 class FreeArrays(Schema):
-    """Gives arrays back, each once the jobs that use it have ended."""
+    """Gives arrays back, each once the jobs that use it have ended, up to the one of this number in the ring."""
 
     arrays: Annotated[list[Handle], Field(max_length=4096)]
+    after: Handle = 0
 
 
 class ShareArena(Schema):
@@ -104,14 +105,13 @@ class ExportArray(Schema):
     array: Handle
 
 
-class SubmitJob(Schema):
-    """A launch. The client chooses the number, larger than any before; an event says when the job has ended."""
+class ShapeKernel(Schema):
+    """Launches of a kernel with this block are to come through the ring.
 
-    job: Handle
-    application: Handle
+    The answer is what they are to name there, and the kernel's parameters, if anybody looks at them.
+    """
+
     kernel: Handle
-    args: Annotated[list[Any], Field(default_factory=list, max_length=limits.MOST_ARGUMENTS)]
-    grid: Extent
     block: Extent
     shared_bytes: Annotated[int, Field(ge=0, le=2**20)] = 0
 
@@ -157,7 +157,7 @@ REQUESTS: dict[str, type[Schema]] = {
     "write": CopyArray,
     "read": CopyArray,
     "export": ExportArray,
-    "submit": SubmitJob,
+    "shape": ShapeKernel,
     "cancel": CancelApplication,
     "status": AskStatus,
     "policy": SetPolicy,

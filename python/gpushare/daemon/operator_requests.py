@@ -31,7 +31,7 @@ def set_priority(client: ServedClient, request: SetPriority, _number: int, _desc
     """The name of the application whose priority it now is."""
     client.require_operator()
     application = _named(client, request.application)
-    application.application.set_priority(request.priority)
+    client.worker.session.set_priority(application.application, request.priority)
     return application.name
 
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from gpushare.daemon.client_job import MOST_ATTEMPTS, DaemonJob
@@ -15,7 +13,7 @@ from gpushare.daemon.replay import ReplayLog, Upload
 LONGEST_S = 3600.0
 
 
-def replay(log: ReplayLog, registered: Registered, numbers: Iterator[int], patience_s: float) -> None:
+def replay(log: ReplayLog, registered: Registered, patience_s: float) -> None:
     """Uploads and jobs in their order. Jobs that had not ended are left running.
 
     Whoever submitted a job may have waited for another before, so every job of another application, and every upload,
@@ -32,7 +30,7 @@ def replay(log: ReplayLog, registered: Registered, numbers: Iterator[int], patie
             before = []
         if isinstance(step, Upload):
             _upload(step, registered, patience_s)
-        elif (job := _again(step, registered, numbers)) is not None:
+        elif (job := _again(step, registered)) is not None:
             before.append(job)
     _wait_for([each for each in before if each not in steps])  # who was told of a job's end may look at its results
     for array in {each.array for each in steps if isinstance(each, Upload) and each.array.is_freed}:
@@ -58,7 +56,7 @@ def _upload(step: Upload, registered: Registered, patience_s: float) -> None:
         registered.write(array.handle_on(registered), values)
 
 
-def _again(job: DaemonJob, registered: Registered, numbers: Iterator[int]) -> DaemonJob | None:
+def _again(job: DaemonJob, registered: Registered) -> DaemonJob | None:
     """The job that now runs: itself, or another one like it where it has ended."""
     if job.error is not None:
         _spoil(job, "a job on it failed")
@@ -68,7 +66,7 @@ def _again(job: DaemonJob, registered: Registered, numbers: Iterator[int]) -> Da
         _spoil(job, "a job on it was lost")
         return None
     again = DaemonJob(job.submission, is_replayable=False) if job.has_ended else job
-    again.submit_on(registered, next(numbers))
+    again.submit_on(registered)
     if registered.link.lost is not None:
         raise registered.link.lost
     return again

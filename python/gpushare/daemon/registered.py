@@ -7,26 +7,34 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.daemon import array_copies
 from gpushare.daemon.arena import Arena
+from gpushare.daemon.errors import with_source
 from gpushare.daemon.kernel_wire import kernel_fields, model_fields
 from gpushare.daemon.limits import MOST_SOURCE_BYTES
 from gpushare.daemon.link import Link
-from gpushare.daemon.pinned_arrays import PinnedBlock, block_of
+from gpushare.daemon.pinned_arrays import PinnedBlock
+from gpushare.daemon.pinned_arrays import block_of as pinned_block_of
 from gpushare.daemon.reply import Reply
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import KernelModel, require
+from gpushare.kernel_model import KernelModel, require, whole
+from gpushare.launch_geometry import Extent, block_of
+from gpushare.operation import MOST_SHARED_BYTES
 
 if TYPE_CHECKING:
     from gpushare.daemon.client_application import DaemonApplication
+    from gpushare.daemon.launcher import Launcher
 
 LEAST_ARENA_BYTES = 1 << 20
 MOST_IDLE_ARENAS = 4
+Number = TypeVar("Number")
+_places = count(1)
 
 
 class Registered:
@@ -34,17 +42,20 @@ class Registered:
 
     Attributes:
         link: to the worker.
+        place: tells it from others of this process.
     """
 
     def __init__(self, link: Link) -> None:
         self.link = link
+        self.place = next(_places)
+        self._launchers: dict[Any, Launcher] = {}
         self._kernels: dict[Any, int] = {}
         self._applications: dict[int, int] = {}
         self._idle: list[tuple[Arena, int]] = []
         self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
         self._told_blocks: set[int] = set()
         self._lock = threading.Lock()
-        self._telling = threading.Lock()
+        self._telling = threading.RLock()
 
     def kernel(self, kernel: Kernel | KernelModel) -> int:
         """Its number; the worker is told of it at its first use."""
@@ -52,13 +63,48 @@ class Registered:
 
     def application(self, application: DaemonApplication) -> int:
         """Likewise."""
-        fields = application.fields
-        return self._number(self._applications, id(application), lambda: self.link.request("application", **fields))
+        return self._number(
+            self._applications, application, lambda: self.link.request("application", **application.fields)
+        )
 
-    def _number(self, known: MutableMapping[Any, int], key: Any, tell: Callable[[], int]) -> int:
-        with self._lock:
-            if key in known:
-                return known[key]
+    def launcher(self, kernel: Kernel | KernelModel, block: int | Extent, shared_bytes: int) -> Launcher:
+        """For launches of it with this block; the worker is told at the first.
+
+        Raises:
+            InvalidInput: they cannot be; the message names what is wrong.
+            CompileError: it does not compile.
+        """
+        key = id(kernel), block if type(block) is int else tuple(block) if type(block) is list else block, shared_bytes
+        try:
+            return self._launchers[key]
+        except (KeyError, TypeError):
+            pass
+        require(
+            isinstance(kernel, Kernel | KernelModel),
+            f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}",
+        )
+        subject = f"launch of {kernel.name!r}"
+        extent = block_of(f"{subject}: block", block)
+        whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
+        launcher = self._number(
+            self._launchers, (kernel, extent, shared_bytes), lambda: self._launcher(kernel, extent, shared_bytes)
+        )
+        if launcher.kernel is kernel:  # which is kept, and so its id is
+            self._launchers[key] = launcher
+        return launcher
+
+    def _launcher(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> Launcher:
+        from gpushare.daemon.launcher import Launcher
+
+        with with_source(getattr(kernel, "text", "")):
+            answer = self.link.request(
+                "shape", kernel=self.kernel(kernel), block=list(block), shared_bytes=shared_bytes
+            )
+        return Launcher(kernel, self, answer)
+
+    def _number(self, known: MutableMapping[Any, Number], key: Any, tell: Callable[[], Number]) -> Number:
+        if key in known:
+            return known[key]
         with self._telling:  # so that two threads do not tell of the same one
             if key not in known:
                 known[key] = tell()
@@ -80,7 +126,7 @@ class Registered:
 
     def pinned_place(self, values: np.ndarray) -> tuple[int, int] | None:
         """The arena's number and the offset in it, where these bytes lie in a pinned array."""
-        found = block_of(values)
+        found = pinned_block_of(values)
         if found is None:
             return None
         block, offset = found
@@ -133,7 +179,8 @@ class Registered:
             self.link.begin("drop_arena", arena=number)
 
     def close(self) -> None:
-        """Gives the shared memory back."""
+        """Gives the shared memory back, and lets go of the link's."""
+        self._launchers.clear()
         with self._lock:
             idle, self._idle = self._idle, []
         for arena, _ in idle:

@@ -67,6 +67,8 @@ class ReplayLog:
 
     def can_replay(self, arrays: list[ArrayState], idempotent: bool) -> bool:
         """Can a job on these arrays be run again? If not, nobody can say afterwards what they held."""
+        if not idempotent and not any(each.is_durable for each in arrays):
+            return False
         with self._lock:
             possible = idempotent and all(each.is_durable and each.spoiled is None for each in arrays)
             if not possible:

@@ -16,7 +16,7 @@ HANDLERS: dict[str, Handler] = {
     "kernel": work_requests.register_kernel,
     "model": work_requests.register_model,
     "load": work_requests.load,
-    "submit": work_requests.submit,
+    "shape": work_requests.shape,
     "cancel": work_requests.cancel,
     "array": memory_requests.allocate,
     "free": memory_requests.free,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client, as the worker serves it: one thread reads what it asks and answers, tables hold what is its own."""
+"""A client, as the worker serves it: one thread reads what it asks and answers, tables hold what is its own.
+
+Its launches come through its port, past this thread and past Python.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,24 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.handles import HandleTable
-from gpushare.daemon.limits import MOST_WAITING_ALLOCATIONS, PROTOCOL_VERSION
+from gpushare.daemon.limits import MOST_UNFINISHED_JOBS, MOST_WAITING_ALLOCATIONS, PROTOCOL_VERSION
 from gpushare.daemon.messages import number_of, request_in, require_version
-from gpushare.daemon.served_application import Ended, ServedApplication
+from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.wire import Channel, Message, close_all
+from gpushare.launch_geometry import MOST_TASKS
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker import Worker
 
 LOG = logging.getLogger("gpushare.daemon.client")
+LONGEST_WAIT_S = 3600.0
 
 
 class ServedClient:
@@ -32,6 +38,7 @@ class ServedClient:
     Attributes:
         number: told from others of this worker by it.
         grant: who it is and what it may do.
+        port: its rings.
     """
 
     def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
@@ -43,8 +50,9 @@ class ServedClient:
         self.kernels: HandleTable[Any] = HandleTable("kernel")
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena")
+        self.port, *self._ends = worker.ports.add(_limits())
+        self.port_number = self.port.client
         self.is_gone = threading.Event()
-        self.newest_job = -1
         self.may_wait = threading.BoundedSemaphore(MOST_WAITING_ALLOCATIONS)
         self.connected_s = time.time()
 
@@ -85,10 +93,6 @@ class ServedClient:
         """Answers it with an error."""
         self._tell({"id": number, "error": as_message(error)})
 
-    def jobs_ended(self, ended: Ended) -> None:
-        """Tells the client."""
-        self._tell({"event": "ended", "jobs": ended})
-
     def lost(self, error: Exception, named: Callable[[str], bool]) -> None:
         """Tells the client that the worker ends; jobs of applications that are ``named`` are the reason."""
         failed = [handle for handle, each in self.applications.items() if named(each.name)]
@@ -96,6 +100,11 @@ class ServedClient:
         self._tell({
             "event": "lost", "error": as_message(again), "applications": failed, "failure": as_message(error)
         })  # fmt: skip
+
+    def drop(self, why: str) -> None:
+        """Ends its connection."""
+        self._tell({"event": "dropped", "error": as_message(ProtocolError(why))})
+        self.channel.close()
 
     def require_operator(self) -> None:
         """Raise RefusedError unless it may change what concerns others."""
@@ -111,8 +120,16 @@ class ServedClient:
             "highest_priority": self.grant.highest_priority,
             "memory_bytes": self.grant.memory_bytes,
         }
-        self.reply(self.grant.hello, welcome)
+        try:
+            self.reply(self.grant.hello, welcome, self._ends)  # its memory and its doorbell
+        finally:
+            self.close_ends()
         LOG.info("client %d: process %d of user %s", self.number, self.grant.pid, self.grant.user)
+
+    def close_ends(self) -> None:
+        """The client's own: as long as they are open here, nobody notices that they are closed there."""
+        close_all(self._ends)
+        self._ends = []
 
     def _answer(self, message: Message, descriptors: list[int]) -> None:
         from gpushare.daemon.requests import HANDLERS
@@ -140,18 +157,24 @@ class ServedClient:
         self.is_gone.set()
         self.channel.close()
         self.worker.accounts.wake()
-        for application in self.applications:
-            try:
-                application.leave()
-            except Exception:
-                LOG.exception("client %d: application %r cannot be withdrawn", self.number, application.name)
-        for array in self.arrays:
-            array.give_up()
+        self.worker.ports.remove(self.port_number)  # which withdraws its applications
+        self.port.remove_arrays()
+        while not self.port.wait_idle(LONGEST_WAIT_S):
+            pass  # the watchdog ends what does not
         for arena in self.arenas:
             arena.close()
         self.channel.release()
         self.worker.forget(self)
+        self.applications.clear()
+        del self.port  # its memory goes now, and not when somebody has forgotten this client
         LOG.info("client %d %s", self.number, why)
+
+
+def _limits() -> _core.PortLimits:
+    limits = _core.PortLimits()
+    limits.most_jobs = MOST_UNFINISHED_JOBS
+    limits.most_blocks = MOST_TASKS
+    return limits
 
 
 def descriptor_in(descriptors: list[int]) -> int:

@@ -50,13 +50,14 @@ def status_of(worker: Worker) -> dict[str, Any]:
             known.get(application.name, {"name": application.name})
             | {
                 "client": client.number,
-                "unfinished_jobs": application.unfinished,
-                "ended_jobs": application.jobs_ended,
-                "turnaround_s": application.turnaround_s,
-                "ntt": application.ntt,
+                "unfinished_jobs": totals.unfinished,
+                "ended_jobs": totals.ended,
+                "turnaround_s": totals.turnaround_ns / 1e9,
+                "ntt": totals.ntt,
             }
             for client in clients
             for application in client.applications
+            for totals in [application.totals]
         ],
     }
 

@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications, kernels and jobs."""
+"""Applications and kernels. Jobs come through the rings."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import RefusedError
-from gpushare.daemon.kernel_wire import kernel_of, model_of, unpacked_argument
-from gpushare.daemon.limits import MOST_UNFINISHED_JOBS
+from gpushare.daemon.kernel_wire import kernel_of, model_of
 from gpushare.daemon.messages import (
     CancelApplication,
     LoadKernel,
     OpenApplication,
     RegisterKernel,
     RegisterModel,
-    SubmitJob,
+    ShapeKernel,
 )
-from gpushare.daemon.served_application import ServedApplication, WhatRuns
-from gpushare.daemon.served_array import ServedArray
+from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient, descriptor_in
-from gpushare.kernel_model import require
+from gpushare.launch_geometry import block_of
 
 
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
@@ -37,7 +36,11 @@ def open_application(client: ServedClient, request: OpenApplication, _number: in
     application = client.worker.open_application(
         f"{request.name}@{client.number}", request.priority, request.weight, request.deadline_ns
     )
-    return client.applications.add(ServedApplication(application, client.jobs_ended, client.worker.is_fatal))
+    account = _core.ApplicationAccount()
+    in_session = application if isinstance(application, _core.ServedApplication) else None
+    handle = client.port.add_application(application.name, in_session, account)
+    client.applications.put(handle, ServedApplication(application, account))
+    return handle
 
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
@@ -70,38 +73,13 @@ def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: 
     return True
 
 
-def submit(client: ServedClient, request: SubmitJob, _number: int, _descriptors: list[int]) -> bool:
-    """To the session; an event tells the client of the end."""
-    application = client.applications[request.application]
+def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
+    """The kernel with this block, known to the client's port from now on."""
     kernel = client.kernels[request.kernel]
-    require(request.job > client.newest_job, f"job {request.job} does not come after job {client.newest_job}")
-    unfinished = sum(each.unfinished for each in client.applications)
-    require(unfinished < MOST_UNFINISHED_JOBS, f"a client can have {MOST_UNFINISHED_JOBS} jobs that have not ended")
-    used: list[ServedArray] = []
-    try:
-        arguments = [unpacked_argument(each, lambda handle: _use(client, handle, used)) for each in request.args]
-        job = application.application.submit(
-            kernel,
-            grid=tuple(request.grid),
-            block=tuple(request.block),
-            args=arguments,
-            shared_bytes=request.shared_bytes,
-        )
-    except BaseException:
-        for array in used:
-            array.used()
-        raise
-    client.newest_job = request.job
-    alone_ns = client.worker.alone_times.of(kernel, tuple(request.grid), tuple(request.block), request.shared_bytes)
-    application.watch(request.job, job, WhatRuns(kernel.name, alone_ns), used)
-    return True
-
-
-def _use(client: ServedClient, handle: int, used: list[ServedArray]) -> Any:
-    served = client.arrays[handle]
-    array = served.use()
-    used.append(served)
-    return array
+    block = block_of(f"launch of {kernel.name!r}: block", request.block)
+    alone = client.worker.alone_times.of(kernel, block, request.shared_bytes)
+    handle, parameters = client.worker.session.kernel(client.port, kernel, block, request.shared_bytes, alone)
+    return {"kernel": handle, "parameters": parameters}
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:

@@ -6,6 +6,7 @@ It serves the clients that the supervisor hands over, and ends when the supervis
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -14,9 +15,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from gpushare import _core
 from gpushare._core import DeviceError, PolicyError
 from gpushare.daemon.alone_times import AloneTimes
-from gpushare.daemon.errors import ProtocolError, RefusedError
+from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History, look_at
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
@@ -33,6 +35,7 @@ LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_FAULT = 71
 """The GPU is lost to the process; another one can use it."""
 TIME_TO_SAY_SO_S = 1.0
+LONGEST_WAIT_S = 3600.0
 
 OpenSession = Callable[[str, str], Any]
 
@@ -47,6 +50,8 @@ class Worker:
         pinning: of shared memory.
         history: looks at its status.
         alone_times: what turnarounds are normalized by.
+        ports: the clients' rings, which a thread without Python serves.
+        released: arrays that no job needs any more.
     """
 
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
@@ -58,6 +63,8 @@ class Worker:
         self.pinning = Pinning(self.session.device)
         self.history = History()
         self.alone_times = AloneTimes(self.session.device)
+        self.ports = _core.PortServer(self.session.sink)
+        self.released = _core.ReleaseQueue()
         self.started_s = time.time()
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1
@@ -72,6 +79,8 @@ class Worker:
 
     def serve(self, supervisor: socket.socket) -> None:
         """Takes clients until the supervisor ends."""
+        for work in (self._release, self._drop_gone, self._heed_session):
+            threading.Thread(target=work, name=work.__name__, daemon=True).start()
         while True:
             try:
                 data, descriptors, _, _ = socket.recv_fds(supervisor, MOST_MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
@@ -90,11 +99,13 @@ class Worker:
             LOG.exception("the supervisor says what is no grant")
             return
         with self._lock:
-            client = ServedClient(self, self._next_client, channel, grant)
             if len(self._clients) >= self.settings.clients:
-                client.refuse(grant.hello, RefusedError(f"{self.device} has {len(self._clients)} clients already"))
+                refusal = RefusedError(f"{self.device} has {len(self._clients)} clients already")
+                with contextlib.suppress(OSError):  # it has gone already
+                    channel.send({"id": grant.hello, "error": as_message(refusal)})
                 channel.release()
                 return
+            client = ServedClient(self, self._next_client, channel, grant)
             self._clients[self._next_client] = client
             self._next_client += 1
         threading.Thread(target=client.serve, name=f"client {client.number}", daemon=True).start()
@@ -116,11 +127,30 @@ class Worker:
         self.policy = policy
         self.history.looked(look_at(status_of(self), time.monotonic_ns()))  # traces say when
 
-    def is_fatal(self, error: Exception) -> bool:
-        """Ends the worker if a job that nobody cancelled ended with this; the session serves nobody any more."""
-        if isinstance(error, DeviceError | PolicyError):
-            self.fail(error)
-        return isinstance(error, DeviceError | PolicyError)
+    def _release(self) -> None:
+        while True:
+            self.released.release(LONGEST_WAIT_S)
+
+    def _drop_gone(self) -> None:
+        """Whoever breaks the rings' protocol, or lets go of them, has no use for the rest of its connection."""
+        while True:
+            gone = self.ports.wait_gone(LONGEST_WAIT_S)
+            if gone is not None:
+                self._drop(*gone)
+
+    def _drop(self, number: int, why: str) -> None:
+        for client in self.clients:
+            if client.port_number == number:
+                LOG.info("client %d: %s", client.number, why)
+                client.drop(why)
+
+    def _heed_session(self) -> None:
+        """What the session fails with ends the worker: it serves nobody any more."""
+        while True:
+            try:
+                self.session.raise_failure(LONGEST_WAIT_S)
+            except Exception as error:
+                self.fail(error)
 
     def heed(self, error: Exception) -> None:
         """Ends the worker if a request failed because the session has: then every other one would, too."""

@@ -29,9 +29,9 @@ EXIT_NO_DEVICE = 72
 
 def open_session(device: str, policy: str) -> Any:
     """What the worker's clients share."""
-    from gpushare.session import Session
+    from gpushare.daemon.served_session import ServedSession
 
-    return Session(device, policy, measure_alone=False, keeps_record=False)
+    return ServedSession(device, policy)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:

@@ -123,7 +123,7 @@ TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
   while (told.size() < 101) {
     const auto ended = alice.port.wait_ended(10s);
     ASSERT_FALSE(ended.empty());
-    for (const auto& [job, completion] : ended) {
+    for (const auto& [job, completion, owner] : ended) {
       EXPECT_EQ(completion.status, JobStatus::Done);
       told.push_back(job);
     }
@@ -224,6 +224,63 @@ TEST(ClientPort, WhatEndedBeforeTheWorkerDidIsStillTold) {
   server.reset();
   EXPECT_EQ(alice.port.wait(fence, 1s)->status, JobStatus::Done);
   EXPECT_EQ(alice.port.wait(done, 1s)->status, JobStatus::Done);
+}
+
+TEST(ClientPort, WhoGivesUpIsToldOfEveryJobOnce) {
+  PortServer server(echo(60s));
+  PortServer quick_server(echo());
+  TestClient slow(server), quick(quick_server);
+  std::array<int, 3> owners{};
+  LaunchRequest request = slow.request();
+  for (int& owner : owners) {
+    request.owner = &owner;
+    slow.port.launch(request);
+  }
+  const auto lost = slow.port.abandon();
+  ASSERT_EQ(lost.size(), 3u);
+  for (std::size_t at = 0; at < 3; ++at) {
+    EXPECT_TRUE(lost[at].completion.is_lost);
+    EXPECT_EQ(lost[at].owner, &owners[at]);
+  }
+  EXPECT_TRUE(slow.port.abandon().empty());
+  EXPECT_THROW(slow.launch(), PeerGone);
+
+  quick.launch();
+  while (quick.at_worker->statistics().completions < 1) std::this_thread::yield();
+  const auto ended = quick.port.abandon();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_FALSE(ended.front().completion.is_lost);
+}
+
+TEST(ClientPort, MoreJobsThanMayBeKeptAreRefused) {
+  PortServer server(echo());
+  TestClient alice(server);
+  for (std::size_t time = 0; time < ClientPort::most_jobs; ++time) alice.launch();
+  EXPECT_THROW(alice.launch(), InvalidInput);
+  alice.port.forget(1);
+  alice.launch();
+}
+
+TEST(ClientPort, FreedArraysWaitForCommandsThatMayNameThem) {
+  PortServer server(echo());
+  TestClient alice(server);
+  auto& arrays = alice.at_worker->tables().arrays;
+  const Handle array = arrays.add(std::make_shared<ArrayEntry>(4096, 64));
+  const auto launch_with_it = [&] {
+    const std::array references{wire::ArrayReference{.array = array}};
+    LaunchRequest request = alice.request();
+    request.arrays = references;
+    return alice.port.wait(alice.port.launch(request), 10s)->status;
+  };
+  alice.at_worker->remove_array_after(array, 2);
+  EXPECT_EQ(launch_with_it(), JobStatus::Done);
+  EXPECT_EQ(launch_with_it(), JobStatus::Done);
+  EXPECT_EQ(launch_with_it(), JobStatus::Refused);
+  EXPECT_EQ(arrays.size(), 0u);
+  EXPECT_THROW(alice.at_worker->remove_array_after(array, 2), InvalidInput);
+  const Handle other = arrays.add(std::make_shared<ArrayEntry>(4096, 64));
+  alice.at_worker->remove_array_after(other, 3);  // which has been looked at
+  EXPECT_EQ(arrays.size(), 0u);
 }
 
 TEST(ClientPort, ClosingEndsTheWaitsOfOtherThreads) {

@@ -23,7 +23,7 @@ class CommandCheck : public ::testing::Test {
  protected:
   CommandCheck() {
     launch_ = {.header = {.kind = wire::CommandKind::Launch, .job = 1},
-               .application = tables_.applications.add(std::make_shared<ApplicationEntry>("alice", 3)),
+               .application = tables_.applications.add(std::make_shared<ApplicationEntry>("alice")),
                .kernel = tables_.kernels.add(std::make_shared<KernelEntry>("scale", 24)),
                .grid = {7, 5, 3},
                .argument_bytes = 24,
@@ -65,7 +65,7 @@ class CommandCheck : public ::testing::Test {
 TEST_F(CommandCheck, ResolvesALaunch) {
   const LaunchCommand command = checked();
   EXPECT_EQ(command.kernel->name, "scale");
-  EXPECT_EQ(command.application->number, 3);
+  EXPECT_EQ(command.application->name, "alice");
   EXPECT_EQ(command.grid, (std::array<std::uint32_t, 3>{7, 5, 3}));
   ASSERT_EQ(command.arguments.size(), 24u);
   EXPECT_EQ(command.arguments[7], std::byte{9});
@@ -101,6 +101,14 @@ TEST_F(CommandCheck, RefusesImpossibleLaunches) {
     launch_ = launch;
     reference_ = reference;
   }
+  EXPECT_NO_THROW(checked());
+}
+
+TEST_F(CommandCheck, RefusesNumbersWherePointersAre) {
+  launch_.kernel = tables_.kernels.add(
+      std::make_shared<KernelEntry>(KernelEntry{.name = "k", .argument_bytes = 24, .pointers = {8, 16}}));
+  EXPECT_THROW(checked(), InvalidInput);  // no byte of the arguments is 0, and one pointer has no array
+  launch_.kernel = tables_.kernels.add(std::make_shared<KernelEntry>(KernelEntry{.name = "k", .argument_bytes = 24}));
   EXPECT_NO_THROW(checked());
 }
 

@@ -23,9 +23,9 @@ std::shared_ptr<SessionSink> simulated_session() {
 /// A client with an application in the session and two kernels: blocks of 10 us, and of 20 ms.
 struct SessionClient {
   SessionClient(PortServer& server, SessionSink& sink, const std::string& name) : client(server) {
-    const ApplicationId id = sink.session().add({.name = name});
+    auto in_session = std::make_shared<SessionApplication>(sink.session(), Application{.name = name});
     ClientTables& tables = client.at_worker->tables();
-    application = tables.applications.add(std::make_shared<ApplicationEntry>(name, static_cast<std::int64_t>(id)));
+    application = tables.applications.add(std::make_shared<ApplicationEntry>(name, std::move(in_session)));
     quick = add_kernel("quick", Duration(10'000));
     slow = add_kernel("slow", Duration(20'000'000));
   }

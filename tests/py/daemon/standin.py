@@ -6,7 +6,9 @@ Run as a program it is a worker.
 
 import collections
 import os
+import queue
 import signal
+import struct
 import sys
 import threading
 import time
@@ -16,13 +18,16 @@ import numpy as np
 
 import gpushare as gs
 from gpushare import _core
+from gpushare._core import JobStatus
 from gpushare.daemon.worker_main import main
 
 
 class Array:
-    def __init__(self, shape, dtype):
-        self.values = np.zeros(shape, dtype)
+    def __init__(self, session, shape, dtype):
+        self.session, self.values = session, np.zeros(shape, dtype)
         self.shape, self.dtype, self.nbytes = self.values.shape, self.values.dtype, self.values.nbytes
+        self.address = self.values.ctypes.data
+        session.arrays[self.address] = self
 
     @property
     def memory(self):
@@ -35,18 +40,7 @@ class Array:
         target[...] = self.values.reshape(-1).view(np.uint8)[offset : offset + target.size]
 
     def free(self):
-        self.values = None
-
-
-class Job:
-    def __init__(self):
-        self.ended, self.error = threading.Event(), None
-
-    def result(self, timeout=None):
-        if not self.ended.wait(timeout):
-            raise TimeoutError
-        if self.error is not None:
-            raise self.error
+        self.values = self.session.arrays.pop(self.address, None) and None
 
 
 class Past:
@@ -84,25 +78,27 @@ class Application:
 
     def __init__(self, session, name, priority):
         self.session, self.name, self.priority = session, name, priority
-        self.jobs, self.changed, self.operations, self.now = [], threading.Condition(), 0, None
+        self.jobs, self.changed, self.operations, self.cancelled = [], threading.Condition(), 0, False
+        self.came_ns, self.now = {}, None
+        self.client = None  # known with the first launch
         threading.Thread(target=self.run, daemon=True).start()
 
-    def submit(self, kernel, *, grid, block, args=(), shared_bytes=0):
-        self.session.require_alive()
-        if kernel.name not in KERNELS:
-            raise gs.InvalidInput(f"no kernel {kernel.name!r}")
-        job = Job()
+    def submit(self, launch):
         with self.changed:
-            self.jobs.append((job, kernel.name, list(args), time.monotonic_ns()))
-            self.changed.notify()
-        return job
+            if self.cancelled:
+                return self.withdraw(launch)
+            self.jobs.append(launch)
+            self.came_ns[id(launch)] = time.monotonic_ns()
+            return self.changed.notify()
+
+    def withdraw(self, launch):
+        launch.complete(JobStatus.WITHDRAWN, f"application '{self.name}' has been cancelled")
 
     def cancel(self):
         with self.changed:
-            for job, *_ in self.jobs:
-                job.error = gs.Cancelled(f"application '{self.name}' has been cancelled")
-                job.ended.set()
-            self.jobs.clear()
+            jobs, self.jobs, self.cancelled = self.jobs, [], True
+        for launch in jobs:
+            self.withdraw(launch)
 
     def set_priority(self, priority):
         self.priority = priority
@@ -115,7 +111,7 @@ class Application:
             weight=1.0,
             state="running" if jobs else "idle",
             waiting=max(len(jobs) - 1, 0),
-            kernel=jobs[0][1] if jobs else "",
+            kernel=jobs[0].kernel if jobs else "",
             blocks=1,
             started=len(jobs[:1]),
             done=0,
@@ -131,22 +127,24 @@ class Application:
         while True:
             with self.changed:
                 self.changed.wait_for(lambda: self.jobs)
-                job, name, args, submitted_ns = self.jobs[0]
-            began_ns = time.monotonic_ns()
-            self.now = (self.name, name, submitted_ns, began_ns, None)
+                launch = self.jobs[0]
+                submitted_ns = self.came_ns.pop(id(launch))
+            self.now = (self.name, launch.kernel, submitted_ns, time.monotonic_ns(), None)
             try:
-                KERNELS[name](self, *args)
+                KERNELS[launch.kernel](self, *self.session.arguments_of(launch))
             except gs.CudaError as error:
                 return self.session.fail(error)
-            except TypeError:
-                assert job.ended.is_set(), "an array was freed while a job used it"  # unless that was cancelled
-            with self.changed:
-                if self.jobs and self.jobs[0][0] is job:
-                    self.jobs.pop(0)
+            except KeyError:
+                assert launch not in self.jobs, "an array was freed while a job used it"
             self.operations += 1
             self.session.past.append((*self.now[:4], time.monotonic_ns()))
             self.now = None
-            job.ended.set()
+            with self.changed:
+                is_there = bool(self.jobs) and self.jobs[0] is launch
+                if is_there:
+                    self.jobs.pop(0)
+            if is_there:
+                launch.complete(JobStatus.DONE)
 
 
 def add(application, array, value):
@@ -177,16 +175,49 @@ def kill(application):
 
 KERNELS = {each.__name__: each for each in (add, add_to, slow_add, sleep, fault, kill)}
 """They get the application and the arguments."""
+PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "sleep": "d", "fault": "", "kill": ""}
+"""Pointers and doubles."""
+
+
+def parameters_of(name):
+    """As a compiler would tell of them."""
+    kinds = {"p": ("void*", "pointer"), "d": ("double", "float")}
+    return [
+        {"index": index, "name": None, "type": kinds[each][0], "kind": kinds[each][1], "size": 8, "offset": 8 * index}
+        for index, each in enumerate(PARAMETERS[name])
+    ]
+
+
+class Sink(_core.CommandSink):
+    """Hands launches to their applications, in a thread of its own: the one that calls must not wait."""
+
+    def __init__(self, session):
+        super().__init__()
+        self.session, self.calls = session, queue.SimpleQueue()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def launch(self, launch):
+        application = self.session.named(launch.application)
+        application.client = launch.client
+        self.calls.put(lambda: application.submit(launch))
+
+    def client_gone(self, client):
+        self.calls.put(lambda: [each.cancel() for each in self.session.applications if each.client == client])
+
+    def run(self):
+        while True:
+            self.calls.get()()
 
 
 class StandIn:
-    """What a worker needs of a gpushare.Session."""
+    """What a worker needs of a ServedSession."""
 
     def __init__(self, device, policy):
         if device == "sim:none":
             raise gs.InvalidInput("no device 'sim:none'")
         self.device = SimpleNamespace(description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
-        self.policy, self.applications, self.failure = policy, [], None
+        self.policy, self.applications, self.failure, self.failed = policy, [], None, threading.Event()
+        self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
 
     def application(self, name, priority=0, weight=1.0, deadline_ns=None):
@@ -194,8 +225,32 @@ class StandIn:
         self.applications.append(application)
         return application
 
+    def named(self, name):
+        return next(each for each in self.applications if each.name == name)
+
+    def set_priority(self, application, priority):
+        application.set_priority(priority)
+
+    def kernel(self, port, kernel, block, shared_bytes, alone):
+        self.require_alive()
+        if kernel.name not in KERNELS:
+            raise gs.InvalidInput(f"no kernel {kernel.name!r}")
+        parameters = parameters_of(kernel.name)
+        return port.add_kernel(kernel.name, 8 * len(parameters)), parameters
+
+    def arguments_of(self, launch):
+        """KeyError: an array has been freed."""
+        places = zip(PARAMETERS[launch.kernel], struct.iter_unpack("8s", launch.arguments), strict=True)
+        return [
+            struct.unpack("<d", each)[0] if kind == "d" else self.arrays[struct.unpack("<Q", each)[0]]
+            for kind, (each,) in places
+        ]
+
     def zeros(self, shape, dtype):
-        return Array(shape, dtype)
+        return Array(self, shape, dtype)
+
+    def address_of(self, array):
+        return array.address
 
     def load(self, kernel):
         if "syntax error" in kernel.text:
@@ -224,11 +279,11 @@ class StandIn:
 
     def fail(self, error):
         self.failure = error
-        for application in self.applications:
-            with application.changed:
-                for job, *_ in application.jobs:
-                    job.error = error
-                    job.ended.set()
+        self.failed.set()
+
+    def raise_failure(self, timeout_s):
+        if self.failed.wait(timeout_s):
+            raise self.failure
 
 
 if __name__ == "__main__":

@@ -120,12 +120,17 @@ def test_bad_arguments_name_themselves(session, run):
         run(application, "unknown")
 
 
-def test_numpy_scalars_keep_their_type(session, run):
+def test_numbers_become_what_the_kernel_takes(session, run):
     values = session.array(np.zeros(1, np.float64))
     application = session.application("alice")
-    for value in (np.float32(0.5), np.int8(-3), np.uint64(1 << 60), np.array(2.0), True):
+    for value in (0.5, 3, np.float64(0.25), np.array(2.0), 1 << 60):
         run(application, "add", values, value).result(30)
-    assert values.numpy()[0] == 0.5 - 3 + float(1 << 60) + 2 + 1
+    assert values.numpy()[0] == 0.5 + 3 + 0.25 + 2 + float(1 << 60)
+    for wrong, message in [(np.float32(1), "expected float64, got float32"), (True, "expected a number, got True")]:
+        with pytest.raises(gs.InvalidInput, match=rf"kernel 'add', argument 2 \(double\): {message}"):
+            run(application, "add", values, wrong)
+    with pytest.raises(gs.InvalidInput, match=r"kernel 'add' takes 2 arguments \(void\*, double\), got 1"):
+        run(application, "add", values)
 
 
 def test_a_name_is_taken_once_per_client(server, session, eventually):

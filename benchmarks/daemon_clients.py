@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the server costs: launches per second of many client processes, and how much longer a launch takes through it.
+
+``python -m benchmarks.daemon_clients --device cuda:0`` starts a server, measures, and ends it; ``sim:h100`` does as
+well, in the time of the wall clock. Submissions: every client submits a tiny kernel as fast as it can, all at the same
+time, until the ends of all have come back. Latency: one launch at a time, from before ``submit`` until ``result`` has
+returned, through the server and in a session of this process, and the difference of the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+
+import gpushare as gs
+
+CUDA = "__global__ void tiny(float* x, float by, int count) { if (threadIdx.x < count) x[threadIdx.x] *= by; }"
+MODEL = gs.KernelModel("tiny", threads=32, latency_ns=2_000)
+PATIENCE_S = 300
+IN_FLIGHT = 2_000
+"""Launches of one client that have not ended, at most: more would only fill queues."""
+
+
+def tiny_kernel(device: str) -> gs.Kernel | gs.KernelModel:
+    """A kernel of one block that takes some microseconds."""
+    return MODEL if device.startswith("sim:") else gs.Kernel(CUDA, "tiny")
+
+
+def warmed_up(session: Any, device: str) -> Any:
+    """A function that submits a launch; the first ones are over."""
+    kernel, application = tiny_kernel(device), session.application(f"client {os.getpid()}")
+    arguments = [session.zeros(32), 1.0, 32]
+
+    def submit() -> Any:
+        return application.submit(kernel, grid=1, block=32, args=arguments)
+
+    for _ in range(100):
+        submit().result(PATIENCE_S)
+    return submit
+
+
+def client(path: str, device: str, launches: int) -> None:
+    """A client process: says that it is ready, waits for its standard input to end, and submits."""
+    with gs.connect(path) as session:
+        submit = warmed_up(session, device)
+        print("ready", flush=True)
+        sys.stdin.read()
+        began = time.monotonic()
+        jobs: list[Any] = []
+        for number in range(launches):
+            jobs.append(submit())
+            if number >= IN_FLIGHT:
+                jobs[number - IN_FLIGHT].result(PATIENCE_S)
+        submitted = time.monotonic()
+        jobs[-1].result(PATIENCE_S)
+        print(json.dumps([began, submitted, time.monotonic()]), flush=True)
+
+
+def submissions(path: pathlib.Path, device: str, clients: int, launches: int) -> dict[str, float]:
+    """Launches per second of so many clients, and what a submission takes each of them."""
+    command = [sys.executable, "-m", "benchmarks.daemon_clients", "--client", str(path)]
+    command += ["--device", device, "--launches", str(launches)]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(clients)
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.close()
+    times = [json.loads(process.stdout.readline()) for process in processes]
+    for process in processes:
+        process.stdout.close()
+        process.wait()
+    took_s = max(end for _, _, end in times) - min(began for began, _, _ in times)
+    return {
+        "clients": clients,
+        "launches_per_s": clients * launches / took_s,
+        "submit_us": statistics.median((submitted - began) / launches * 1e6 for began, submitted, _ in times),
+    }
+
+
+def latencies_us(session: Any, device: str, samples: int, pause_s: float) -> np.ndarray:
+    """From before a submission until its end is known."""
+    submit = warmed_up(session, device)
+    times = []
+    for _ in range(samples):
+        if pause_s > 0:
+            time.sleep(pause_s)
+        began = time.perf_counter_ns()
+        submit().result(PATIENCE_S)
+        times.append((time.perf_counter_ns() - began) / 1e3)
+    return np.array(times)
+
+
+def beyond(path: pathlib.Path, device: str, samples: int, pause_s: float) -> dict[str, float]:
+    """Quantiles in the process and through the server. Their differences are what the server adds."""
+    with gs.connect(path) as session:
+        served = latencies_us(session, device, samples, pause_s)
+    command = [sys.executable, "-m", "benchmarks.daemon_clients", "--in-process", str(pause_s)]
+    command += ["--device", device, "--samples", str(samples)]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    own = np.array(json.loads(answer.stdout))
+    found: dict[str, float] = {"pause_us": pause_s * 1e6}
+    for name, share in (("median", 50), ("p99", 99)):
+        inside, through = np.percentile(own, share), np.percentile(served, share)
+        found |= {f"{name}_in_process_us": inside, f"{name}_served_us": through, f"{name}_beyond_us": through - inside}
+    return found
+
+
+class Server:
+    """``gpushare serve`` as a process."""
+
+    def __init__(self, device: str, folder: str) -> None:
+        self.path = pathlib.Path(folder) / "socket"
+        line = ["serve", "--device", device, "--policy", "fifo", "--socket", str(self.path)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gpushare", *line], stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        said = ""
+        while "serving" not in said:
+            line_said = self._process.stderr.readline()
+            assert line_said, said
+            said += line_said
+
+    def close(self) -> None:
+        """Ends it."""
+        self._process.terminate()
+        self._process.communicate()
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """All of it."""
+    found: dict[str, Any] = {"device": options.device, "processors": os.cpu_count(), "submissions": [], "latency": []}
+    with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
+        server = Server(options.device, folder)
+        try:
+            for clients in (int(each) for each in options.clients.split(",")):
+                found["submissions"].append(submissions(server.path, options.device, clients, options.launches))
+            for pause_s in (0.0, 0.0005):
+                found["latency"].append(beyond(server.path, options.device, options.samples, pause_s))
+        finally:
+            server.close()
+    return found
+
+
+def print_tables(found: dict[str, Any]) -> None:
+    """As Markdown."""
+    print(f"Device {found['device']}, {found['processors']} processors.\n")
+    for rows in (found["submissions"], found["latency"]):
+        print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
+        for row in rows:
+            print("| " + " | ".join(f"{value:.1f}" for value in row.values()) + " |")
+        print()
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--clients", default="1,8", help="how many, one measurement each (default 1,8)")
+    parser.add_argument("--launches", type=int, default=20_000, help="of each client (default 20000)")
+    parser.add_argument("--samples", type=int, default=3_000, help="of the latency (default 3000)")
+    parser.add_argument("--json", metavar="FILE", help="also write everything there")
+    parser.add_argument("--client", help=argparse.SUPPRESS)
+    parser.add_argument("--in-process", type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.client is not None:
+        return client(options.client, options.device, options.launches)
+    if options.in_process is not None:
+        with gs.Session(options.device, "fifo", measure_alone=False, keeps_record=False) as session:
+            times = latencies_us(session, options.device, options.samples, options.in_process)
+            return print(json.dumps(times.tolist()))
+    found = measure(options)
+    print_tables(found)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(found, indent=1))
+    return None
+
+
+if __name__ == "__main__":
+    main()

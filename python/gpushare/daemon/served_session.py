@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a worker's clients share: a session whose launches come through their rings, without Python on the way."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.device_array import DeviceArray
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel
+from gpushare.launch_geometry import Extent
+from gpushare.operation import Launch
+from gpushare.session_device import GpuInSession, session_device
+from gpushare.simulated_session import of_model
+
+AloneNs = tuple[float, float]
+"""Per block with the whole device at work, and of the first one."""
+
+
+class ServedSession:
+    """On a GPU, or a simulated one in the time of the wall clock.
+
+    Attributes:
+        device: what users see of it.
+        sink: takes what comes through the rings.
+    """
+
+    def __init__(self, device: str, policy: str) -> None:
+        self._on = session_device(device, 1.0)
+        self._policy = policy
+        self.device = self._on.device
+        self._is_gpu = isinstance(self._on, GpuInSession)
+        if self._is_gpu:
+            self.sink = _core.SessionSink(self.device.core, policy)
+        else:
+            self.sink = _core.SessionSink(self.device.description, policy, 0, 1.0)
+
+    def application(
+        self, name: str, priority: int, weight: float, deadline_ns: float | None
+    ) -> _core.ServedApplication:
+        """A new one, as ports take it.
+
+        Raises:
+            PolicyError: the policy has no use for this priority.
+        """
+        _core.require_priority(self._policy, name, priority)
+        return self.sink.application(name, priority, weight, None if deadline_ns is None else round(deadline_ns))
+
+    def set_priority(self, application: _core.ServedApplication, priority: int) -> None:
+        """From now on."""
+        _core.require_priority(self._policy, application.name, priority)
+        application.set_priority(priority)
+
+    def kernel(
+        self,
+        port: _core.ServerPort,
+        kernel: Kernel | KernelModel,
+        block: Extent,
+        shared_bytes: int,
+        alone: AloneNs | None,
+    ) -> tuple[int, list[dict[str, Any]] | None]:
+        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+
+        Raises:
+            InvalidInput: this device cannot run it so.
+            CompileError: it does not compile.
+        """
+        if not self._is_gpu:
+            return port.add_model(self._model(kernel, block, shared_bytes), alone), None
+        if isinstance(kernel, KernelModel):
+            raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
+        code = self.device.load(kernel)
+        model = self.device.model(Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes))
+        parameters = self.device.compiled(kernel).parameters
+        total = max((each.offset + each.size for each in parameters), default=0)
+        places = [(each.offset, each.size) for each in parameters]
+        pointers = [each.offset for each in parameters if each.kind == "pointer"]
+        handle = port.add_cuda_kernel(model, total, code, block, shared_bytes, places, pointers, alone)
+        return handle, [asdict(each) for each in parameters]
+
+    def _model(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> _core.KernelModel:
+        description = self.device.description
+        if isinstance(kernel, KernelModel):
+            return of_model(kernel, 1, block).kernel.on(description)
+        return Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes).model_on(description).on(description)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+        """Zeroed device memory."""
+        return self._on.zeros(shape, dtype)
+
+    def address_of(self, array: DeviceArray) -> int:
+        """What kernels are given; on a simulated device nothing looks at it."""
+        return array.memory.address if self._is_gpu else 0
+
+    def load(self, kernel: Kernel) -> None:
+        """Compiles the kernel and loads it now."""
+        self._on.load(kernel)
+
+    def set_policy(self, policy: str) -> None:
+        """Another policy from now on."""
+        self.sink.session.set_policy(policy)
+        self._policy = policy
+
+    def status(self) -> _core.SessionStatus:
+        """What is going on."""
+        return self.sink.session.status()
+
+    def raise_failure(self, timeout_s: float) -> None:
+        """Raises what the session has failed with, once it has."""
+        self.sink.raise_failure(timeout_s)

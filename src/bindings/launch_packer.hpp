@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's launches of one kernel with one block: arguments as bytes, made of Python objects. What is usual is packed
+// here, in a microsecond; of anything else the caller is told to look at it at leisure, and to say what is wrong.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/client_port.hpp"
+
+namespace gpushare::daemon {
+
+namespace py = pybind11;
+
+/// Owners of jobs whose ends nobody has asked for are Python's.
+struct PortDeleter {
+  void operator()(ClientPort* port) const {
+    for (const EndedJob& each : port->abandon()) Py_XDECREF(static_cast<PyObject*>(each.owner));
+    delete port;
+  }
+};
+
+/// An array of the client's on a worker: what an argument's attribute `_remote` is.
+struct RemoteArray {
+  std::string dtype;        ///< as NumPy writes it
+  std::uint64_t place = 0;  ///< which connection knows it; 0: none, any more
+  Handle handle = 0;
+};
+
+/// A parameter of the kernel.
+struct PackedParameter {
+  enum class Kind { Pointer, Integer, Float, Other };
+  Kind kind{};
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  std::string dtype{};          ///< of a pointer: what it must point to; empty: anything
+  std::int64_t least = 0;       ///< of an integer
+  std::uint64_t most = 0;       ///< likewise
+  bool may_be_pointer = false;  ///< an integer of 8 bytes of which nobody knows more
+};
+
+class LaunchPacker {
+ public:
+  /// Without parameters nobody looks at the arguments, but arrays among them are kept as long as the job needs them.
+  LaunchPacker(Handle kernel, std::uint64_t place, std::optional<std::vector<PackedParameter>> parameters);
+
+  struct Packed {
+    std::vector<std::byte> bytes;
+    std::vector<wire::ArrayReference> arrays;
+  };
+
+  /// False if there is anything unusual among them.
+  bool pack(const py::sequence& arguments, Packed& packed) const;
+  Handle kernel() const { return kernel_; }
+
+ private:
+  bool pack_known(PyObject* value, const PackedParameter& parameter, Packed& packed) const;
+  bool pack_unknown(PyObject* value, std::size_t place, Packed& packed) const;
+  bool pack_array(PyObject* value, std::size_t offset, const std::string& dtype, Packed& packed) const;
+
+  Handle kernel_;
+  std::uint64_t place_;
+  std::optional<std::vector<PackedParameter>> parameters_;
+  std::size_t argument_bytes_ = 0;
+  py::str attribute_{"_remote"};
+};
+
+}  // namespace gpushare::daemon

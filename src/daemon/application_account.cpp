@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/application_account.hpp"
+
+namespace gpushare::daemon {
+
+std::optional<double> ApplicationTotals::ntt() const {
+  if (!alone || *alone <= 0) return std::nullopt;
+  return static_cast<double>(busy) / *alone;
+}
+
+void ApplicationAccount::submitted(std::int64_t now) {
+  const std::lock_guard lock(mutex_);
+  if (totals_.unfinished++ == 0) since_ = now;
+}
+
+/// A job that was refused has never been one: nothing is kept of it.
+void ApplicationAccount::ended(std::int64_t submitted, std::int64_t now, JobStatus status,
+                               std::optional<double> alone) {
+  const std::lock_guard lock(mutex_);
+  --totals_.unfinished;
+  if (status == JobStatus::Refused) return;
+  ++totals_.ended;
+  totals_.turnaround += now - submitted;
+  totals_.busy += now - since_;
+  since_ = now;
+  const bool is_known = totals_.alone && alone && status == JobStatus::Done;
+  totals_.alone = is_known ? std::optional(*totals_.alone + *alone) : std::nullopt;
+}
+
+ApplicationTotals ApplicationAccount::totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+}  // namespace gpushare::daemon

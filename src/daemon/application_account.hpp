@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker counts of an application's jobs, for the status. Filled by the threads that end jobs, which no Python
+// code holds up. Times are those of CLOCK_MONOTONIC, in nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "daemon/job_status.hpp"
+
+namespace gpushare::daemon {
+
+/// How an application fares. Its jobs run one after the other, so their times alone add up; while none is there, time
+/// does not count.
+struct ApplicationTotals {
+  std::uint64_t unfinished = 0;
+  std::uint64_t ended = 0;
+  std::int64_t turnaround = 0;        ///< of those that have ended, summed
+  std::int64_t busy = 0;              ///< with a job in the system, up to the end of the last one that has ended
+  std::optional<double> alone = 0.0;  ///< nullopt: nobody knows
+
+  /// Normalized turnaround; nullopt while no job has ended, or where a time alone is unknown.
+  std::optional<double> ntt() const;
+};
+
+class ApplicationAccount {
+ public:
+  void submitted(std::int64_t now);
+  /// `alone`: how long the job takes with nobody else there, in nanoseconds.
+  void ended(std::int64_t submitted, std::int64_t now, JobStatus status, std::optional<double> alone);
+  ApplicationTotals totals() const;
+
+ private:
+  mutable std::mutex mutex_;
+  ApplicationTotals totals_;
+  std::int64_t since_ = 0;  // when it last became busy, or its last job ended
+};
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace gpushare::daemon {
+
+/// How a job has ended, for its client.
+enum class JobStatus : std::uint16_t {
+  Done = 0,
+  Refused = 1,    ///< the command was impossible: a handle, a size
+  Failed = 2,     ///< this job failed
+  Withdrawn = 3,  ///< its application was cancelled
+  Retryable = 4,  ///< something else failed, and this job with it
+};
+
+/// A point in time of CLOCK_MONOTONIC, which all processes share, in nanoseconds.
+std::int64_t monotonic_now();
+
+}  // namespace gpushare::daemon

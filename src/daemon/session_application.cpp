@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/session_application.hpp"
+
+namespace gpushare::daemon {
+
+ApplicationId SessionApplication::arrive() {
+  const std::scoped_lock lock(mutex_);
+  if (is_withdrawn_) throw Cancelled("application '" + application_.name + "' has been cancelled");
+  if (!number_) number_ = session_.add(application_);
+  return *number_;
+}
+
+void SessionApplication::withdraw() {
+  const std::scoped_lock lock(mutex_);
+  is_withdrawn_ = true;
+  if (number_) session_.withdraw(*number_);
+}
+
+void SessionApplication::set_priority(int priority) {
+  std::unique_lock lock(mutex_);
+  application_.priority = priority;
+  const std::optional<ApplicationId> number = is_withdrawn_ ? std::nullopt : number_;
+  lock.unlock();  // the session's thread answers, and may be waiting for who holds the lock
+  if (number) session_.set_priority(*number, priority);
+}
+
+}  // namespace gpushare::daemon

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's application and the session's: it arrives there with its first launch, as policies expect.
+#pragma once
+
+#include <optional>
+
+#include "core/session/session.hpp"
+
+namespace gpushare::daemon {
+
+/// Of any thread. The session outlives it.
+class SessionApplication {
+ public:
+  SessionApplication(Session& session, Application application)
+      : session_(session), application_(std::move(application)) {}
+
+  /// Its number in the session, where it arrives if it has not yet. Throws Cancelled once it has been withdrawn.
+  ApplicationId arrive();
+  void withdraw();
+  /// Throws PolicyError where the policy has no use for this priority.
+  void set_priority(int priority);
+  const std::string& name() const { return application_.name; }
+
+ private:
+  Session& session_;
+  std::mutex mutex_;
+  Application application_;
+  std::optional<ApplicationId> number_;
+  bool is_withdrawn_ = false;
+};
+
+}  // namespace gpushare::daemon

@@ -302,28 +302,3 @@ def test_cupy_uses_it_in_place(session, run):
     cupy.cuda.Device().synchronize()
     run(session, array, 2.0)
     assert np.array_equal(cupy.from_dlpack(shared).get(), 2 * np.arange(1, 1001, dtype=np.float32))
-
-
-@pytest.mark.real_gpu("it is about bandwidth")
-def test_pinned_arrays_move_as_fast_as_pinned_memory(session):
-    """The worker's DMA beside one from this process's own pinned memory, in turn; the best of five of each."""
-    count = 1 << 30
-    core = cuda_device("cuda:0").core
-    own, memory = session.pinned_array(count, np.uint8), core.allocate(count)
-    own[...] = 1
-    pinned = gs._core.PinnedBuffer(core, own)
-    array = session.zeros(count, np.uint8)
-    ways = {
-        "up": (lambda: memory.upload(own), lambda: array.upload(own)),
-        "down": (lambda: memory.download(own), lambda: array.numpy(own)),
-    }
-    for direction, both in ways.items():
-        best = [min(timed(copy) for _ in range(5)) for copy in both]
-        assert best[1] <= best[0] / 0.9, f"{direction}: {count / best[1] / 1e9:.1f} of {count / best[0] / 1e9:.1f} GB/s"
-    pinned.close()
-
-
-def timed(action):
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start

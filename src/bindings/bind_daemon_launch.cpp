@@ -94,9 +94,7 @@ py::list told(std::vector<EndedJob> ended) {
   return list;
 }
 
-}  // namespace
-
-void bind_daemon_launch(py::module_& module) {
+void bind_launch_types(py::module_& module) {
   py::class_<RemoteArray>(module, "RemoteArray", "A client's array on a worker.")
       .def(py::init([](std::string dtype) { return RemoteArray{.dtype = std::move(dtype)}; }), py::arg("dtype"))
       .def_readwrite("place", &RemoteArray::place, "Which connection knows it; 0: none.")
@@ -104,6 +102,12 @@ void bind_daemon_launch(py::module_& module) {
   py::class_<LaunchPacker>(module, "LaunchPacker", "Launches of one kernel with one block.")
       .def(py::init(&make_packer), py::arg("kernel"), py::arg("place"), py::arg("parameters"),
            "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.");
+}
+
+}  // namespace
+
+void bind_daemon_launch(py::module_& module) {
+  bind_launch_types(module);
   py::class_<ClientPort, std::unique_ptr<ClientPort, PortDeleter>> port(module.attr("ClientPort"));
   constexpr double patience = 60;  // seconds
   port.def("launch_packed", &launch_packed, py::arg("packer"), py::arg("application"), py::arg("grid"),

@@ -34,7 +34,12 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
                 std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
           },
           py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: as many as come.")
-      .def(
+      .def("remove_application", [](ServerPort& self, Handle handle) { self.tables().applications.remove(handle); })
+      .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); });
+}
+
+void bind_memory_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
+  port.def(
           "add_array",
           [](ServerPort& self, std::uint64_t address, std::uint64_t bytes, const py::object& released,
              std::shared_ptr<ReleaseQueue> queue) {
@@ -52,8 +57,6 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
           },
           py::arg("descriptor"), py::arg("most_bytes"),
           "Maps the client's memory, if its size is sealed and at most that; the descriptor remains the caller's.")
-      .def("remove_application", [](ServerPort& self, Handle handle) { self.tables().applications.remove(handle); })
-      .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); })
       .def("remove_array", &ServerPort::remove_array_after, py::arg("array"), py::arg("after") = 0,
            "Once the job of that number has been taken.")
       .def(
@@ -109,6 +112,7 @@ void bind_ports(py::module_& module) {
           },
           py::arg("timeout_s"), "Once its client is no longer served: have its jobs ended?");
   bind_tables(port);
+  bind_memory_tables(port);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ import select
 import socket
 import sys
 import threading
-import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,9 +19,9 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
-from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, WorkerLostError, from_message
+from gpushare.daemon.errors import DaemonGoneError, ProtocolError, WorkerLostError, from_message
 from gpushare.daemon.limits import PROTOCOL_VERSION, WELCOME_TIMEOUT_S
-from gpushare.daemon.peer import peer_of
+from gpushare.daemon.reach import answers, connected
 from gpushare.daemon.reply import Reply
 from gpushare.daemon.wire import Channel, Message, close_all
 
@@ -61,7 +60,7 @@ class Link:
     ) -> None:
         self._pid = os.getpid()
         self._path = path
-        self._channel = Channel(_connected(path, trusted_uids))
+        self._channel = Channel(connected(path, trusted_uids))
         self._numbers = itertools.count(1)
         self._replies: dict[int, Reply] = {}
         self._freed: deque[tuple[int, int]] = deque()
@@ -209,7 +208,7 @@ class Link:
         """The connection has ended, and nobody said why."""
         if self._closed:
             self._lose(InvalidInput("the session has been finished: open another one"))
-        elif _answers(self._path):
+        elif answers(self._path):
             self._lose(
                 WorkerLostError(f"the worker has ended, and with it what was on the GPU ({error}); submit again")
             )
@@ -267,36 +266,6 @@ def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:
         while len(taken) < most:
             taken.append(handles.popleft())
     return taken
-
-
-def _connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(str(path))
-        server = peer_of(connection)
-        if trusted_uids is not None and server.uid not in trusted_uids:
-            raise RefusedError(f"{path} is served by user {server.user}, not by you: name the socket if you trust them")
-    except PermissionError as error:
-        connection.close()
-        raise error if isinstance(error, RefusedError) else RefusedError(f"{path}: you may not connect there") from None
-    except OSError as error:
-        connection.close()
-        raise DaemonGoneError(f"no server at {path} ({error.strerror or error}): start gpushare serve") from None
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _answers(path: Path) -> bool:
-    """Does a server take connections there? One that is ending may do so for a moment longer."""
-    time.sleep(0.05)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(str(path))
-        except OSError:
-            return False
-    return True
 
 
 def _close_both(wake: socket.socket, woken: socket.socket) -> None:

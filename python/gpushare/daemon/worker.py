@@ -150,7 +150,7 @@ class Worker:
             try:
                 self.session.raise_failure(LONGEST_WAIT_S)
             except Exception as error:
-                self.fail(error)
+                return self.fail(error)
 
     def heed(self, error: Exception) -> None:
         """Ends the worker if a request failed because the session has: then every other one would, too."""

@@ -55,7 +55,7 @@ def random_request(chance):
     for name in ("application", "kernel", "array", "arena", "job"):
         if name in fields and chance.random() < 0.7:
             fields[name] = chance.randrange(3)
-    return {"v": 1, "id": chance.randrange(9), "do": verb} | fields
+    return {"v": limits.PROTOCOL_VERSION, "id": chance.randrange(9), "do": verb} | fields
 
 
 @pytest.mark.parametrize("seed", range(FUZZ_SEEDS))
@@ -90,7 +90,7 @@ def spoilt(chance, message):
 
 
 def sound_request(chance):
-    return {"v": 1, "id": 1} | chance.choice([
+    return {"v": limits.PROTOCOL_VERSION, "id": 1} | chance.choice([
         {"do": "array", "shape": [3], "dtype": "<f4"},
         {"do": "submit", "job": chance.randrange(2**40), "application": 1, "kernel": 1, "grid": [1], "block": [1],
          "args": [{"array": 1}, 1]},

@@ -34,19 +34,19 @@ def error_in(data):
     return msgpack.unpackb(data[4:])["error"]
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, 1.0, True])
+@pytest.mark.parametrize("version", [0, 1, "2", None, 2.0, True])
 def test_another_version_is_refused_naming_both(raw, version):
     connection = raw()
     connection.sendall(packed(HELLO | {"v": version}))
     error = error_in(everything_from(connection))
     assert error["kind"] == "ProtocolError"
-    assert f"speaks version {version!r} of the protocol, the server version 1" in error["message"]
+    assert f"speaks version {version!r} of the protocol, the server version 2" in error["message"]
 
 
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ({"v": 1, "id": 0, "do": "status"}, "the first message must be 'hello', got 'status'"),
+        ({"v": limits.PROTOCOL_VERSION, "id": 0, "do": "status"}, "the first message must be 'hello', got 'status'"),
         (HELLO | {"device": 3}, "key 'device': Input should be a valid string"),
         (HELLO | {"more": 3}, "unknown key 'more'"),
         (HELLO | {"id": -1}, "no id that could be answered: -1"),
@@ -113,7 +113,8 @@ def test_a_client_that_never_reads_is_dropped(raw):
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.sendall(packed(HELLO))
     connection.settimeout(3 * limits.SEND_TIMEOUT_S)
-    many = packed({"v": 1, "id": 1, "do": "status"}) * 1_000_000  # far more than the sockets hold answers to
+    request = packed({"v": limits.PROTOCOL_VERSION, "id": 1, "do": "status"})
+    many = request * 1_000_000  # far more than the sockets hold answers to
     with pytest.raises((BrokenPipeError, ConnectionResetError)):
         connection.sendall(many)
 
@@ -252,7 +253,7 @@ def test_descriptors_nobody_asked_for_are_closed(ask, session):
 
 def test_too_many_descriptors_end_the_connection(channel):
     read, write = os.pipe()
-    channel.send({"v": 1, "id": 1, "do": "status"}, [read] * (limits.MOST_DESCRIPTORS + 3))
+    channel.send({"v": limits.PROTOCOL_VERSION, "id": 1, "do": "status"}, [read] * (limits.MOST_DESCRIPTORS + 3))
     answer, _ = channel.receive()
     assert "descriptors came with one message" in answer["error"]["message"]
     os.close(read)

@@ -4,16 +4,13 @@
 #include "cuda/driver.hpp"
 
 namespace gpushare::cuda {
-namespace {
-constexpr std::size_t words = 4096;
-}
 
-Completions::Completions(const SharedContext& context)
-    : memory_(make_pinned_memory(context, words * sizeof(std::uint32_t))),
+Completions::Completions(const SharedContext& context, std::size_t most)
+    : memory_(make_pinned_memory(context, most * sizeof(std::uint32_t))),
       idle_(make_stream(context)),
       address_(device_address(memory_)) {
   auto* first = static_cast<std::uint32_t*>(memory_.get());
-  for (std::size_t index = words; index > 0; --index) free_.push_back(first + index - 1);
+  for (std::size_t index = most; index > 0; --index) free_.push_back(first + index - 1);
 }
 
 Completion Completions::mark(CUstream stream) {

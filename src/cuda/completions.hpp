@@ -20,7 +20,8 @@ struct Completion {
 
 class Completions {
  public:
-  explicit Completions(const SharedContext& context);
+  /// For at most so many marks at a time.
+  explicit Completions(const SharedContext& context, std::size_t most = 4096);
 
   /// Marks the present end of the stream's work. Every mark must be given back once it has been reached.
   Completion mark(CUstream stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of CudaGpu that says which launch gets room now, and what goes to the hardware in which order.
 #include <algorithm>
+#include <span>
 
 #include "core/workers/look_room.hpp"
 #include "core/workers/stream_level.hpp"
@@ -11,6 +12,17 @@ namespace {
 
 /// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
 constexpr std::size_t most_launches_on_hardware = 20;
+
+/// Launches that were evicted give up their slots, if the tables are full: the last in rank first.
+void find_slot_for(const LaunchOnGpu& launch, std::span<const std::unique_ptr<LaunchOnGpu>> launches, Time time) {
+  LaunchOnGpu* last = nullptr;
+  for (const auto& other : launches) {
+    const bool has_use_for_it = other->wants_hardware(time) && other->rank() < launch.rank();
+    if (!other->may_give_up_slot() || has_use_for_it) continue;
+    if (last == nullptr || other->rank() >= last->rank()) last = other.get();
+  }
+  if (last != nullptr) last->give_up_slot();
+}
 
 }  // namespace
 
@@ -49,6 +61,7 @@ void CudaGpu::hand_to_hardware(Time time) {
   std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
   for (LaunchOnGpu* launch : wanting) {
     if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
+    if (launch->lacks_slot() && resources_.tables.is_full()) find_slot_for(*launch, launches_, time);
     launch->hand_to_hardware(level_for(*launch), time);
     look_soon();
   }

@@ -18,6 +18,13 @@ namespace {
 constexpr std::size_t most_operations_ahead = 64;
 constexpr Duration heartbeat_interval(50'000'000);
 
+/// So many ends of operations are waited for at a time, if all applications are there.
+std::size_t most_marks(const Workload& workload) {
+  std::size_t most = 1;
+  for (const Application& each : workload.applications) most += std::min(each.operations.size(), most_operations_ahead);
+  return most;
+}
+
 /// Where the operations of one application go.
 class Lane {
  public:
@@ -71,7 +78,7 @@ class HardwareRun {
         program_(program),
         setup_(setup),
         observers_(observers),
-        completions_(context),
+        completions_(context, most_marks(workload)),
         order_(workload) {
     if (setup.sharing == HardwareSharing::GreenContexts) greens_ = make_green_contexts(context, setup.sms);
     load_all(program);

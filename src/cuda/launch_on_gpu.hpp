@@ -32,12 +32,12 @@ struct LaunchResources {
   BlockTimes block_times;
   std::mutex turn;
 
-  explicit LaunchResources(const SharedContext& shared)
+  explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots)
       : context(shared),
         device(context->description()),
         completions(context),
         streams(context),
-        tables(context, completions, device.sms) {}
+        tables(context, completions, device.sms, slots) {}
 };
 
 class LaunchOnGpu {
@@ -77,6 +77,12 @@ class LaunchOnGpu {
   virtual void look(Time seen, Time now, std::vector<gpushare::Event>& events) = 0;
   /// Should the tables be looked at soon?
   virtual bool is_settling() const = 0;
+  /// Does it need a place in the tables that it has not got, to go to the hardware?
+  virtual bool lacks_slot() const { return false; }
+  /// Could it do without its place until it goes to the hardware again? It can if nobody of it is on the GPU.
+  virtual bool may_give_up_slot() const { return false; }
+  /// Requires may_give_up_slot().
+  virtual void give_up_slot() {}
   /// Have all blocks that will ever start ended and been reported?
   virtual bool ended() const = 0;
   /// Reports what was withdrawn before anybody could say what had become of it. Requires ended().

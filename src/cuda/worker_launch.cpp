@@ -24,11 +24,12 @@ WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submiss
 }
 
 WorkerLaunch::~WorkerLaunch() {
-  if (!slot_) return;
+  if (slot_) resources_.tables.give_back(*slot_);
+  if (ring_ == 0) return;
   if (progress_.finished()) {
-    resources_.tables.give_back(*slot_);
+    resources_.tables.rings().give_back(ring_);
   } else {
-    resources_.tables.abandon(*slot_);
+    resources_.tables.rings().abandon(ring_);
   }
 }
 
@@ -92,20 +93,35 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
           .grid_y = FastDivisor::of(code_.grid[1]),
           .grid_z = code_.grid[2],
           .late = late_claims_for(block_time, workers),
-          .returned = resources_.tables.returned_address(*slot_),
+          .returned = ring_,
           .orders = resources_.tables.orders_address(*slot_)};
 }
 
 void WorkerLaunch::place(Time now) {
   slot_ = resources_.tables.take();
   if (!slot_) return;
-  resources_.tables.reset(*slot_, orders_);
+  if (ring_ == 0) ring_ = resources_.tables.rings().take();
+  if (launched_ == 0) {
+    resources_.tables.reset(*slot_, orders_);
+  } else {
+    resources_.tables.restore(*slot_, {control_, orders_, progress_.tables()});
+  }
   placed_ = now;
+}
+
+// Nobody writes to the tables any more, and the host has read what was written last.
+bool WorkerLaunch::may_give_up_slot() const {
+  return slot_ && hardware_.empty() && !progress_.finished() && seen_ > changed_;
+}
+
+void WorkerLaunch::give_up_slot() {
+  resources_.tables.give_back(*slot_);
+  slot_.reset();
 }
 
 void WorkerLaunch::hand_to_hardware(int level, Time now) {
   if (!slot_) place(now);
-  if (!slot_) return;  // until another launch's end frees one
+  if (!slot_) return;  // until another launch ends or leaves the GPU
   std::vector<CUevent> behind{resources_.tables.written(*slot_)};
   if (follower_) {
     stop_follower();
@@ -147,6 +163,7 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   const bool all = hardware_.empty() || now - reported_ >= report_interval;
   if (all) reported_ = now;
   const WorkerLook tables = resources_.tables.look(*slot_);
+  control_ = tables.control;
   progress_.observe(tables, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
   will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave() &&

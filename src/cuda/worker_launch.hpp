@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch as persistent workers. The host says how many may stay on each SM, launches some, looks where they came to
-// stay, and launches more where some are missing. Evicted, it has no workers; its progress is in the task counter.
+// stay, and launches more where some are missing. Evicted, it has no workers; its progress is in the task counter,
+// which the host puts back where another launch has had its slot since.
 //
 // The application's next launch can be handed over before this one ends. Its workers wait in hardware until those of
 // this one have gone, and find the same quotas: between the two, the GPU waits for nobody. They may begin only if there
@@ -23,6 +24,9 @@ class WorkerLaunch final : public LaunchOnGpu {
   bool collect(Time now, std::vector<gpushare::Event>& events) override;
   void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
   bool is_settling() const override;
+  bool lacks_slot() const override { return !slot_; }
+  bool may_give_up_slot() const override;
+  void give_up_slot() override;
   bool ended() const override { return hardware_.empty() && (progress_.finished() || has_left_for_good()); }
   bool may_be_followed() const override;
   void put_behind(const Submission& next, const DeviceLaunch& code, Time now) override;
@@ -46,6 +50,8 @@ class WorkerLaunch final : public LaunchOnGpu {
   void set_chunk(std::uint16_t chunk);
 
   std::optional<Slot> slot_;
+  CUdeviceptr ring_ = 0;             // none before the first slot
+  WorkerControl control_;            // as of the last look
   std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
   /// A worker may go by an order that was there when its last task began, long after that has been taken back.

@@ -9,8 +9,6 @@
 namespace gpushare::cuda {
 namespace {
 
-constexpr Slot slots = 128;
-
 std::size_t rounded_up(std::size_t bytes) {
   constexpr std::size_t alignment = 256;
   return (bytes + alignment - 1) / alignment * alignment;
@@ -19,46 +17,33 @@ std::size_t rounded_up(std::size_t bytes) {
 }  // namespace
 
 // The most urgent stream, for what it does is short and somebody waits for it.
-WorkerTables::WorkerTables(const SharedContext& context, Completions& completions, int sms)
+WorkerTables::WorkerTables(const SharedContext& context, Completions& completions, int sms, Slot slots)
     : sms_(static_cast<std::size_t>(sms)),
       orders_offset_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)),
       stride_(rounded_up(orders_offset_ + sms_ * sizeof(WorkerOrder))),
       device_(make_device_memory(context, slots * stride_)),
-      returned_(make_device_memory(context, slots * returned_bytes)),
       reader_(context, completions, slots * stride_),
       writes_(make_stream(context, context->stream_priorities().front())),
+      rings_(context, writes_.get()),
       taken_(slots, false),
-      abandoned_(slots, false),
-      initial_(orders_offset_ + sms_ * sizeof(WorkerOrder)) {
+      no_workers_(sms_),
+      image_(orders_offset_ + sms_ * sizeof(WorkerOrder)) {
   for (Slot slot = 0; slot < slots; ++slot) written_.push_back(make_event(context));
-  clear_returned(0, slots);
-}
-
-void WorkerTables::clear_returned(Slot first, std::size_t count) {
-  GPUSHARE_CU(cuMemsetD8Async(returned_address(first), 0, count * returned_bytes, writes_.get()));
 }
 
 std::optional<Slot> WorkerTables::take() {
   const auto free = std::ranges::find(taken_, false);
   if (free == taken_.end()) return std::nullopt;
   *free = true;
-  const auto slot = static_cast<Slot>(free - taken_.begin());
-  if (abandoned_[slot]) clear_returned(slot, 1);
-  abandoned_[slot] = false;
-  return slot;
-}
-
-void WorkerTables::give_back(Slot slot) { taken_[slot] = false; }
-
-void WorkerTables::abandon(Slot slot) {
-  abandoned_[slot] = true;
-  give_back(slot);
+  return static_cast<Slot>(free - taken_.begin());
 }
 
 // The driver copies small pageable sources before it returns, so they may change at once (measured as fast as pinned).
-void WorkerTables::reset(Slot slot, std::span<const WorkerOrder> orders) {
-  std::memcpy(initial_.data() + orders_offset_, orders.data(), orders.size_bytes());
-  GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), initial_.data(), initial_.size(), writes_.get()));
+void WorkerTables::restore(Slot slot, const WorkerLook& tables) {
+  std::memcpy(image_.data(), &tables.control, sizeof tables.control);
+  std::memcpy(image_.data() + sizeof tables.control, tables.sms.data(), tables.sms.size_bytes());
+  std::memcpy(image_.data() + orders_offset_, tables.orders.data(), tables.orders.size_bytes());
+  GPUSHARE_CU(cuMemcpyHtoDAsync(control_address(slot), image_.data(), image_.size(), writes_.get()));
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
   reset_ = slot;
 }

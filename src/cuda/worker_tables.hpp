@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control blocks and SM tables of all launches, side by side in device memory, so that one read shows them all.
+// The control blocks and SM tables of launches, side by side in device memory, so that one read shows them all. There
+// are more places than launches on the GPU at a time: who has been evicted makes way, and later goes on where it was.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/transform/worker_control.hpp"
+#include "cuda/returned_rings.hpp"
 #include "cuda/table_reader.hpp"
 
 namespace gpushare::cuda {
@@ -16,27 +19,32 @@ using Slot = std::size_t;
 
 class WorkerTables {
  public:
-  WorkerTables(const SharedContext& context, Completions& completions, int sms);
+  static constexpr Slot usual_slots = 128;
+
+  WorkerTables(const SharedContext& context, Completions& completions, int sms, Slot slots = usual_slots);
   ~WorkerTables() { drain(writes_); }
   WorkerTables(const WorkerTables&) = delete;
   WorkerTables& operator=(const WorkerTables&) = delete;
 
+  bool is_full() const { return std::ranges::find(taken_, false) == taken_.end(); }
   std::optional<Slot> take();
-  void give_back(Slot slot);
-  /// Gives back the place of a launch that did not come to its end: tasks may lie in its ring.
-  void abandon(Slot slot);
+  void give_back(Slot slot) { taken_[slot] = false; }
+  /// What they write is behind what reset() and the like write, and before `written`.
+  ReturnedRings& rings() { return rings_; }
 
   CUdeviceptr control_address(Slot slot) const { return device_.get() + slot * stride_; }
   CUdeviceptr table_address(Slot slot) const { return control_address(slot) + sizeof(WorkerControl); }
 
   CUdeviceptr orders_address(Slot slot) const { return control_address(slot) + orders_offset_; }
-  CUdeviceptr returned_address(Slot slot) const { return returned_.get() + slot * returned_bytes; }
 
   /// Sets everything to the beginning of a launch.
-  void reset(Slot slot, std::span<const WorkerOrder> orders);
+  void reset(Slot slot, std::span<const WorkerOrder> orders) { restore(slot, {{}, orders, no_workers_}); }
+  /// Sets everything to what a look has shown.
+  void restore(Slot slot, const WorkerLook& tables);
   /// Workers look at their SM's order at every claim. Takes effect within some microseconds.
   void write_orders(Slot slot, std::span<const WorkerOrder> orders);
-  /// Behind what reset() and write_orders() wrote last: workers that start before it may find orders of yesterday.
+  /// Behind what reset(), restore() and write_orders() wrote last: workers that start before it may find orders of
+  /// yesterday.
   CUevent written(Slot slot) const { return written_[slot].get(); }
 
   /// Starts reading all the tables. One look at a time.
@@ -55,22 +63,18 @@ class WorkerTables {
   WorkerLook look(Slot slot) const;
 
  private:
-  static constexpr std::size_t returned_bytes = returned_slots * sizeof(std::uint64_t);
-
-  void clear_returned(Slot first, std::size_t count);
-
   std::size_t sms_;
   std::size_t orders_offset_;
   std::size_t stride_;
   DeviceMemory device_;
-  DeviceMemory returned_;
   TableReader reader_;
   Stream writes_;
+  ReturnedRings rings_;
   std::vector<bool> taken_;
-  std::vector<bool> abandoned_;
   std::vector<Event> written_;  // by slot
   std::optional<Slot> reset_;   // the last one since the last look began
-  std::vector<std::byte> initial_;
+  const std::vector<WorkerSm> no_workers_;
+  std::vector<std::byte> image_;
 };
 
 }  // namespace gpushare::cuda

@@ -29,13 +29,15 @@ class RunningTrial {
     const std::optional<Slot> slot = resources.tables.take();
     require(slot.has_value(), "no place for one more launch");
     slot_ = *slot;
+    ring_ = resources.tables.rings().take();
     for (const std::uint16_t quota : setup.quotas) orders_.push_back({.quota = quota, .chunk = setup.chunk});
   }
   ~RunningTrial() {
+    resources_.tables.give_back(slot_);
     if (trial_.finished) {
-      resources_.tables.give_back(slot_);
+      resources_.tables.rings().give_back(ring_);
     } else {
-      resources_.tables.abandon(slot_);  // told to leave, workers hand back what they have claimed
+      resources_.tables.rings().abandon(ring_);  // told to leave, workers hand back what they have claimed
     }
   }
   RunningTrial(const RunningTrial&) = delete;
@@ -131,7 +133,7 @@ class RunningTrial {
             .grid_y = FastDivisor::of(launch_.grid[1]),
             .grid_z = launch_.grid[2],
             .late = late_claims_for(block_time, workers),
-            .returned = resources_.tables.returned_address(slot_),
+            .returned = ring_,
             .orders = resources_.tables.orders_address(slot_)};
   }
 
@@ -168,6 +170,7 @@ class RunningTrial {
   const int most_on_an_sm_;
   HardwareLaunches hardware_;
   Slot slot_ = 0;
+  CUdeviceptr ring_ = 0;
   std::vector<WorkerOrder> orders_;  // by SM
   Clock::time_point start_{};
   Trial trial_;

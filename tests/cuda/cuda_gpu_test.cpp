@@ -18,9 +18,10 @@ class Runs : public OnStandIn {
  protected:
   Saxpys saxpys() { return {array(Saxpys::input()), array(Saxpys::input())}; }
 
-  Trace run_under(Policy& policy, const Work& work) {
+  Trace run_under(Policy& policy, const Work& work, RunObserver* another = nullptr) {
     TraceRecorder recorder;
-    std::array<RunObserver*, 1> observers{&recorder};
+    std::vector<RunObserver*> observers{&recorder};
+    if (another != nullptr) observers.push_back(another);
     CudaGpu gpu(*resources, work.program);
     run(gpu, policy, work.workload, observers);
     return recorder.take();
@@ -96,6 +97,18 @@ TEST_F(Runs, UnderChangingQuotasEveryBlockRunsOnce) {
   EXPECT_EQ(ended, 16 * Saxpys::blocks);
 }
 
+/// Has room been kept for looks by a kernel? That takes several copies that were late.
+class SeesRoomForLooks : public RunObserver {
+ public:
+  explicit SeesRoomForLooks(const WorkerTables& tables) : tables_(tables) {}
+  void saw(const gpushare::Event& /*event*/) override { has_seen_ |= tables_.room_for_look().has_value(); }
+  bool has_seen() const { return has_seen_; }
+
+ private:
+  const WorkerTables& tables_;
+  bool has_seen_ = false;
+};
+
 /// Copies of 4 MB to the host hold up the looks, which then go by a kernel.
 TEST_F(Runs, LooksGoByAKernelWhereCopiesAreLate) {
   const auto kernel = load("saxpy");
@@ -111,7 +124,9 @@ TEST_F(Runs, LooksGoByAKernelWhereCopiesAreLate) {
     work.add_copy({.direction = Copy::Direction::ToHost, .device = device.get(), .host = host.get(), .bytes = bytes});
   }
   const std::unique_ptr<Policy> policy = make_policy("even");
-  const Trace trace = run_under(*policy, work);
+  SeesRoomForLooks observer(resources->tables);
+  const Trace trace = run_under(*policy, work, &observer);
+  EXPECT_TRUE(observer.has_seen());
   gpushare::test::expect_time_moves_forward(trace);
   EXPECT_EQ(values<float>(data.result(), Saxpys::count), data.expected());
 }
@@ -122,27 +137,7 @@ TEST_F(Runs, OneAtATime) {
   EXPECT_THROW(CudaGpu(*resources, none), InvalidInput);
 }
 
-/// Counts itself, and spins until *gate is set.
-const std::string wait_at_gate = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry wait_at_gate(.param .u64 gate, .param .u64 arrived)
-{
-  .reg .pred %closed;
-  .reg .b32 %r<3>;
-  .reg .b64 %rd<3>;
-  ld.param.u64 %rd1, [gate];
-  ld.param.u64 %rd2, [arrived];
-  atom.global.add.u32 %r2, [%rd2], 1;
-again:
-  ld.volatile.global.u32 %r1, [%rd1];
-  setp.eq.u32 %closed, %r1, 0;
-  @%closed bra again;
-  ret;
-}
-)";
-
-/// The same, but it writes where nothing is.
+/// Writes where nothing is.
 const std::string fault = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -161,12 +156,7 @@ class Gated : public Runs {
     work.add_application("waits");
     work.add_launch(kernel, 6, 1, arguments(gate.get(), arrived.get()));
   }
-  void open_gate() {
-    const CurrentContext current(*context);
-    constexpr int open = 1;
-    GPUSHARE_CU(cuMemcpyHtoDAsync(gate.get(), &open, sizeof open, CU_STREAM_PER_THREAD));
-    GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-  }
+  void open_gate() { write(gate, 1); }
 
   void submit_first(CudaGpu& gpu) {
     const Operation& launch = work.workload.applications.front().operations.front();

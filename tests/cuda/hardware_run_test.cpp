@@ -44,6 +44,25 @@ TEST_P(EveryWay, ResultsAreRight) {
 INSTANTIATE_TEST_SUITE_P(Cuda, EveryWay,
                          testing::Values(HardwareSharing::Serial, HardwareSharing::Streams, HardwareSharing::Priority));
 
+/// The first launches wait until all that may go to the hardware has gone there.
+TEST_F(OnHardware, ManyApplicationsWithManyLaunchesEach) {
+  const auto kernel = load("wait_at_gate", wait_at_gate);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  constexpr int applications = 65;
+  constexpr int launches = 64;
+  Work work;
+  for (int application = 0; application < applications; ++application) {
+    work.add_application("application " + std::to_string(application));
+    for (int launch = 0; launch < launches; ++launch) {
+      work.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get()));
+    }
+  }
+  const auto open_gate = [&] { write(gate, 1); };
+  run_on_hardware(context, work.workload, work.program, {}, {}, open_gate);
+  EXPECT_EQ(values<int>(arrived, 1), std::vector{applications * launches});
+}
+
 TEST_F(OnHardware, GreenContextsAreRefusedInWords) {
   const auto kernel = load("saxpy");
   Saxpys data = saxpys();

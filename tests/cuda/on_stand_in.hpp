@@ -66,6 +66,12 @@ class OnStandIn : public testing::Test {
     return read;
   }
 
+  void write(const DeviceMemory& memory, int value) {
+    const CurrentContext current(*context);
+    GPUSHARE_CU(cuMemcpyHtoDAsync(memory.get(), &value, sizeof value, CU_STREAM_PER_THREAD));
+    GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+  }
+
   /// What was asked of the driver that no correct program asks, so far.
   std::string misuse() {
     std::string found;

@@ -34,6 +34,26 @@ struct Work {
   }
 };
 
+/// Counts itself, and spins until *gate is set.
+inline const std::string wait_at_gate = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry wait_at_gate(.param .u64 gate, .param .u64 arrived)
+{
+  .reg .pred %closed;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [gate];
+  ld.param.u64 %rd2, [arrived];
+  atom.global.add.u32 %r2, [%rd2], 1;
+again:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.u32 %closed, %r1, 0;
+  @%closed bra again;
+  ret;
+}
+)";
+
 /// Some launches of saxpy, y = a x + y, one after the other on the same arrays.
 class Saxpys {
  public:

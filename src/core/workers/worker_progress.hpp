@@ -61,6 +61,8 @@ class WorkerProgress {
   /// Workers that have left, of all that were ever launched.
   std::int64_t workers_gone() const { return workers_gone_; }
   std::int64_t unclaimed() const { return unclaimed_; }
+  /// By SM, as of the last look.
+  std::span<const WorkerSm> tables() const { return last_; }
   /// Mean duration of a block so far; zero before the first has ended.
   Duration block_time() const { return done_ > 0 ? busy_ / done_ : Duration{}; }
 

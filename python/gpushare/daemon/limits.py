@@ -23,5 +23,7 @@ SEND_TIMEOUT_S = 5.0
 """Who reads nothing for so long is dropped."""
 MOST_GREETINGS = 64
 """Connections that have not said who they are yet."""
+MOST_WAITING_CONNECTIONS = 1024
+"""Connections that wait for a worker; the next ones are closed, and their clients try again."""
 WELCOME_TIMEOUT_S = 60.0
 """How long a client waits for the server's answer: a worker may have to start first."""

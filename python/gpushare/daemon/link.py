@@ -150,6 +150,7 @@ class Link:
     def _greeted(self, device: str | None) -> tuple[Message, _core.ClientPort]:
         name = Path(sys.argv[0]).name or "python"
         hello = {"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "device": device, "name": name[:200]}
+        ends_s = time.monotonic() + WELCOME_TIMEOUT_S
         timer = threading.Timer(WELCOME_TIMEOUT_S, self._channel.close)
         timer.daemon = True
         timer.start()
@@ -157,7 +158,8 @@ class Link:
             self._channel.send(hello)
             answer, descriptors = self._channel.receive()
         except (EOFError, OSError) as error:
-            raise WorkerLostError(f"the server at {self._path} does not answer: {error}") from error
+            why = f"nothing came for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else error
+            raise WorkerLostError(f"the server at {self._path} does not answer: {why}") from error
         finally:
             timer.cancel()
         if "error" in answer or len(descriptors) != 2:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import socket
 import threading
 import time
@@ -18,12 +19,12 @@ from pathlib import Path
 from gpushare._core import InvalidInput
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
-from gpushare.daemon.limits import HELLO_TIMEOUT_S, MOST_GREETINGS
+from gpushare.daemon.limits import HELLO_TIMEOUT_S, MOST_GREETINGS, MOST_WAITING_CONNECTIONS
 from gpushare.daemon.listener import Listener
 from gpushare.daemon.messages import Hello, hello_in, number_of
 from gpushare.daemon.peer import Peer, peer_of
 from gpushare.daemon.settings import Rights, Settings, rights_of
-from gpushare.daemon.wire import Channel, packed
+from gpushare.daemon.wire import Channel, Message, close_all, packed
 from gpushare.daemon.worker_process import WorkerProcess
 
 LOG = logging.getLogger("gpushare.daemon.supervisor")
@@ -52,6 +53,7 @@ class Supervisor:
         self._settings = settings
         self._find_peer = find_peer
         self._greetings = threading.BoundedSemaphore(MOST_GREETINGS)
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING_CONNECTIONS)
         self._listener = Listener(path, settings.group)
         try:
             self._workers = {
@@ -105,33 +107,57 @@ class Supervisor:
         """Hears who it is, and hands the connection over or says why not."""
         number = 0
         channel = Channel(connection)
-        watch = threading.Timer(HELLO_TIMEOUT_S, channel.close)
-        watch.start()
         try:
+            message = self._heard(connection, channel)
             peer = self._find_peer(connection)
-            message, descriptors = channel.receive()
-            for descriptor in descriptors:
-                os.close(descriptor)
             number = number_of(message)
             hello = hello_in(message)
             rights = rights_of(peer, self._settings, os.getuid())
-            watch.cancel()
-            self._worker_for(hello).hand_over(connection, packed_grant(number, hello, peer, rights))
+            self._hand_over(connection, hello, packed_grant(number, hello, peer, rights))
         except (ProtocolError, InvalidInput, RefusedError) as error:
             LOG.warning("a connection was refused: %s", error)
             _refuse(channel, number, error)
         except (EOFError, OSError) as error:
             LOG.info("a connection came to nothing: %s", error)
         finally:
-            watch.cancel()
             connection.close()  # this process's copy
+
+    def _heard(self, connection: socket.socket, channel: Channel) -> Message:
+        """Its first message; then it is no longer among those that have said nothing."""
+        heard, ready = threading.Event(), select.poll()
+        ready.register(connection, select.POLLIN)
+        threading.Thread(target=_drop_if_silent, args=[ready, channel, heard], daemon=True).start()
+        try:
+            message, descriptors = channel.receive()
+        finally:
+            heard.set()
             self._greetings.release()
+        close_all(descriptors)
+        return message
+
+    def _hand_over(self, connection: socket.socket, hello: Hello, grant: bytes) -> None:
+        """Waits for a worker to be started; when one is lost, all its clients do so at once."""
+        worker = self._worker_for(hello)
+        if not self._waiting.acquire(blocking=False):
+            raise OSError(f"{MOST_WAITING_CONNECTIONS} connections wait for a worker already")
+        try:
+            worker.hand_over(connection, grant)
+        finally:
+            self._waiting.release()
 
     def _worker_for(self, hello: Hello) -> WorkerProcess:
         device = hello.device or self._settings.devices[0]
         if device not in self._workers:
             raise InvalidInput(f"this server has no device {device!r}; it has: {', '.join(self._workers)}")
         return self._workers[device]
+
+
+def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event) -> None:
+    """What has come and was not read yet is this process's fault: it may get little of the processor."""
+    while not heard.wait(HELLO_TIMEOUT_S):
+        if not ready.poll(0):
+            channel.close()
+            return
 
 
 def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes:

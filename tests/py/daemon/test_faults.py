@@ -3,14 +3,18 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.limits import MOST_GREETINGS, PROTOCOL_VERSION
+from gpushare.daemon.wire import Channel
 
 
 @pytest.fixture
@@ -181,3 +185,27 @@ def test_an_endless_kernel_is_named_and_ended(serve, folder, run):
         jobs[-1].result(30)
         assert array.numpy().tolist() == [30, 30]
     assert worker.restarts == 1
+
+
+def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(worker, folder, monkeypatch):
+    """When a worker is lost, all its clients connect at once."""
+    started = threading.Event()
+    hand_over = worker.hand_over
+    monkeypatch.setattr(worker, "hand_over", lambda *given: started.wait(30) and hand_over(*given))
+    waiting = []
+    for _ in range(MOST_GREETINGS + 5):
+        waiting.append(Channel(socket.socket(socket.AF_UNIX)))
+        waiting[-1]._connection.connect(str(folder / "socket"))
+        waiting[-1].send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello"})
+        time.sleep(0.002)
+    time.sleep(0.2)
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.connect(str(folder / "socket"))
+        stranger.settimeout(30)
+        channel = Channel(stranger)
+        channel.send({"v": 99, "id": 0, "do": "hello"})
+        assert "speaks version 99" in channel.receive()[0]["error"]["message"]
+    started.set()
+    for each in waiting:
+        assert "ok" in each.receive()[0]
+        each.release()

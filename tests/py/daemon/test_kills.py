@@ -90,13 +90,26 @@ class Healthy:
         self.rounds += 1
 
 
-def kill_at_random(path, worker, chance):
-    """Returns how many workers it killed, and how many clients after they had submitted something."""
-    victims, workers, working = Victims(path), 0, 0
+def wait_for_rounds(healthy, before):
+    """Until each has ended the round that it was at then."""
+    while not any(each.errors for each in healthy) and any(
+        each.rounds <= rounds for each, rounds in zip(healthy, before, strict=True)
+    ):
+        time.sleep(0.01)
+
+
+def kill_at_random(path, worker, healthy, chance):
+    """Whose worker ended three times is given up: no round of the healthy ones sees more than two of that.
+
+    Returns how many workers it killed, and how many clients after they had submitted something."""
+    victims, workers, working, at_kills = Victims(path), 0, 0, []
     alive = [victims.make() for _ in range(2)]
     for _ in range(KILLS):
         if chance.random() < SHARE_OF_WORKERS:
             time.sleep(chance.uniform(0, LONGEST_PAUSE_S))
+            if len(at_kills) > 1:
+                wait_for_rounds(healthy, at_kills[-2])
+            at_kills.append([each.rounds for each in healthy])
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
                 workers += 1
@@ -122,7 +135,8 @@ def test_random_kills(serve, folder, eventually, monkeypatch):
     gs.connect(path).close()
     before = Counter(_kinds(os.getpid()))
     healthy = [Healthy(path, number) for number in range(HEALTHY)]
-    killed, working = kill_at_random(path, worker, random.Random(os.environ.get("GPUSHARE_SEED", "7")))
+    chance = random.Random(os.environ.get("GPUSHARE_SEED", "7"))
+    killed, working = kill_at_random(path, worker, healthy, chance)
     for each in healthy:
         each.ends.set()
     for each in healthy:

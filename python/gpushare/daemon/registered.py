@@ -17,7 +17,7 @@ from gpushare.daemon.arena import Arena
 from gpushare.daemon.kernel_wire import kernel_fields, model_fields
 from gpushare.daemon.limits import MOST_SOURCE_BYTES
 from gpushare.daemon.link import Link
-from gpushare.daemon.pinned_arrays import PinnedBlock, block_of
+from gpushare.daemon.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.reply import Reply
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require
@@ -80,7 +80,7 @@ class Registered:
 
     def pinned_place(self, values: np.ndarray) -> tuple[int, int] | None:
         """The arena's number and the offset in it, where these bytes lie in a pinned array."""
-        found = block_of(values)
+        found = pinned_block_of(values)
         if found is None:
             return None
         block, offset = found

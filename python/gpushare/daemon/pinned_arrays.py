@@ -43,7 +43,7 @@ def pinned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return np.asarray(block)
 
 
-def block_of(values: np.ndarray) -> tuple[PinnedBlock, int] | None:
+def pinned_block_of(values: np.ndarray) -> tuple[PinnedBlock, int] | None:
     """The block in which these contiguous bytes lie, and where; None: they are ordinary memory."""
     address = values.__array_interface__["data"][0]
     for block in list(_blocks):

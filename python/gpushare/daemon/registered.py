@@ -19,8 +19,7 @@ from gpushare.daemon.errors import with_source
 from gpushare.daemon.kernel_wire import kernel_fields, model_fields
 from gpushare.daemon.limits import MOST_SOURCE_BYTES
 from gpushare.daemon.link import Link
-from gpushare.daemon.pinned_arrays import PinnedBlock
-from gpushare.daemon.pinned_arrays import block_of as pinned_block_of
+from gpushare.daemon.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.reply import Reply
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require, whole

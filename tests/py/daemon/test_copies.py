@@ -9,7 +9,7 @@ import pytest
 
 import gpushare as gs
 from gpushare.daemon import array_copies
-from gpushare.daemon.pinned_arrays import block_of
+from gpushare.daemon.pinned_arrays import pinned_block_of
 
 PIECE = 4096
 
@@ -92,7 +92,7 @@ def test_pinned_arrays_are_forgotten(session):
         view = pinned[5:]
         del pinned
         assert view[0] == number
-        assert block_of(view) is not None
+        assert pinned_block_of(view) is not None
         del view
         gc.collect()
     assert array.numpy()[0] == 19

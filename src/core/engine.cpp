@@ -18,10 +18,10 @@ namespace {
 /// So many wake-ups in a row without any other event mean that the policy waits for something that cannot happen.
 constexpr int most_idle_wake_ups = 100'000;
 
-class Engine {
+class WorkloadEngine {
  public:
-  Engine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
-         Ordering* ordering)
+  WorkloadEngine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
+                 Ordering* ordering)
       : gpu_(gpu),
         dispatcher_(gpu, policy, State(gpu.device(), workload), observers),
         streams_(workload),
@@ -158,7 +158,7 @@ void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserv
          Ordering* ordering) {
   validate(workload, gpu.device());
   for (const Application& application : workload.applications) policy.check(application);
-  Engine(gpu, policy, workload, observers, ordering).run();
+  WorkloadEngine(gpu, policy, workload, observers, ordering).run();
 }
 
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {

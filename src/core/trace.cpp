@@ -26,9 +26,9 @@ class Writer {
   std::string bytes_;
 };
 
-class Reader {
+class TraceReader {
  public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
+  explicit TraceReader(std::string_view bytes) : left_(bytes) {}
 
   std::int64_t integer() {
     const std::string_view piece = text(8);
@@ -68,7 +68,7 @@ void write(Writer& writer, const Event& event) {
   writer.integer(static_cast<std::int64_t>(event.kind));
 }
 
-Event read_event(Reader& reader) {
+Event read_event(TraceReader& reader) {
   Event event;
   event.time = reader.time();
   event.started = reader.time();
@@ -93,7 +93,7 @@ void write(Writer& writer, const Quota& quota) {
   for (std::size_t sm = 0; sm < quota.size(); ++sm) writer.integer(quota.at(static_cast<SmId>(sm)));
 }
 
-Quota read_quota(Reader& reader) {
+Quota read_quota(TraceReader& reader) {
   const std::size_t size = reader.size();
   if (size == 0) return Quota::everywhere(static_cast<int>(reader.integer()));
   std::vector<int> blocks;
@@ -112,7 +112,7 @@ void write(Writer& writer, const Decision& decision) {
   }
 }
 
-Decision read_decision(Reader& reader) {
+Decision read_decision(TraceReader& reader) {
   Decision decision;
   decision.after_event = static_cast<std::size_t>(reader.integer());
   const bool wakes = reader.integer() != 0;
@@ -146,7 +146,7 @@ std::string to_bytes(const Trace& trace) {
 
 Trace trace_from_bytes(const std::string& bytes) {
   require_readable(bytes);
-  Reader reader(std::string_view(bytes).substr(magic.size()));
+  TraceReader reader(std::string_view(bytes).substr(magic.size()));
   Trace trace;
   for (std::size_t left = reader.size(); left > 0; --left) trace.events.push_back(read_event(reader));
   for (std::size_t left = reader.size(); left > 0; --left) {

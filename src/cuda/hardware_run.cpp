@@ -16,7 +16,7 @@ namespace {
 
 /// So many operations of an application are in its stream at a time: enough that it never runs dry.
 constexpr std::size_t most_operations_ahead = 64;
-constexpr Duration heartbeat_interval(50'000'000);
+constexpr Duration hardware_heartbeat_interval(50'000'000);
 
 /// So many ends of operations are waited for at a time, if all applications are there.
 std::size_t most_marks(const Workload& workload) {
@@ -93,7 +93,7 @@ class HardwareRun {
       while (order_.next_arrival() && *order_.next_arrival() <= time) arrive(order_.arrive(), time);
       if (setup_.sharing == HardwareSharing::Serial) admit_next(time);
       for (std::size_t index = 0; index < lanes_.size(); ++index) attend(static_cast<ApplicationId>(index));
-      if (time - last_heartbeat < heartbeat_interval) continue;
+      if (time - last_heartbeat < hardware_heartbeat_interval) continue;
       last_heartbeat = time;
       check_health();
       heartbeat();

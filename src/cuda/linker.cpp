@@ -9,7 +9,7 @@ namespace {
 
 // As nvJitLink.h declares them; the header itself comes with nvJitLink, which need not be there when gpushare is built.
 using Handle = void*;
-constexpr int success = 0;
+constexpr int link_succeeded = 0;
 constexpr int input_is_ptx = 2;
 
 }  // namespace
@@ -70,9 +70,9 @@ struct DestroyLink {
 template <typename Size, typename Copy>
 std::string text(Handle handle, Size size_of, Copy copy) {
   std::size_t size = 0;
-  if (size_of(handle, &size) != success || size == 0) return "";
+  if (size_of(handle, &size) != link_succeeded || size == 0) return "";
   std::string copied(size, '\0');
-  if (copy(handle, copied.data()) != success) return "";
+  if (copy(handle, copied.data()) != link_succeeded) return "";
   return copied;
 }
 
@@ -96,9 +96,9 @@ Linked Linker::link(const std::string& ptx, const std::string& name, const std::
   if (created == nullptr) throw CudaError("nvJitLinkCreate failed with result " + std::to_string(create_result));
 
   Linked linked;
-  linked.succeeded = create_result == success &&
-                     api_.add_data(created, input_is_ptx, ptx.data(), ptx.size(), name.c_str()) == success &&
-                     api_.complete(created) == success;
+  linked.succeeded = create_result == link_succeeded &&
+                     api_.add_data(created, input_is_ptx, ptx.data(), ptx.size(), name.c_str()) == link_succeeded &&
+                     api_.complete(created) == link_succeeded;
   linked.error_log = without_zeros(text(created, api_.error_log_size, api_.error_log));
   linked.info_log = without_zeros(text(created, api_.info_log_size, api_.info_log));
   if (linked.succeeded) linked.cubin = text(created, api_.cubin_size, api_.cubin);

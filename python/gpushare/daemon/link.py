@@ -11,6 +11,7 @@ import select
 import socket
 import sys
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence

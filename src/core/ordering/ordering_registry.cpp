@@ -16,7 +16,7 @@
 namespace gpushare {
 namespace {
 
-constexpr std::array table{
+constexpr std::array ordering_table{
     OrderingEntry{"arrival", "each operation as soon as it is ready: what streams do", "CuMAS 2", ""},
     OrderingEntry{"strings", "whole tasks in order of arrival, phases overlapped", "CuMAS 1, 6.1", "arrival"},
     OrderingEntry{"cumas", "tasks of a window in the best order, proven", "CuMAS 3, 4", "exact"},
@@ -88,9 +88,10 @@ struct Read {
 
 Read read(std::string_view text) {
   const PolicyOptions options(text);
-  const auto entry = std::ranges::find(table, options.policy(), &OrderingEntry::name);
-  require(entry != table.end(), "no ordering '" + options.policy() + "'; known: " +
-                                    quoted_list(table, [](const OrderingEntry& each) { return each.name; }));
+  const auto entry = std::ranges::find(ordering_table, options.policy(), &OrderingEntry::name);
+  require(entry != ordering_table.end(),
+          "no ordering '" + options.policy() +
+              "'; known: " + quoted_list(ordering_table, [](const OrderingEntry& each) { return each.name; }));
   Read ordering{.entry = &*entry};
   if (!entry->solver.empty()) {
     ordering.settings = settings_of(options);
@@ -105,7 +106,7 @@ Read read(std::string_view text) {
 
 }  // namespace
 
-std::span<const OrderingEntry> orderings() { return table; }
+std::span<const OrderingEntry> orderings() { return ordering_table; }
 
 OrderedPolicy ordered_policy(std::string_view text) {
   const std::size_t plus = text.find('+');

@@ -27,16 +27,17 @@ GPUSHARE_SOLVERS(GPUSHARE_DECLARE)
 namespace {
 
 #define GPUSHARE_ROW(name, summary, source, make) SolverEntry{name, summary, source, make},
-constexpr std::array table{GPUSHARE_SOLVERS(GPUSHARE_ROW)};
+constexpr std::array solver_table{GPUSHARE_SOLVERS(GPUSHARE_ROW)};
 
 }  // namespace
 
-std::span<const SolverEntry> solvers() { return table; }
+std::span<const SolverEntry> solvers() { return solver_table; }
 
 std::unique_ptr<Solver> make_solver(std::string_view name) {
-  const auto entry = std::ranges::find(table, name, &SolverEntry::name);
-  require(entry != table.end(), "no solver '" + std::string(name) + "'; known: " +
-                                    quoted_list(table, [](const SolverEntry& each) { return each.name; }));
+  const auto entry = std::ranges::find(solver_table, name, &SolverEntry::name);
+  require(entry != solver_table.end(),
+          "no solver '" + std::string(name) +
+              "'; known: " + quoted_list(solver_table, [](const SolverEntry& each) { return each.name; }));
   return entry->make();
 }
 

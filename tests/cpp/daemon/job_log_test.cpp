@@ -8,11 +8,11 @@
 namespace gpushare::test {
 namespace {
 
-const auto kernel_name = std::make_shared<const std::string>("scale");
+const auto logged_kernel = std::make_shared<const std::string>("scale");
 
 TEST(JobLog, ForgetsTheOldest) {
   JobLog log(3);
-  for (std::int64_t end = 1; end <= 5; ++end) log.add({.kernel = kernel_name, .ended = end});
+  for (std::int64_t end = 1; end <= 5; ++end) log.add({.kernel = logged_kernel, .ended = end});
   std::vector<std::int64_t> ends;
   for (const PastJob& job : log.since(4)) ends.push_back(job.ended);
   EXPECT_EQ(ends, (std::vector<std::int64_t>{4, 5}));
@@ -26,11 +26,11 @@ TEST(ApplicationAccount, TimesAloneAddUpAndIdleTimeDoesNotCount) {
   account.submitted(0);
   account.submitted(5);
   EXPECT_EQ(account.totals().unfinished, 2u);
-  account.ended(kernel_name, 0, 30, JobStatus::Done, 10.0);
-  account.ended(kernel_name, 5, 50, JobStatus::Done, 10.0);
+  account.ended(logged_kernel, 0, 30, JobStatus::Done, 10.0);
+  account.ended(logged_kernel, 5, 50, JobStatus::Done, 10.0);
   EXPECT_DOUBLE_EQ(*account.totals().ntt(), 2.5);
   account.submitted(1000);
-  account.ended(kernel_name, 1000, 1010, JobStatus::Done, 10.0);
+  account.ended(logged_kernel, 1000, 1010, JobStatus::Done, 10.0);
   EXPECT_DOUBLE_EQ(*account.totals().ntt(), 2.0);
   EXPECT_EQ(account.totals().turnaround, 30 + 45 + 10);
   EXPECT_EQ(account.totals().ended, 3u);
@@ -40,9 +40,9 @@ TEST(ApplicationAccount, TimesAloneAddUpAndIdleTimeDoesNotCount) {
 TEST(ApplicationAccount, OneUnknownTimeMakesTheRestWorthless) {
   ApplicationAccount account("alice", nullptr);
   account.submitted(0);
-  account.ended(kernel_name, 0, 30, JobStatus::Done, std::nullopt);
+  account.ended(logged_kernel, 0, 30, JobStatus::Done, std::nullopt);
   account.submitted(40);
-  account.ended(kernel_name, 40, 50, JobStatus::Done, 10.0);
+  account.ended(logged_kernel, 40, 50, JobStatus::Done, 10.0);
   EXPECT_EQ(account.totals().ntt(), std::nullopt);
 }
 
@@ -50,7 +50,7 @@ TEST(ApplicationAccount, WhatWasRefusedIsNoJob) {
   const auto log = std::make_shared<JobLog>();
   ApplicationAccount account("alice", log);
   account.submitted(0);
-  account.ended(kernel_name, 0, 30, JobStatus::Refused, 10.0);
+  account.ended(logged_kernel, 0, 30, JobStatus::Refused, 10.0);
   EXPECT_EQ(account.totals().unfinished, 0u);
   EXPECT_EQ(account.totals().ended, 0u);
   EXPECT_TRUE(log->since(0).empty());

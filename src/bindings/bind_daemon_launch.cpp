@@ -64,11 +64,11 @@ std::optional<JobNumber> launch_packed(ClientPort& port, const LaunchPacker& pac
   return send_owned(port, request, owner, timeout_s);
 }
 
-using NamedArray = std::pair<std::uint32_t, Handle>;  // position, handle
+using PackedArray = std::pair<std::uint32_t, Handle>;  // position, handle
 
 JobNumber launch_bytes(ClientPort& port, const LaunchPacker& packer, Handle application,
                        const std::array<std::uint32_t, 3>& grid, const py::bytes& arguments,
-                       const std::vector<NamedArray>& arrays, const py::object& owner, double timeout_s) {
+                       const std::vector<PackedArray>& arrays, const py::object& owner, double timeout_s) {
   const std::string_view view(arguments);
   std::vector<wire::ArrayReference> references;
   for (const auto& [position, array] : arrays) references.push_back({.array = array, .position = position});

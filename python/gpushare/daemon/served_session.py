@@ -108,6 +108,10 @@ class ServedSession:
         """What is going on."""
         return self.sink.session.status()
 
+    def history(self, seconds: float) -> _core.SessionPast:
+        """What was done in these last seconds."""
+        return self.sink.session.history(round(seconds * 1e9))
+
     def raise_failure(self, timeout_s: float) -> None:
         """Raises what the session has failed with, once it has."""
         self.sink.raise_failure(timeout_s)

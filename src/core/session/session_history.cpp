@@ -99,10 +99,12 @@ void SessionHistory::count_sms(const Event& event) {
 
 void SessionHistory::hold(ApplicationId application, int sms, Time now) {
   Present& present = of(application);
-  std::unique_lock lock(mutex_);
+  const bool comes_or_goes = sms == 0 || present.held.sms() == 0;
   const std::optional<HeldSms::Step> step = present.held.change(sms, now);
-  lock.unlock();
   if (step) holds_.push({.application = application, .sms = step->sms, .time = step->time, .end = now});
+  if (!step && !comes_or_goes) return;  // most changes: no lock
+  const std::scoped_lock lock(mutex_);
+  present.held_lately = present.held.last();
 }
 
 void SessionHistory::decided(const Plan& plan) {
@@ -150,7 +152,7 @@ SessionPast SessionHistory::since(Time since, Time now) const {
     const Present& present = present_[id];
     const auto application = static_cast<ApplicationId>(id);
     if (auto quota = quota_of(application, present, now)) past.quotas.push_back(std::move(*quota));
-    const HeldSms::Step held = present.held.last();
+    const HeldSms::Step held = present.held_lately;
     if (held.sms > 0 || held.time >= since) {
       past.holds.push_back({.application = application, .sms = held.sms, .time = held.time, .end = now});
     }

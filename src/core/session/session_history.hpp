@@ -72,6 +72,8 @@ class SessionHistory : public RunObserver {
     std::optional<PastOperation> operation;
     Quota quota = Quota::nowhere();
     Time quota_since{};
+    HeldSms::Step held_lately;
+    // Without the mutex, as the session's thread alone looks at these:
     std::uint64_t plan = 0;  // the last that gave it something
     HeldSms held;
   };

@@ -220,6 +220,7 @@ def test_the_status_tells_how_much_slower_sharing_makes(real_server, eventually)
         assert found["kernel"] == ""
         unknown = submit(alone, LONG, blocks=10_000)
         assert not unknown.done()
+        eventually(lambda: any(each["kernel"] for each in session.status()["applications"]))
         status = session.status()["applications"]
         (found,) = [each for each in status if each["name"].startswith("alone@")]
         assert (found["kernel"], found["blocks"]) == ("long", 10_000)

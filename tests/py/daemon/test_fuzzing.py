@@ -19,6 +19,8 @@ from gpushare.daemon.wire import Channel, packed
 
 FUZZ_SEEDS = int(os.environ.get("GPUSHARE_FUZZ_SEEDS", "3"))
 HELLO = {"v": limits.PROTOCOL_VERSION, "id": 0, "do": "hello"}
+FIRST = 1 << 32
+"""Of the handles of applications and arrays."""
 
 pytestmark = pytest.mark.usefixtures("goes_on")
 
@@ -27,9 +29,9 @@ pytestmark = pytest.mark.usefixtures("goes_on")
 def owner(ask, channel):
     """The channel of a client that has one of everything."""
     source, shared = Arena.made(1), Arena.made(100)
-    assert ask("application", name="a") == 1
+    assert ask("application", name="a") == FIRST
     assert ask("kernel", source.descriptor, name="add", source_bytes=0, file_name="k.cu") == 1
-    assert ask("array", shape=[3], dtype="<f4") == 1
+    assert ask("array", shape=[3], dtype="<f4") == FIRST
     assert ask("arena", shared.descriptor, bytes=100) == 1
     return channel
 
@@ -40,7 +42,7 @@ def random_value(chance, depth=0):
         lambda: chance.randbytes(chance.randrange(20)),
         lambda: "".join(chr(chance.choice([0, 39, 64, 97, 255, 0x1F600])) for _ in range(chance.randrange(10))),
         lambda: msgpack.ExtType(chance.randrange(127), b"x"),
-        lambda: chance.choice(["<f4", "add", "a", [1], [3], {"array": 1}]),
+        lambda: chance.choice(["<f4", "add", "a", [1], [3], {"array": FIRST}]),
     ]
     nested = [
         lambda: [random_value(chance, depth + 1) for _ in range(chance.randrange(4))],
@@ -54,7 +56,7 @@ def random_request(chance):
     fields = {name: random_value(chance) for name in REQUESTS[verb].model_fields if chance.random() < 0.9}
     for name in ("application", "kernel", "array", "arena", "job"):
         if name in fields and chance.random() < 0.7:
-            fields[name] = chance.randrange(3)
+            fields[name] = chance.choice([0, 1, 2, FIRST, FIRST + 1])
     return {"v": limits.PROTOCOL_VERSION, "id": chance.randrange(9), "do": verb} | fields
 
 
@@ -92,13 +94,12 @@ def spoilt(chance, message):
 def sound_request(chance):
     return {"v": limits.PROTOCOL_VERSION, "id": 1} | chance.choice([
         {"do": "array", "shape": [3], "dtype": "<f4"},
-        {"do": "submit", "job": chance.randrange(2**40), "application": 1, "kernel": 1, "grid": [1], "block": [1],
-         "args": [{"array": 1}, 1]},
-        {"do": "free", "arrays": [1]},
+        {"do": "shape", "kernel": 1, "block": [1], "shared_bytes": chance.randrange(2**20)},
+        {"do": "free", "arrays": [FIRST]},
         {"do": "application", "name": "b"},
         {"do": "kernel", "name": "add", "source_bytes": 0, "file_name": "k.cu"},
-        {"do": "cancel", "application": 1},
-        {"do": "read", "array": 1, "arena": 1},
+        {"do": "cancel", "application": FIRST},
+        {"do": "read", "array": FIRST, "array_offset": 0, "arena": 1, "arena_offset": 0, "bytes": 4},
         {"do": "status"},
     ])  # fmt: skip
 

@@ -14,7 +14,9 @@ import typing_extensions
 __all__: list[str] = [
     "AllocationGranularity",
     "Application",
+    "ApplicationAccount",
     "ApplicationStatus",
+    "ApplicationTotals",
     "Cancelled",
     "ClientPort",
     "CommandDelays",
@@ -40,6 +42,7 @@ __all__: list[str] = [
     "EventKind",
     "FittedKernel",
     "HardwareSharing",
+    "HeldLaunch",
     "HostMemory",
     "HostPace",
     "InvalidInput",
@@ -53,12 +56,14 @@ __all__: list[str] = [
     "KernelTimes",
     "KernelVerdict",
     "Launch",
+    "LaunchPacker",
     "Linked",
     "NvJitLink",
     "Nvrtc",
     "OffSmBandwidth",
     "OrderedTasks",
     "OrderingEntry",
+    "PinnedBuffer",
     "PolicyEntry",
     "PolicyError",
     "PortLimits",
@@ -66,11 +71,16 @@ __all__: list[str] = [
     "PortStatistics",
     "ProtocolViolation",
     "Refusal",
+    "ReleaseQueue",
+    "RemoteArray",
     "RunRecord",
     "RunningLaunch",
+    "ServedApplication",
     "ServerPort",
+    "SessionPast",
     "SessionSink",
     "SessionStatus",
+    "SharedDeviceMemory",
     "SharedMemory",
     "SimpleSlicing",
     "SmCapacity",
@@ -89,6 +99,7 @@ __all__: list[str] = [
     "cuda_driver_version",
     "demand_alone",
     "demangled",
+    "dlpack_capsule",
     "dram_utilisation",
     "fit_kernel",
     "fit_transfer",
@@ -271,11 +282,14 @@ class CommandDelays:
         block_dispatch_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         completion_ns: typing.SupportsInt | typing.SupportsIndex = 0,
         top_up_ns: typing.SupportsInt | typing.SupportsIndex = 0,
+        follow_ns: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None: ...
     @property
     def block_dispatch_ns(self) -> int: ...
     @property
     def completion_ns(self) -> int: ...
+    @property
+    def follow_ns(self) -> int: ...
     @property
     def launch_ns(self) -> int: ...
     @property
@@ -980,6 +994,63 @@ class CudaDevice:
     @property
     def stream_levels(self) -> int: ...
 
+class PinnedBuffer:
+    """
+    Host memory that stays pinned as long as this object is there.
+    """
+    def __init__(self, device: CudaDevice, buffer: typing_extensions.Buffer) -> None: ...
+    def close(self) -> None:
+        """
+        Unpins it.
+        """
+
+class SharedDeviceMemory:
+    """
+    Device memory that other processes can map, too.
+    """
+    @staticmethod
+    def imported(
+        uuid: bytes,
+        descriptor: typing.SupportsInt | typing.SupportsIndex,
+        bytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> SharedDeviceMemory:
+        """
+        What another process has exported, in this process's primary context on that GPU. The descriptor stays the caller's.
+        """
+    @staticmethod
+    def rounded_up(device: CudaDevice, bytes: typing.SupportsInt | typing.SupportsIndex) -> int:
+        """
+        So much is taken for so many bytes.
+        """
+    def __init__(self, device: CudaDevice, bytes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        New memory, zeroed, of at least so many bytes.
+        """
+    def descriptor(self) -> int:
+        """
+        For another process to import; to be closed.
+        """
+    def download(
+        self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None: ...
+    def upload(
+        self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def ordinal(self) -> int:
+        """
+        Of the GPU in this process.
+        """
+    @property
+    def uuid(self) -> bytes:
+        """
+        Of the GPU.
+        """
+
 class CopyBuffers:
     """
     Pinned memory, and as much on the GPU.
@@ -1169,6 +1240,10 @@ class CoreSession:
         """
         Waits for everything; returns what was done as a workload, and its record.
         """
+    def history(self, last_ns: typing.SupportsInt | typing.SupportsIndex) -> SessionPast:
+        """
+        The last so much time, of a session that keeps no record.
+        """
     def set_policy(self, policy: typing.Any) -> None:
         """
         Another policy decides from now on.
@@ -1195,6 +1270,25 @@ class CoreSession:
         """
         The application goes: its jobs are cancelled.
         """
+
+class SessionPast:
+    """
+    What a session did in the last while; its times count from its start.
+    """
+    def holds(self) -> dict:
+        """
+        On how many SMs applications had blocks, from a time on.
+        """
+    def operations(self) -> dict:
+        """
+        Launches, and copies, whose kernel is empty. A state is ended, cancelled or under way; of the last one end_ns is now. began_ns is that of its first block, or None.
+        """
+    def quotas(self) -> dict:
+        """
+        What plans gave applications, in blocks per SM by ranges of SMs and in all.
+        """
+    @property
+    def now_ns(self) -> int: ...
 
 class WorkerTrial:
     """
@@ -1514,6 +1608,10 @@ class ClientPort:
         """
         Takes the descriptors over.
         """
+    def abandon(self) -> list:
+        """
+        Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended. Nobody may be waiting.
+        """
     def close(self) -> None:
         """
         Whoever waits gets WorkerGone.
@@ -1570,6 +1668,33 @@ class ClientPort:
         """
         Returns the job's number. `arrays`: (position in the arguments, array, offset). Raises WorkerBusy if the worker has no room for so long.
         """
+    def launch_bytes(
+        self,
+        packer: LaunchPacker,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        arguments: bytes,
+        arrays: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+        owner: typing.Any,
+        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
+    ) -> int:
+        """
+        The same with arguments that have been packed. `arrays`: (position, handle).
+        """
+    def launch_packed(
+        self,
+        packer: LaunchPacker,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        arguments: collections.abc.Sequence,
+        owner: typing.Any,
+        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
+    ) -> int | None:
+        """
+        Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. `owner` comes back from wait_owners.
+        """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
     ) -> JobCompletion | None:
@@ -1580,16 +1705,123 @@ class ClientPort:
         """
         All jobs that have ended and were not told here before, as soon as there are any; they are forgotten.
         """
+    def wait_owners(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> list:
+        """
+        (owner, status, message) of all jobs that have ended, as soon as there are any.
+        """
     @property
     def kept_jobs(self) -> int:
         """
         Jobs that have not been forgotten.
         """
+    @property
+    def last_job(self) -> int:
+        """
+        The number of the job that was submitted last.
+        """
+
+class RemoteArray:
+    """
+    A client's array on a worker.
+    """
+    def __init__(self, dtype: str) -> None: ...
+    @property
+    def handle(self) -> int: ...
+    @handle.setter
+    def handle(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def place(self) -> int:
+        """
+        Which connection knows it; 0: none.
+        """
+    @place.setter
+    def place(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+
+class LaunchPacker:
+    """
+    Launches of one kernel with one block.
+    """
+    def __init__(
+        self,
+        kernel: typing.SupportsInt | typing.SupportsIndex,
+        place: typing.SupportsInt | typing.SupportsIndex,
+        parameters: collections.abc.Sequence[
+            tuple[
+                str,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+                str,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+            ]
+        ]
+        | None,
+    ) -> None:
+        """
+        `parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.
+        """
+
+class ApplicationTotals:
+    """
+    How an application fares.
+    """
+    @property
+    def ended(self) -> int: ...
+    @property
+    def ntt(self) -> float | None:
+        """
+        None where a time alone is not known.
+        """
+    @property
+    def turnaround_ns(self) -> int:
+        """
+        Of jobs that have ended, summed.
+        """
+    @property
+    def unfinished(self) -> int: ...
+
+class ApplicationAccount:
+    """
+    Counts the jobs of an application.
+    """
+    def __init__(self) -> None: ...
+    def totals(self) -> ApplicationTotals: ...
+
+class HeldLaunch:
+    """
+    A launch that is to be carried out.
+    """
+    def complete(self, status: JobStatus, message: str = "") -> None:
+        """
+        It has ended.
+        """
+    @property
+    def application(self) -> str: ...
+    @property
+    def arguments(self) -> bytes:
+        """
+        With the arrays' addresses.
+        """
+    @property
+    def client(self) -> int: ...
+    @property
+    def kernel(self) -> str: ...
 
 class CommandSink:
     """
-    What carries out clients' commands.
+    What carries out clients' commands. A subclass in Python has launch(launch) and client_gone(client); both are called in the port server's thread and must not wait.
     """
+    def __init__(self) -> None: ...
+
+class ReleaseQueue:
+    """
+    Arrays that are no longer needed, to be released.
+    """
+    def __init__(self) -> None: ...
+    def release(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        Waits for some at most so long, and calls their functions.
+        """
 
 class EchoSink(CommandSink):
     """
@@ -1645,9 +1877,9 @@ class ServerPort:
     """
     The worker's end of one client.
     """
-    def add_application(self, name: str, number: typing.SupportsInt | typing.SupportsIndex) -> int:
+    def add_application(self, name: str, in_session: ... = None, account: ApplicationAccount = None) -> int:
         """
-        Returns a handle.
+        Returns a handle. `in_session`: what a SessionSink knows it as.
         """
     def add_arena(
         self,
@@ -1661,10 +1893,11 @@ class ServerPort:
         self,
         address: typing.SupportsInt | typing.SupportsIndex,
         bytes: typing.SupportsInt | typing.SupportsIndex,
-        owner: typing.Any,
+        released: typing.Any,
+        queue: ReleaseQueue,
     ) -> int:
         """
-        Returns a handle. The owner is kept until the array is removed and no job needs it.
+        Returns a handle. `released` is called once the array is removed and no job needs it, by way of the queue where the thread that notices has not the GIL.
         """
     def add_cuda_kernel(
         self,
@@ -1676,22 +1909,43 @@ class ServerPort:
         parameters: collections.abc.Sequence[
             tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
         ],
+        pointers: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+        alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
+        | None = None,
     ) -> int:
         """
-        A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places and sizes among the arguments.
+        A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places and sizes among the arguments. `pointers`: where only arrays, or nothing, may be.
         """
-    def add_kernel(self, name: str, argument_bytes: typing.SupportsInt | typing.SupportsIndex) -> int:
+    def add_kernel(self, name: str, argument_bytes: typing.SupportsInt | typing.SupportsIndex | None) -> int:
         """
-        Returns a handle.
+        Returns a handle. None: as many as come.
         """
-    def add_model(self, model: KernelModel, argument_bytes: typing.SupportsInt | typing.SupportsIndex = 0) -> int:
+    def add_model(
+        self,
+        model: KernelModel,
+        alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
+        | None = None,
+    ) -> int:
         """
-        A kernel of a simulated device, with the block of its model; returns a handle.
+        A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first.
         """
     def remove_application(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     def remove_arena(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def remove_array(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_array(
+        self, array: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None:
+        """
+        Once the job of that number has been taken.
+        """
+    def remove_arrays(self) -> None:
+        """
+        All of them.
+        """
     def remove_kernel(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def wait_idle(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
+        """
+        Once its client is no longer served: have its jobs ended?
+        """
     @property
     def client(self) -> int: ...
     @property
@@ -1720,6 +1974,15 @@ class PortServer:
         The next client that has gone by itself, and why; None: none has.
         """
 
+class ServedApplication:
+    """
+    An application of a session, which it arrives in with its first launch.
+    """
+    def cancel(self) -> None: ...
+    def set_priority(self, priority: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def name(self) -> str: ...
+
 class SessionSink(CommandSink):
     """
     Commands go to a session.
@@ -1734,10 +1997,24 @@ class SessionSink(CommandSink):
     ) -> None: ...
     @typing.overload
     def __init__(self, device: CudaDevice, policy: typing.Any) -> None: ...
+    def application(
+        self,
+        name: str,
+        priority: typing.SupportsInt | typing.SupportsIndex,
+        weight: typing.SupportsFloat | typing.SupportsIndex,
+        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None,
+    ) -> ServedApplication:
+        """
+        For ServerPort.add_application.
+        """
+    def raise_failure(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        Raises what the session has failed with, once it has; returns if it has not in time.
+        """
     @property
     def session(self) -> CoreSession:
         """
-        Its applications have the numbers that ports are told.
+        What the commands go to.
         """
 
 def average_normalized_turnaround(
@@ -1784,6 +2061,18 @@ def demand_alone(device: Device, launch: Launch) -> Demand:
     """
 
 def demangled(name: str) -> str: ...
+def dlpack_capsule(
+    owner: typing.Any,
+    address: typing.SupportsInt | typing.SupportsIndex,
+    shape: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    kind: typing.SupportsInt | typing.SupportsIndex,
+    bits: typing.SupportsInt | typing.SupportsIndex,
+    ordinal: typing.SupportsInt | typing.SupportsIndex,
+) -> typing.Any:
+    """
+    A contiguous array on a GPU, for one that takes it by DLPack. The owner is kept as long.
+    """
+
 def dram_utilisation(device: Device, kernel: KernelModel) -> float: ...
 def fit_kernel(
     *,

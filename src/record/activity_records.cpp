@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 /// Templates of templates have names of many kilobytes.
@@ -149,4 +149,4 @@ void add_activity(const CUpti_Activity& activity, KernelNames& names, RecordBatc
   }
 }
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -11,7 +11,7 @@
 
 #include "record/trace_file.hpp"
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 /// The kernels' names that the file has, or will have with a batch that somebody else is about to write.
 class KernelNames {
@@ -30,4 +30,4 @@ std::string readable(const char* name);
 /// Adds what this activity is in the trace. Kinds that nobody asked for are left out.
 void add_activity(const CUpti_Activity& activity, KernelNames& names, RecordBatch& batch);
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

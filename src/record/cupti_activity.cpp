@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 constexpr std::uint32_t major_of(std::uint32_t version) { return version / 10000; }
@@ -57,4 +57,4 @@ void CuptiActivity::check(CUptiResult result, const char* call) const {
                    std::to_string(static_cast<int>(result)) + ")");
 }
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -12,7 +12,7 @@
 #include <string>
 #include <type_traits>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 /// CUPTI is missing, of another release, or refuses; the message says what to do.
 struct CuptiError : std::runtime_error {
@@ -50,4 +50,4 @@ struct CuptiActivity {
 #undef GPUSHARE_DECLARE
 };
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

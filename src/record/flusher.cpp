@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 using Word = std::atomic<std::uint32_t>;
@@ -89,4 +89,4 @@ void Flusher::finish(std::chrono::milliseconds patience) noexcept {
   }
 }
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 /// Lives as long as the process: its thread is never joined.
 class Flusher {
@@ -30,4 +30,4 @@ class Flusher {
   std::atomic<std::uint32_t> state_ = Idle;  // A futex.
 };
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -16,7 +16,7 @@
 
 namespace {
 
-using gpushare::record::Recorder;
+using gpushare::recording::Recorder;
 
 /// Never destroyed: CUPTI's threads may call it until the process is gone.
 std::atomic<Recorder*> recorder = nullptr;

@@ -4,7 +4,7 @@
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 constexpr CUpti_CallbackId quiet_runtime_calls[] = {
@@ -56,4 +56,4 @@ void leave_out_quiet_calls(const CuptiActivity& cupti) {
   }
 }
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

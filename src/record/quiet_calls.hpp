@@ -5,9 +5,9 @@
 
 #include "record/cupti_activity.hpp"
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 /// Does nothing where CUPTI is too old to leave out single calls.
 void leave_out_quiet_calls(const CuptiActivity& cupti);
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

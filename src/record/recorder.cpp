@@ -10,7 +10,7 @@
 
 #include "record/quiet_calls.hpp"
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
@@ -170,4 +170,4 @@ std::uint64_t Recorder::now() const {
   return time;
 }
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -12,7 +12,7 @@
 #include "record/flusher.hpp"
 #include "record/trace_file.hpp"
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 class Recorder {
  public:
@@ -46,4 +46,4 @@ class Recorder {
   Flusher flusher_;
 };
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

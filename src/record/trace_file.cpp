@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 TraceFile TraceFile::create(const std::string& folder, std::uint32_t process) {
   for (int program = 0;; ++program) {
@@ -47,4 +47,4 @@ void TraceFile::give_up() noexcept {
   close(std::exchange(descriptor_, -1));
 }
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

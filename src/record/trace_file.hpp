@@ -11,7 +11,7 @@
 
 #include "record/trace_format.hpp"
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 /// Records that are written together.
 class RecordBatch {
@@ -54,4 +54,4 @@ class TraceFile {
   std::string path_;
 };
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 
 inline constexpr char file_magic[8] = {'G', 'P', 'U', 'T', 'R', 'A', 'C', 'E'};
 inline constexpr std::uint32_t file_version = 1;
@@ -187,4 +187,4 @@ static_assert(sizeof(CopyRecord) == 56 && sizeof(MemsetRecord) == 48 && sizeof(W
 static_assert(sizeof(CallRecord) == 40 && sizeof(LostRecord) == 16 && sizeof(ProblemRecord) == 8);
 static_assert(sizeof(EndRecord) == 16 && sizeof(MemoryRecord) == 48);
 
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

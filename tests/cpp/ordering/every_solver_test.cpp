@@ -19,8 +19,8 @@ using namespace test;
 constexpr std::array objectives{Objective::Makespan, Objective::MeanTurnaround, Objective::WeightedTurnaround};
 
 /// Tasks with what they find; a third of the problems have too little memory for all tasks at a time.
-struct Sample {
-  Sample(std::uint64_t seed, int most_tasks) {
+struct SolverSample {
+  SolverSample(std::uint64_t seed, int most_tasks) {
     Dice dice(seed);
     tasks = random_tasks(dice, dice.between(1, most_tasks));
     problem = {.tasks = tasks, .engines = random_engines(dice), .objective = objectives[seed % 3]};
@@ -40,7 +40,7 @@ class EverySolver : public testing::TestWithParam<SolverEntry> {
 TEST_P(EverySolver, OrdersEveryTaskOnceAndSaysWhatThatCosts) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
-    const Sample sample(seed, 7);
+    const SolverSample sample(seed, 7);
     const OrderedTasks answer = solve(sample.problem);
     std::vector<int> sorted = answer.order;
     std::ranges::sort(sorted);
@@ -53,7 +53,7 @@ TEST_P(EverySolver, OrdersEveryTaskOnceAndSaysWhatThatCosts) {
 
 TEST_P(EverySolver, GivesTheSameAnswerAgain) {
   for (std::uint64_t seed = 500; seed < 520; ++seed) {
-    const Sample sample(seed, 7);
+    const SolverSample sample(seed, 7);
     EXPECT_EQ(solve(sample.problem).order, solve(sample.problem).order);
   }
 }
@@ -66,12 +66,12 @@ TEST_P(EverySolver, TakesNoTasksAndTasksOfNothing) {
 
 TEST_P(EverySolver, AnswersHoweverLittleItMayLook) {
   for (const std::int64_t nodes : {0, 1, 10, 100}) {
-    const Sample sample(11, 8);
+    const SolverSample sample(11, 8);
     const OrderedTasks answer = solve(sample.problem, {.nodes = nodes});
     EXPECT_EQ(answer.order.size(), sample.tasks.size());
     EXPECT_LE(answer.lower_bound_ns, answer.cost_ns);
   }
-  const Sample sample(11, 8);
+  const SolverSample sample(11, 8);
   EXPECT_EQ(solve(sample.problem, {.stop = [] { return true; }}).order.size(), sample.tasks.size());
 }
 
@@ -98,7 +98,7 @@ TEST(ExactSolver, EqualsBruteForceOnEveryRandomProblem) {
   const auto exact = make_solver("exact");
   const auto brute_force = make_solver("brute-force");
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    const Sample sample(seed, seed % 8 == 0 ? 8 : 7);
+    const SolverSample sample(seed, seed % 8 == 0 ? 8 : 7);
     const OrderedTasks best = brute_force->order(sample.problem, {});
     const OrderedTasks found = exact->order(sample.problem, {});
     ASSERT_NEAR(found.cost_ns, best.cost_ns, best.cost_ns * 1e-11) << "seed " << seed;
@@ -109,7 +109,7 @@ TEST(ExactSolver, EqualsBruteForceOnEveryRandomProblem) {
 TEST(ExactSolver, ALowerBoundIsNeverAboveTheBestHoweverEarlyItEnds) {
   const auto exact = make_solver("exact");
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    const Sample sample(seed, 7);
+    const SolverSample sample(seed, 7);
     const double best = exact->order(sample.problem, {}).cost_ns;
     for (const std::int64_t nodes : {0, 5, 20, 60}) {
       const OrderedTasks early = exact->order(sample.problem, {.nodes = nodes});

@@ -65,7 +65,7 @@ TEST(RoundRobin, WhoeverComesBehindAnApplicationThatHadItsQuantumIsServedAtOnce)
 }
 
 /// By whom each block was, in order of starts, without repetitions.
-std::vector<int> turns(const Trace& trace) {
+std::vector<int> turns_in(const Trace& trace) {
   std::vector<int> owners;
   for (const Event& event : trace.events) {
     if (event.kind == EventKind::BlockStarted) owners.push_back(static_cast<int>(event.application));
@@ -78,7 +78,7 @@ TEST(RoundRobin, TurnsGoRoundInOrderOfTheApplicationsForAQuantumEach) {
   // 8 blocks of 200 ns at a time: 5 rounds are a quantum. 100 blocks need 13 rounds, three turns.
   const Workload workload = workload_of(std::vector<Launch>(3, launch_of(100, 200)));
   const Trace trace = record(small_device(2), workload, one_microsecond, 1);
-  EXPECT_THAT(turns(trace), ElementsAre(0, 1, 2, 0, 1, 2, 0, 1, 2));
+  EXPECT_THAT(turns_in(trace), ElementsAre(0, 1, 2, 0, 1, 2, 0, 1, 2));
   EXPECT_EQ(end_of(trace, 0), 6 * quantum + 3 * 200);
   EXPECT_EQ(end_of(trace, 2), 6 * quantum + 9 * 200);
 }

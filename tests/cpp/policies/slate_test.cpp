@@ -46,11 +46,11 @@ Launch unprofiled() {
   return launch;
 }
 
-PolicyRehearsal rehearsal(const std::vector<Launch>& launches, const char* policy = "slate") {
+PolicyRehearsal slate_rehearsal(const std::vector<Launch>& launches, const char* policy = "slate") {
   return {policy, device(), workload_of(launches)};
 }
 
-int sms_of(const PolicyRehearsal& run, int launch) {
+int slate_sms_of(const PolicyRehearsal& run, int launch) {
   const std::vector<int> quotas = run.quotas(launch);
   return std::accumulate(quotas.begin(), quotas.end(), 0) / 4;
 }
@@ -76,13 +76,13 @@ TEST(Slate, TheKernelsOfTheseTestsAreOfTheClassesThatTheyStandFor) {
 }
 
 TEST(Slate, AloneALaunchHasEverySm) {
-  PolicyRehearsal run = rehearsal({stream()});
+  PolicyRehearsal run = slate_rehearsal({stream()});
   run.arrive(0, 0);
   EXPECT_THAT(run.quotas(0), Each(4));
 }
 
 TEST(Slate, ComplementaryLaunchesHaveSmsOfTheirOwn) {
-  PolicyRehearsal run = rehearsal({stream(), modest()});
+  PolicyRehearsal run = slate_rehearsal({stream(), modest()});
   run.arrive(0, 0);
   run.arrive(1, 100);
   // Four SMs fill the memory, so that a fifth would be lost to the other.
@@ -91,7 +91,7 @@ TEST(Slate, ComplementaryLaunchesHaveSmsOfTheirOwn) {
 }
 
 TEST(Slate, OthersWaitInOrderOfArrival) {
-  PolicyRehearsal run = rehearsal({stream(), half_stream(), stream()});
+  PolicyRehearsal run = slate_rehearsal({stream(), half_stream(), stream()});
   for (const int launch : {0, 1, 2}) run.arrive(launch, launch);
   EXPECT_THAT(run.order(), ElementsAre(0));
   run.end_launch(0, 500);
@@ -99,32 +99,32 @@ TEST(Slate, OthersWaitInOrderOfArrival) {
 }
 
 TEST(Slate, TheQueueIsSearchedForTheFirstThatGoesWithWhoRuns) {
-  PolicyRehearsal run = rehearsal({stream(), half_stream(), modest(), modest()});
+  PolicyRehearsal run = slate_rehearsal({stream(), half_stream(), modest(), modest()});
   for (const int launch : {0, 1, 2, 3}) run.arrive(launch, launch);
   EXPECT_THAT(run.order(), ElementsAre(0, 2));
 }
 
 TEST(Slate, WhoRunsStaysAndDecidesWhoComesNext) {
-  PolicyRehearsal run = rehearsal({stream(), modest(), half_stream()}, "slate:patience_us=0");
+  PolicyRehearsal run = slate_rehearsal({stream(), modest(), half_stream()}, "slate:patience_us=0");
   for (const int launch : {0, 1, 2}) run.arrive(launch, launch);
   run.end_launch(0, 500);
   EXPECT_THAT(run.order(), ElementsAre(1, 2));
-  EXPECT_GT(sms_of(run, 2), 0);
+  EXPECT_GT(slate_sms_of(run, 2), 0);
 }
 
 TEST(Slate, RangesGrowWhenACoRunnerEndsAndShrinkWhenOneComes) {
-  PolicyRehearsal run = rehearsal({modest(), modest(), modest()}, "slate:patience_us=0");
+  PolicyRehearsal run = slate_rehearsal({modest(), modest(), modest()}, "slate:patience_us=0");
   run.arrive(0, 0);
   run.arrive(1, 0);
-  EXPECT_EQ(sms_of(run, 1), 5);
+  EXPECT_EQ(slate_sms_of(run, 1), 5);
   run.end_launch(0, 500);
-  EXPECT_EQ(sms_of(run, 1), 10);
+  EXPECT_EQ(slate_sms_of(run, 1), 10);
   run.arrive(2, 500);
   EXPECT_THAT(run.quotas(1), ElementsAre(4, 4, 4, 4, 4, 0, 0, 0, 0, 0));
 }
 
 TEST(Slate, APlaceIsKeptForTheApplicationsNextLaunchForAMoment) {
-  PolicyRehearsal run = rehearsal({stream(), modest(), unprofiled()});
+  PolicyRehearsal run = slate_rehearsal({stream(), modest(), unprofiled()});
   for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
   const std::vector<int> before = run.quotas(1);
   run.end_launch(0, 500);
@@ -132,12 +132,12 @@ TEST(Slate, APlaceIsKeptForTheApplicationsNextLaunchForAMoment) {
   EXPECT_THAT(run.order(), ElementsAre(1));
   EXPECT_EQ(run.plan().wake_at, Time(Duration(500 + 50'000)));
   run.reach_deadline(500 + 50'000);
-  EXPECT_EQ(sms_of(run, 1), 10);
+  EXPECT_EQ(slate_sms_of(run, 1), 10);
   EXPECT_FALSE(run.plan().wake_at.has_value());
 }
 
 TEST(Slate, WhoeverWaitsAndGoesWithTheRestTakesAPlaceAtOnce) {
-  PolicyRehearsal run = rehearsal({stream(), modest(), half_stream()});
+  PolicyRehearsal run = slate_rehearsal({stream(), modest(), half_stream()});
   for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
   run.end_launch(0, 500);
@@ -147,15 +147,15 @@ TEST(Slate, WhoeverWaitsAndGoesWithTheRestTakesAPlaceAtOnce) {
 }
 
 TEST(Slate, APlaceIsNotKeptForAnApplicationThatHasEnded) {
-  PolicyRehearsal run = rehearsal({stream(), modest()});
+  PolicyRehearsal run = slate_rehearsal({stream(), modest()});
   for (const int launch : {0, 1}) run.arrive(launch, 0);
   run.end_launch(0, 500);
   run.end_application(0, 500);
-  EXPECT_EQ(sms_of(run, 1), 10);
+  EXPECT_EQ(slate_sms_of(run, 1), 10);
 }
 
 TEST(Slate, NobodyMovesWhenACoRunnersNextLaunchTakesItsPlace) {
-  PolicyRehearsal run = rehearsal({stream(), modest()});
+  PolicyRehearsal run = slate_rehearsal({stream(), modest()});
   run.arrive(0, 0);
   run.arrive(1, 100);
   const std::vector<int> before = run.quotas(1);
@@ -165,8 +165,8 @@ TEST(Slate, NobodyMovesWhenACoRunnersNextLaunchTakesItsPlace) {
 }
 
 TEST(Slate, AnUnprofiledKernelRunsAloneEitherWay) {
-  PolicyRehearsal first = rehearsal({unprofiled(), modest()});
-  PolicyRehearsal second = rehearsal({modest(), unprofiled()});
+  PolicyRehearsal first = slate_rehearsal({unprofiled(), modest()});
+  PolicyRehearsal second = slate_rehearsal({modest(), unprofiled()});
   for (PolicyRehearsal* run : {&first, &second}) {
     run->arrive(0, 0);
     run->arrive(1, 1);
@@ -177,23 +177,23 @@ TEST(Slate, AnUnprofiledKernelRunsAloneEitherWay) {
 
 TEST(Slate, ALaunchOfFewBlocksGetsNoMoreSmsThanItCanUse) {
   // 12 blocks fill three SMs, however many more there are.
-  PolicyRehearsal run = rehearsal({modest(12), modest()});
+  PolicyRehearsal run = slate_rehearsal({modest(12), modest()});
   run.arrive(0, 0);
   run.arrive(1, 0);
-  EXPECT_EQ(sms_of(run, 0), 3);
-  EXPECT_EQ(sms_of(run, 1), 7);
+  EXPECT_EQ(slate_sms_of(run, 0), 3);
+  EXPECT_EQ(slate_sms_of(run, 1), 7);
 }
 
 TEST(Slate, MoreThanTwoGoTogetherWhereTheOptionSaysSo) {
-  PolicyRehearsal run = rehearsal({stream(), modest(), modest()}, "slate:together=3");
+  PolicyRehearsal run = slate_rehearsal({stream(), modest(), modest()}, "slate:together=3");
   for (const int launch : {0, 1, 2}) run.arrive(launch, launch);
   EXPECT_THAT(run.order(), ElementsAre(0, 1, 2));
-  EXPECT_EQ(sms_of(run, 0) + sms_of(run, 1) + sms_of(run, 2), 10);
-  EXPECT_EQ(sms_of(run, 1), sms_of(run, 2));
+  EXPECT_EQ(slate_sms_of(run, 0) + slate_sms_of(run, 1) + slate_sms_of(run, 2), 10);
+  EXPECT_EQ(slate_sms_of(run, 1), slate_sms_of(run, 2));
 }
 
 TEST(Slate, WhatIsLeftGoesToTheQueueWhereTheOptionSaysSo) {
-  PolicyRehearsal run = rehearsal({stream(), stream()}, "slate:rest=leftover");
+  PolicyRehearsal run = slate_rehearsal({stream(), stream()}, "slate:rest=leftover");
   run.arrive(0, 0);
   run.arrive(1, 0);
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
@@ -201,11 +201,11 @@ TEST(Slate, WhatIsLeftGoesToTheQueueWhereTheOptionSaysSo) {
 }
 
 TEST(Slate, BalanceGivesTheScarceSideMore) {
-  PolicyRehearsal run = rehearsal({stream(), modest()}, "slate:sizes=balance");
+  PolicyRehearsal run = slate_rehearsal({stream(), modest()}, "slate:sizes=balance");
   run.arrive(0, 0);
   run.arrive(1, 0);
   // With three SMs the stream is at 0.75 and the other at 0.7; with four the other would be at 0.6.
-  EXPECT_EQ(sms_of(run, 0), 3);
+  EXPECT_EQ(slate_sms_of(run, 0), 3);
 }
 
 }  // namespace

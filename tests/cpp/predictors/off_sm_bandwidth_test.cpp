@@ -15,7 +15,7 @@ namespace {
 using namespace test;
 
 /// 24 SMs that a kernel of `bytes` per block of 1 us, four at a time, asks for 4 * bytes per microsecond each.
-Device device_of_24() {
+Device device_with_24_sms() {
   Device device = small_device(24);
   device.off_sm = {.noc = {1000e9}, .llc = {800e9}, .dram = {200e9}};
   return device;
@@ -35,11 +35,11 @@ TEST(OffSmBandwidth, Equation1InBytesPerSecond) {
 }
 
 TEST(OffSmBandwidth, DemandByProfileIsTheTrafficOfOneFullSm) {
-  EXPECT_NEAR(demand_per_sm(device_of_24(), kernel_moving(1000, 0)).bytes_per_second, 4e9, 1);
+  EXPECT_NEAR(demand_per_sm(device_with_24_sms(), kernel_moving(1000, 0)).bytes_per_second, 4e9, 1);
 }
 
 TEST(OffSmBandwidth, Equation2WeighsCacheAndMemoryByHits) {
-  const OffSmBandwidth off_sm = device_of_24().off_sm;
+  const OffSmBandwidth off_sm = device_with_24_sms().off_sm;
   EXPECT_DOUBLE_EQ(off_sm_supply(off_sm, 1).bytes_per_second, 800e9);
   EXPECT_DOUBLE_EQ(off_sm_supply(off_sm, 0).bytes_per_second, 100e9);
   EXPECT_DOUBLE_EQ(off_sm_supply(off_sm, 0, 1.0).bytes_per_second, 200e9);
@@ -56,7 +56,7 @@ TEST(OffSmBandwidth, WhereNothingIsLimitedEverythingIsSupplied) {
 }
 
 TEST(OffSmBandwidth, EqualityIsComputeBound) {
-  const Device device = device_of_24();
+  const Device device = device_with_24_sms();
   const double share = 100e9 / device.sms;  // of half the memory's bandwidth
   EXPECT_EQ(intensity_by_off_sm_model(device, {share}, 0), BoundBy::Compute);
   EXPECT_EQ(intensity_by_off_sm_model(device, {share * 1.001}, 0), BoundBy::Memory);
@@ -65,35 +65,35 @@ TEST(OffSmBandwidth, EqualityIsComputeBound) {
 TEST(OffSmBandwidth, AKernelThatFillsTheCacheIsMemoryBoundAlthoughItsMemoryIsIdle) {
   // As LAVAMD: 24 SMs ask for 960 GB/s, the cache gives 800, and nothing misses.
   const Kernel kernel = kernel_moving(10'000, 1);
-  EXPECT_EQ(intensity_by_off_sm_model(device_of_24(), kernel), BoundBy::Memory);
-  EXPECT_EQ(dram_utilisation(device_of_24(), kernel), 0);
+  EXPECT_EQ(intensity_by_off_sm_model(device_with_24_sms(), kernel), BoundBy::Memory);
+  EXPECT_EQ(dram_utilisation(device_with_24_sms(), kernel), 0);
 }
 
 TEST(OffSmBandwidth, UtilisationIsWhatAllSmsUseOfTheMemory) {
-  EXPECT_NEAR(dram_utilisation(device_of_24(), kernel_moving(1000, 0.5)), 24 * 4e9 * 0.5 / 200e9, 1e-9);
-  EXPECT_NEAR(dram_utilisation(device_of_24(), kernel_moving(10'000, 0)), 1, 1e-9);
+  EXPECT_NEAR(dram_utilisation(device_with_24_sms(), kernel_moving(1000, 0.5)), 24 * 4e9 * 0.5 / 200e9, 1e-9);
+  EXPECT_NEAR(dram_utilisation(device_with_24_sms(), kernel_moving(10'000, 0)), 1, 1e-9);
   EXPECT_EQ(dram_utilisation(small_device(24), kernel_moving(10'000, 0)), 0);
 }
 
 TEST(OffSmBandwidth, SaturationIsWhereTheMemoryIsFull) {
   // 5000 bytes: 20 GB/s for each SM, so ten of them fill the memory, and 95 % of that are reached with 9.5.
-  EXPECT_EQ(saturating_sms(device_of_24(), kernel_moving(5000, 0)), 10);
-  EXPECT_EQ(saturating_sms(device_of_24(), kernel_moving(5000, 0), 0.45), 5);
-  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(5000, 0)), BoundBy::Memory);
+  EXPECT_EQ(saturating_sms(device_with_24_sms(), kernel_moving(5000, 0)), 10);
+  EXPECT_EQ(saturating_sms(device_with_24_sms(), kernel_moving(5000, 0), 0.45), 5);
+  EXPECT_EQ(intensity_by_scaling(device_with_24_sms(), kernel_moving(5000, 0)), BoundBy::Memory);
 }
 
 TEST(OffSmBandwidth, AKernelThatGainsFromNearlyAllSmsIsComputeBound) {
-  EXPECT_EQ(saturating_sms(device_of_24(), kernel_moving(0, 0)), 23);  // 95 % of 24 SMs
-  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(0, 0)), BoundBy::Compute);
+  EXPECT_EQ(saturating_sms(device_with_24_sms(), kernel_moving(0, 0)), 23);  // 95 % of 24 SMs
+  EXPECT_EQ(intensity_by_scaling(device_with_24_sms(), kernel_moving(0, 0)), BoundBy::Compute);
   // It fills the memory with 22 SMs, which is later than 75 % of them.
-  EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel_moving(2270, 0)), BoundBy::Compute);
+  EXPECT_EQ(intensity_by_scaling(device_with_24_sms(), kernel_moving(2270, 0)), BoundBy::Compute);
 }
 
 TEST(OffSmBandwidth, ScalingAgreesWithWhereItSaturates) {
   for (const int bytes : {0, 500, 1500, 2000, 2500, 2600, 2700, 2800, 2900, 3000, 4000, 9000}) {
     const Kernel kernel = kernel_moving(bytes, 0);
-    const bool is_early = saturating_sms(device_of_24(), kernel) < early_sms * 24;
-    EXPECT_EQ(intensity_by_scaling(device_of_24(), kernel) == BoundBy::Memory, is_early) << bytes;
+    const bool is_early = saturating_sms(device_with_24_sms(), kernel) < early_sms * 24;
+    EXPECT_EQ(intensity_by_scaling(device_with_24_sms(), kernel) == BoundBy::Memory, is_early) << bytes;
   }
 }
 

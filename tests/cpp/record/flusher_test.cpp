@@ -9,7 +9,7 @@
 #include <future>
 #include <thread>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 using std::chrono::milliseconds;
@@ -90,4 +90,4 @@ TEST(FlusherTest, OneThatWasNotStartedIsNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

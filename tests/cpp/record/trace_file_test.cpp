@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace gpushare::record {
+namespace gpushare::recording {
 namespace {
 
 class TraceFileTest : public testing::Test {
@@ -104,4 +104,4 @@ TEST_F(TraceFileTest, AFolderThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace gpushare::record
+}  // namespace gpushare::recording

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Duration patience = 30s;
+constexpr Duration history_patience = 30s;
 
 Session::MakePolicy policy_named(std::string name) {
   return [name](const std::shared_ptr<const void>& /*world*/) { return make_policy(name); };
@@ -56,7 +56,7 @@ TEST(SessionHistory, SaysWhenOperationsCameBeganAndEnded) {
   const ApplicationId b = trial.session.add({.name = "b"});
   trial.submit(a, 8, 20ms);  // the whole device
   trial.submit(a, 8, 20ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(b, 8, 1ms), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(b, 8, 1ms), history_patience));
   const SessionPast past = trial.session.history(60s);
   ASSERT_THAT(past.operations, SizeIs(testing::Ge(2)));
   const PastOperation& first = past.operations[0];
@@ -75,7 +75,7 @@ TEST(SessionHistory, AnOperationThatWaitsBehindAnotherOneWasSubmittedBeforeThatE
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
   trial.submit(a, 8, 20ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), history_patience));
   const SessionPast past = trial.session.history(60s);
   ASSERT_THAT(past.operations, SizeIs(2));
   EXPECT_LT(past.operations[1].submitted, past.operations[0].end);
@@ -107,7 +107,7 @@ TEST(SessionHistory, SaysHowManySmsAnApplicationHeld) {
   const ApplicationId a = trial.session.add({.name = "a"});
   trial.submit(a, 1, 1ms);
   trial.submit(a, 16, 1ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 1, 1ms), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(a, 1, 1ms), history_patience));
   const SessionPast past = trial.session.history(60s);
   std::vector<int> sms;
   for (const PastHold& hold : past.holds) sms.push_back(hold.sms);
@@ -142,7 +142,7 @@ TEST(SessionHistory, WhatWasWithdrawnIsCancelledAndWhatHadNotComeItsTurnIsLeftOu
   trial.session.withdraw(a);
   // Numbers of operations come again, and nothing of the earlier ones with them.
   for (int job = 0; job < 5000; ++job) trial.submit(b, 1, 1us);
-  EXPECT_TRUE(trial.session.wait(trial.submit(b, 1, 1us), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(b, 1, 1us), history_patience));
   const SessionPast past = trial.session.history(60s);
   ASSERT_THAT(past.operations, SizeIs(5002));
   EXPECT_TRUE(past.operations[0].is_cancelled);
@@ -157,9 +157,9 @@ TEST(SessionHistory, WhatWasWithdrawnIsCancelledAndWhatHadNotComeItsTurnIsLeftOu
 TEST(SessionHistory, TellsOfTheLastWhileOnly) {
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), history_patience));
   std::this_thread::sleep_for(30ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), history_patience));
   EXPECT_THAT(trial.session.history(60s).operations, SizeIs(2));
   const SessionPast past = trial.session.history(15ms);
   EXPECT_THAT(past.operations, SizeIs(testing::Le(1)));
@@ -179,7 +179,7 @@ TEST(SessionHistory, ListenersHearWhenAJobBegan) {
   Remembering trial(&listener);
   const ApplicationId a = trial.session.add({.name = "a"});
   trial.submit(a, 8, 5ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 16, 5ms), patience));
+  EXPECT_TRUE(trial.session.wait(trial.submit(a, 16, 5ms), history_patience));
   trial.session.close();
   ASSERT_THAT(listener.ends, SizeIs(2));
   EXPECT_EQ(listener.ends[0].end - *listener.ends[0].began, 5ms);

@@ -14,12 +14,12 @@ using namespace test;
 
 constexpr IssueOrder oldest_first = IssueOrder::OldestFirst;
 
-BlockCost cost(int latency, int issue, int memory = 0) {
+BlockCost ordered_cost(int latency, int issue, int memory = 0) {
   return {.latency = Duration(latency), .issue = Duration(issue), .memory = Duration(memory)};
 }
 
 TEST(OldestFirst, OneKindAloneIsAsWithFairSlots) {
-  const BlockCost kernel = cost(1000, 300, 200);
+  const BlockCost kernel = ordered_cost(1000, 300, 200);
   for (const int blocks : {1, 2, 5, 32}) {
     const Residents mix[] = {{&kernel, blocks}};
     EXPECT_EQ(block_times(mix, oldest_first), block_times(mix));
@@ -28,15 +28,15 @@ TEST(OldestFirst, OneKindAloneIsAsWithFairSlots) {
 }
 
 TEST(OldestFirst, TheOldestNoticesNobody) {
-  const BlockCost first = cost(1000, 300);
-  const BlockCost second = cost(500, 450);
+  const BlockCost first = ordered_cost(1000, 300);
+  const BlockCost second = ordered_cost(500, 450);
   const Residents alone[] = {{&first, 3}};
   const Residents mix[] = {{&first, 3}, {&second, 4}};
   EXPECT_EQ(block_times(mix, oldest_first).front(), block_times(alone).front());
 }
 
 TEST(OldestFirst, TheYoungerSolveTheEquationOfTheHeader) {
-  const BlockCost kinds[] = {cost(1000, 100), cost(500, 100), cost(800, 200)};
+  const BlockCost kinds[] = {ordered_cost(1000, 100), ordered_cost(500, 100), ordered_cost(800, 200)};
   const Residents mix[] = {{&kinds[0], 2}, {&kinds[1], 2}, {&kinds[2], 3}};
   const std::vector<double> times = block_times(mix, oldest_first);
   const double left_by_one = 1 - 2 * 100 / times[0];
@@ -47,8 +47,8 @@ TEST(OldestFirst, TheYoungerSolveTheEquationOfTheHeader) {
 }
 
 TEST(OldestFirst, WhoComesLaterIsSlower) {
-  const BlockCost one = cost(1000, 400);
-  const BlockCost other = cost(900, 500);
+  const BlockCost one = ordered_cost(1000, 400);
+  const BlockCost other = ordered_cost(900, 500);
   const Residents mix[] = {{&one, 2}, {&other, 2}};
   const Residents swapped[] = {{&other, 2}, {&one, 2}};
   EXPECT_GT(block_times(swapped, oldest_first).back(), 1.5 * block_times(mix, oldest_first).front());
@@ -56,8 +56,8 @@ TEST(OldestFirst, WhoComesLaterIsSlower) {
 }
 
 TEST(OldestFirst, BesideOlderThatIssueAllTheTimeTheYoungerCrawl) {
-  const BlockCost busy = cost(100, 100);
-  const BlockCost waits = cost(1000, 50);
+  const BlockCost busy = ordered_cost(100, 100);
+  const BlockCost waits = ordered_cost(1000, 50);
   const Residents mix[] = {{&busy, 4}, {&waits, 2}, {&waits, 2}};
   const std::vector<double> times = block_times(mix, oldest_first);
   for (const std::size_t younger : {1U, 2U}) {
@@ -68,7 +68,7 @@ TEST(OldestFirst, BesideOlderThatIssueAllTheTimeTheYoungerCrawl) {
 
 TEST(OldestFirst, TheSlotsAreNeverBusierThanAllTheTime) {
   for (const int issue : {1, 50, 300, 900}) {
-    const BlockCost kind = cost(1000, issue);
+    const BlockCost kind = ordered_cost(1000, issue);
     const Residents mix[] = {{&kind, 2}, {&kind, 3}, {&kind, 1}};
     const std::vector<double> times = block_times(mix, oldest_first);
     EXPECT_LE(issue * (2 / times[0] + 3 / times[1] + 1 / times[2]), 1 + 2e-3) << issue;
@@ -76,8 +76,8 @@ TEST(OldestFirst, TheSlotsAreNeverBusierThanAllTheTime) {
 }
 
 TEST(OldestFirst, WhatTheOlderLosesToABusyMemoryTheYoungerHas) {
-  const BlockCost older = cost(1000, 300, 600);
-  const BlockCost younger = cost(1000, 300);
+  const BlockCost older = ordered_cost(1000, 300, 600);
+  const BlockCost younger = ordered_cost(1000, 300);
   const Residents mix[] = {{&older, 3}, {&younger, 2}};
   const std::vector<MemoryWait> waits = memory_waits(mix, oldest_first);
   const MemoryLoad busy{.cache_delay = 5, .dram_delay = 5};

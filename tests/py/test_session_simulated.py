@@ -294,12 +294,16 @@ def test_a_wrong_timeout_leaves_the_session_open(session):
 
 
 def test_ctrl_c_ends_the_wait_for_all_jobs_and_no_job(session):
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell ignores it for what runs in the background
     job = submit(session.application("alice"), block_ms=60_000)
     interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     interrupt.start()
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         session.finish(timeout=PATIENCE_S)
+    signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begin < PATIENCE_S / 2
     assert not job.done()
     assert session.status().applications[0].name == "alice"

@@ -89,6 +89,7 @@ def test_a_policy_that_fails(in_a_process, prelude, policy, message):
 
 
 INTERRUPT = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
 main = threading.get_ident()
 
 

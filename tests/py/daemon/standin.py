@@ -70,7 +70,7 @@ class Past:
 
     def holds(self):
         steps = [step for name, _, _, began, end in self.jobs for step in ((name, 1, began), (name, 0, end)) if step[2]]
-        return dict(zip(("application", "sms", "time_ns"), map(list, zip(*steps, strict=True)), strict=True))
+        return {name: [step[place] for step in steps] for place, name in enumerate(("application", "sms", "time_ns"))}
 
 
 class Application:

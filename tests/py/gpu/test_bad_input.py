@@ -209,9 +209,9 @@ def test_an_unknown_policy_lists_the_known_ones(policy):
         gs.Session("cuda:0", policy)
 
 
-@pytest.mark.parametrize("device", ["gpu", "cuda:x", "cuda:-1", "sim:h100", "h100", "", "cuda:0 "])
-def test_a_name_of_no_gpu(device):
-    with pytest.raises(gs.InvalidInput, match=re.escape(f"device {device!r} is no GPU: name one as 'cuda:0'")):
+@pytest.mark.parametrize("device", ["gpu", "cuda:x", "cuda:-1", "", "cuda:0 "])
+def test_a_name_of_no_device(device):
+    with pytest.raises(gs.InvalidInput, match=re.escape(f"no device {device!r}; known: ")):
         gs.Session(device)
 
 

@@ -101,12 +101,8 @@ def _median(runs: Sequence[Together]) -> Together:
 
 def _summary(way: str, found: dict[str, list[Together]], count: int) -> dict[str, object]:
     runs = found[way][:count]
-    ours = {"auto", "mix", way}
-    others = [
-        runs
-        for other, runs in found.items()
-        if other != way and other.partition(":")[0] not in ours and not other.startswith("green")
-    ]
+    left_out = ("auto", "mix", "green-contexts")  # ours, and splits, of which each is a row
+    others = [found[other] for other in found if other != way and other.partition(":")[0] not in left_out]
     best_other = [max(runs_of[i].stp for runs_of in others) for i in range(count)] if others else []
     return {
         "policy": way,

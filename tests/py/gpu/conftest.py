@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests on a real GPU share: one device for all, processes of their own for what may hang or break it."""
 
+import contextlib
 import importlib.util
 import itertools
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 
 import numpy as np
@@ -321,3 +324,28 @@ class Gate:
 @pytest.fixture
 def gate(kernels):
     return lambda session, application: Gate(session, application, kernels)
+
+
+@contextlib.contextmanager
+def serving(configuration=""):
+    """A server of this GPU; its socket. What it says is shown with a test that fails."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare"))
+    (folder / "config.toml").write_text(configuration)
+    line = ["serve", "--device", DEVICE, "--policy", "even", "--config", folder / "config.toml"]
+    command = [sys.executable, "-m", "gpushare", *line, "--socket", folder / "socket"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        said = []
+        while f"serving {DEVICE}" not in "".join(said):
+            said.append(process.stderr.readline())
+            assert said[-1], said
+        log = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr.fileno())
+        yield folder / "socket"
+        process.terminate()
+    log.wait()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def served():
+    """Starts servers."""
+    return serving

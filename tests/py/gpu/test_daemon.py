@@ -2,11 +2,6 @@
 """A server on a GPU: results, faults, endless kernels. Only its worker uses CUDA."""
 
 import os
-import pathlib
-import shutil
-import subprocess
-import sys
-import tempfile
 
 import numpy as np
 import pytest
@@ -20,22 +15,10 @@ WATCHDOG_S = 2
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(served):
     """Its socket."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare"))
-    (folder / "config.toml").write_text(f"watchdog_seconds = {WATCHDOG_S}.0\n")
-    line = ["serve", "--device", "cuda:0", "--policy", "even", "--config", folder / "config.toml"]
-    command = [sys.executable, "-m", "gpushare", *line, "--socket", folder / "socket"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        said = []
-        while "serving cuda:0" not in "".join(said):
-            said.append(process.stderr.readline())
-            assert said[-1], said
-        log = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr.fileno())
-        yield folder / "socket"
-        process.terminate()
-    log.wait()
-    shutil.rmtree(folder)
+    with served(f"watchdog_seconds = {WATCHDOG_S}.0\n") as socket:
+        yield socket
 
 
 @pytest.fixture
@@ -95,13 +78,13 @@ def test_a_cancelled_kernel_stops_at_a_block_boundary(session, kernels):
 def test_a_fault_takes_the_worker_along_and_no_more(server, session, kernels):
     with gs.connect(server) as other:
         durable = other.array(np.arange(1000, dtype=np.float32), durable=True)
-        waits = other.application("bystander").submit(
+        job = other.application("bystander").submit(
             kernels.scale, grid=4, block=256, args=[durable, 2.0, 1000], idempotent=True
         )
+        job.result(PATIENCE_S)  # while both are on the GPU, nobody can say whose kernel it was, and both fail
         values = session.zeros(1, np.int32)
         with pytest.raises(gs.CudaError, match="culprit@"):
             session.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
-        waits.result(PATIENCE_S)
         assert np.array_equal(durable.numpy(), 2 * np.arange(1000, dtype=np.float32))
     with pytest.raises(gs.WorkerLostError, match="was lost with its worker"):
         values.numpy()

@@ -3,11 +3,8 @@
 the server's worker and this one."""
 
 import gc
-import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
@@ -27,20 +24,10 @@ UNIT = 2 << 20
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(served):
     """Its socket."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare"))
-    command = [sys.executable, "-m", "gpushare", "serve", "--device", "cuda:0", "--policy", "even"]
-    with subprocess.Popen([*command, "--socket", folder / "socket"], stderr=subprocess.PIPE, text=True) as process:
-        said = []
-        while "serving cuda:0" not in "".join(said):
-            said.append(process.stderr.readline())
-            assert said[-1], said
-        log = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr.fileno())
-        yield folder / "socket"
-        process.terminate()
-    log.wait()
-    shutil.rmtree(folder)
+    with served() as socket:
+        yield socket
 
 
 @pytest.fixture

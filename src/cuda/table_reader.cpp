@@ -14,9 +14,9 @@ namespace {
 constexpr unsigned threads = 128;
 constexpr std::size_t bytes_per_thread = 16;
 
-/// A single late copy says little: two within five reads say that others copy. That is forgotten after some tens of
-/// reads.
-constexpr int per_late_copy = 10;
+/// A single read by a kernel says little: two within five reads say that others copy. That is forgotten after some tens
+/// of reads.
+constexpr int per_read_by_kernel = 10;
 constexpr int copies_are_late_from = 16;
 constexpr int most_late = 64;
 
@@ -110,6 +110,7 @@ void TableReader::launch() {
   GPUSHARE_CU(cuLaunchKernel(function_, 1, 1, 1, threads, 1, 1, 0, kernel_.stream.get(), arguments.data(), nullptr));
   kernel_.end = completions_.mark(kernel_.stream.get());
   kernel_.counts = true;
+  lateness_ = std::min(lateness_ + per_read_by_kernel, most_late);
 }
 
 void TableReader::end() {
@@ -122,7 +123,6 @@ void TableReader::end() {
 bool TableReader::hurry() {
   if (!is_reading_ || has_ended()) return false;
   if (!kernel_.counts && is_free(kernel_)) {
-    lateness_ = std::min(lateness_ + per_late_copy, most_late);
     launch();
     return true;
   }

@@ -222,7 +222,9 @@ TEST(Processes, AClientThatNeverReadsStallsItselfAlone) {
   const auto port = connection.port;
   const pid_t child = connection.fork(never_read);
   for (int status = 0; ::waitpid(child, &status, WNOHANG) == 0;) {
-    ASSERT_EQ(steady.port.wait(steady.launch(), 10s)->status, JobStatus::Done);
+    const JobNumber job = steady.launch();
+    ASSERT_EQ(steady.port.wait(job, 10s)->status, JobStatus::Done);
+    steady.port.forget(job);
   }
   // What fits the ring of completions, and 300 more.
   EXPECT_LE(port->statistics().commands, 4096 / sizeof(wire::Completion) + 300);

@@ -79,8 +79,8 @@ class ServedClient:
             raise
         except Exception as error:
             LOG.debug("client %d: %s", self.number, error)
-            self.refuse(number, error)
-            self.worker.heed(error)
+            if not self.worker.ends_with(error):  # which all clients hear as one, and some ask again
+                self.refuse(number, error)
         else:
             if answer is not None:
                 self.reply(number, answer)

@@ -34,6 +34,7 @@ from gpushare.toml_file import checked
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_FAULT = 71
 """The GPU is lost to the process; another one can use it."""
+TIME_TO_NOTICE_S = 1.0
 TIME_TO_SAY_SO_S = 1.0
 LONGEST_WAIT_S = 3600.0
 
@@ -152,17 +153,23 @@ class Worker:
             except Exception as error:
                 return self.fail(error)
 
-    def heed(self, error: Exception) -> None:
+    def ends_with(self, error: Exception) -> bool:
         """Ends the worker if a request failed because the session has: then every other one would, too."""
-        if not isinstance(error, DeviceError | PolicyError):
-            return
-        try:
-            self.session.status()
-        except (DeviceError, PolicyError) as failure:
+        failure = self._failure_behind(error)
+        if failure is not None:
             self.fail(failure)
-        else:
-            if not is_healthy(self.session):
-                self.fail(error)
+        return failure is not None
+
+    def _failure_behind(self, error: Exception) -> Exception | None:
+        if not isinstance(error, DeviceError | PolicyError):
+            return None
+        is_lost = not is_healthy(self.session)
+        try:
+            # Whoever asked may know first that the GPU is lost; the session will know by whose kernel.
+            self.session.raise_failure(TIME_TO_NOTICE_S if is_lost else 0)
+        except (DeviceError, PolicyError) as failure:
+            return failure
+        return error if is_lost else None
 
     def fail(self, error: Exception) -> None:
         """Tells every client why, and ends the process. Never returns but to those who come second."""

@@ -30,21 +30,25 @@ class Runs : public OnStandIn {
 
 class UnderEveryPolicy : public Runs, public testing::WithParamInterface<PolicyEntry> {};
 
+/// Also where launches need not be preemptible once it is known how short they are.
 TEST_P(UnderEveryPolicy, ResultsAreRightAndTimeMovesForward) {
   const auto kernel = load("saxpy");
-  Saxpys first = saxpys();
-  Saxpys second = saxpys();
-  Work work;
-  work.add_application("first");
-  first.add_to(work, kernel, 3);
-  work.add_application("second", 300'000);
-  second.add_to(work, kernel, 2);
-  const std::unique_ptr<Policy> policy = GetParam().make(PolicyOptions{});
-  const Trace trace = run_under(*policy, work);
-  gpushare::test::expect_time_moves_forward(trace);
-  gpushare::test::expect_streams_in_order(trace, work.workload);
-  EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
-  EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+  const std::string name(GetParam().name);
+  for (const std::string& named : {name, name + ":whole_up_to_us=1000000", name + ":whole_up_to_us=1000000"}) {
+    Saxpys first = saxpys();
+    Saxpys second = saxpys();
+    Work work;
+    work.add_application("first");
+    first.add_to(work, kernel, 3);
+    work.add_application("second", 300'000);
+    second.add_to(work, kernel, 2);
+    const std::unique_ptr<Policy> policy = make_policy(named);
+    const Trace trace = run_under(*policy, work);
+    gpushare::test::expect_time_moves_forward(trace);
+    gpushare::test::expect_streams_in_order(trace, work.workload);
+    EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
+    EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, UnderEveryPolicy, testing::ValuesIn(policies().begin(), policies().end()),

@@ -127,7 +127,8 @@ void bind_daemon_server(py::module_& module) {
              return std::shared_ptr<PortServer>(new PortServer(std::move(sink), settings), WithoutGil<PortServer>{});
            }),
            py::arg("sink"), py::arg("turn_commands") = ServerSettings{}.turn_commands,
-           py::arg("most_spin_ns") = ServerSettings{}.most_spin.count())
+           py::arg("most_spin_ns") = ServerSettings{}.most_spin.count(),
+           py::keep_alive<1, 2>())  // a sink of Python's is nothing without its Python object
       .def("add", &add_client, py::arg("limits") = PortLimits{},
            "A new client: its port, and the descriptors that it gets (memory, doorbell). Close them once it has them, "
            "or "

@@ -55,7 +55,7 @@ TEST_F(OnHardware, ManyApplicationsWithManyLaunchesEach) {
   for (int application = 0; application < applications; ++application) {
     work.add_application("application " + std::to_string(application));
     for (int launch = 0; launch < launches; ++launch) {
-      work.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get()));
+      work.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get(), for_ever));
     }
   }
   const auto open_gate = [&] { write(gate, 1); };

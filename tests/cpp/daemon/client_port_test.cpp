@@ -135,13 +135,15 @@ TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
 }
 
 TEST(ClientPort, TooManyFencesAreRefused) {
-  PortServer server(echo(50ms));
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
   TestClient alice(server, {.most_fences = 2});
   alice.launch();
   const JobNumber fence = alice.port.fence();
   alice.port.fence();
   const JobNumber refused = alice.port.fence();
   EXPECT_EQ(alice.port.wait(refused, 10s)->status, JobStatus::Refused);
+  sink->end_all();
   EXPECT_EQ(alice.port.wait(fence, 10s)->status, JobStatus::Done);
 }
 

@@ -39,6 +39,23 @@ struct Remembering {
     return session.submit(application, launch_of(blocks, block_time.count()));
   }
 
+  /// What `submit` submits does not begin before the last of it has come, as under FIFO another one has the device
+  /// until then. Waits for the job that it returns.
+  template <typename Submit>
+  SessionPast past_of(Submit submit) {
+    const ApplicationId before = session.add({.name = "before"});
+    this->submit(before, 1'000'000'000, 1ms);
+    const JobId last = submit();
+    session.withdraw(before);
+    EXPECT_TRUE(session.wait(last, history_patience));
+    SessionPast past = session.history(60s);
+    const auto is_before = [&](const auto& each) { return each.application == before; };
+    std::erase_if(past.operations, is_before);
+    std::erase_if(past.quotas, is_before);
+    std::erase_if(past.holds, is_before);
+    return past;
+  }
+
   Session session;
 };
 
@@ -54,10 +71,11 @@ TEST(SessionHistory, SaysWhenOperationsCameBeganAndEnded) {
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
   const ApplicationId b = trial.session.add({.name = "b"});
-  trial.submit(a, 8, 20ms);  // the whole device
-  trial.submit(a, 8, 20ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(b, 8, 1ms), history_patience));
-  const SessionPast past = trial.session.history(60s);
+  const SessionPast past = trial.past_of([&] {
+    trial.submit(a, 8, 20ms);  // the whole device
+    trial.submit(a, 8, 20ms);
+    return trial.submit(b, 8, 1ms);
+  });
   ASSERT_THAT(past.operations, SizeIs(testing::Ge(2)));
   const PastOperation& first = past.operations[0];
   const PastOperation& second = past.operations[1];
@@ -74,9 +92,10 @@ TEST(SessionHistory, SaysWhenOperationsCameBeganAndEnded) {
 TEST(SessionHistory, AnOperationThatWaitsBehindAnotherOneWasSubmittedBeforeThatEnded) {
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
-  trial.submit(a, 8, 20ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 8, 1ms), history_patience));
-  const SessionPast past = trial.session.history(60s);
+  const SessionPast past = trial.past_of([&] {
+    trial.submit(a, 8, 20ms);
+    return trial.submit(a, 8, 1ms);
+  });
   ASSERT_THAT(past.operations, SizeIs(2));
   EXPECT_LT(past.operations[1].submitted, past.operations[0].end);
   EXPECT_GE(*past.operations[1].began, past.operations[0].end);
@@ -105,10 +124,11 @@ TEST(SessionHistory, WhatIsUnderWayEndsNow) {
 TEST(SessionHistory, SaysHowManySmsAnApplicationHeld) {
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
-  trial.submit(a, 1, 1ms);
-  trial.submit(a, 16, 1ms);
-  EXPECT_TRUE(trial.session.wait(trial.submit(a, 1, 1ms), history_patience));
-  const SessionPast past = trial.session.history(60s);
+  const SessionPast past = trial.past_of([&] {
+    trial.submit(a, 1, 1ms);
+    trial.submit(a, 16, 1ms);
+    return trial.submit(a, 1, 1ms);
+  });
   std::vector<int> sms;
   for (const PastHold& hold : past.holds) sms.push_back(hold.sms);
   EXPECT_THAT(sms, ElementsAre(1, 2, 1, 0));  // two waves hold the same, and nothing is there for no time
@@ -138,7 +158,7 @@ TEST(SessionHistory, WhatWasWithdrawnIsCancelledAndWhatHadNotComeItsTurnIsLeftOu
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
   const ApplicationId b = trial.session.add({.name = "b"});
-  for (int job = 0; job < 100; ++job) trial.submit(a, 800, 1ms);
+  for (int job = 0; job < 100; ++job) trial.submit(a, 1'000'000'000, 1ms);
   trial.session.withdraw(a);
   // Numbers of operations come again, and nothing of the earlier ones with them.
   for (int job = 0; job < 5000; ++job) trial.submit(b, 1, 1us);

@@ -165,6 +165,12 @@ def sleep(application, seconds):
     application.session.sleep(application, seconds)
 
 
+def add_once_open(application, array, value, gate):
+    while application.jobs and not gate.values.any():
+        time.sleep(0.002)
+    add(application, array, value)
+
+
 def fault(application):
     raise gs.CudaError(f"a kernel of '{application.name}' failed: CUDA_ERROR_ILLEGAL_ADDRESS")
 
@@ -173,9 +179,17 @@ def kill(application):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-KERNELS = {each.__name__: each for each in (add, add_to, slow_add, sleep, fault, kill)}
+KERNELS = {each.__name__: each for each in (add, add_to, slow_add, add_once_open, sleep, fault, kill)}
 """They get the application and the arguments."""
-PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "sleep": "d", "fault": "", "kill": ""}
+PARAMETERS = {
+    "add": "pd",
+    "add_to": "pp",
+    "slow_add": "pdd",
+    "add_once_open": "pdp",
+    "sleep": "d",
+    "fault": "",
+    "kill": "",
+}
 """Pointers and doubles."""
 
 

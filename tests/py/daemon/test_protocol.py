@@ -5,7 +5,6 @@ import contextlib
 import os
 import socket
 import struct
-import time
 
 import msgpack
 import pytest
@@ -95,16 +94,15 @@ def test_half_a_message_harms_nobody(raw, kept):
 def test_who_says_nothing_is_dropped(raw, monkeypatch):
     monkeypatch.setattr("gpushare.daemon.supervisor.HELLO_TIMEOUT_S", 0.2)
     connection = raw()
-    began = time.monotonic()
     assert everything_from(connection) == b""
-    assert time.monotonic() - began < 5
 
 
-def test_too_many_who_say_nothing_do_not_keep_others_waiting_for_ever(raw, monkeypatch, server):
-    monkeypatch.setattr("gpushare.daemon.supervisor.HELLO_TIMEOUT_S", 0.5)
-    silent = [raw() for _ in range(limits.MOST_GREETINGS + 20)]
-    for connection in silent:
-        everything_from(connection)
+def test_too_many_who_say_nothing_do_not_keep_others_waiting_for_ever(raw, server):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpushare.daemon.supervisor.HELLO_TIMEOUT_S", 0.5)
+        silent = [raw() for _ in range(limits.MOST_GREETINGS + 20)]
+        for connection in silent:
+            assert everything_from(connection) == b""
     gs.connect(server).close()
 
 

@@ -56,11 +56,13 @@ def test_dropped_arrays_give_their_memory_back(session, eventually):
 def test_a_job_keeps_its_arrays(session, run, eventually):
     eventually(lambda: len(session.status()["clients"]) == 1)
     application = session.application("alice")
-    array = session.array(np.zeros(1000, np.float32))
-    job = run(application, "slow_add", array, 1, 0.3)
+    array, gate = session.zeros(1000), session.zeros(1)
+    job = run(application, "add_once_open", array, 1, gate)
     array.free()
-    assert session.status()["memory"]["used_bytes"] == 4000
+    assert session.status()["memory"]["used_bytes"] == 4004
+    gate.upload([1])
     job.result(30)
+    gate.free()
     eventually(lambda: session.status()["memory"]["used_bytes"] == 0)
 
 
@@ -73,10 +75,12 @@ def test_jobs_of_an_application_run_in_order(session, run):
 
 
 def test_waiting_ends_with_its_time_and_not_the_job(session, run):
-    job = run(session.application("alice"), "sleep", 0.4)
+    array, gate = session.zeros(1), session.zeros(1)
+    job = run(session.application("alice"), "add_once_open", array, 1, gate)
     assert not job.done()
-    with pytest.raises(TimeoutError, match=r"job 'sleep' of 'alice' has not ended within 0\.05 s"):
+    with pytest.raises(TimeoutError, match=r"job 'add_once_open' of 'alice' has not ended within 0\.05 s"):
         job.result(timeout=0.05)
+    gate.upload([1])
     job.result(timeout=30)
     assert job.done()
 
@@ -197,8 +201,8 @@ def test_threads_share_a_session(session, run):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_gets_a_connection_of_its_own(session, run):
-    application, array = session.application("alice"), session.array(np.ones(3))
-    job = run(application, "slow_add", array, 1, 0.3)
+    application, array, gate = session.application("alice"), session.array(np.ones(3)), session.zeros(1)
+    job = run(application, "add_once_open", array, 1, gate)
     child = os.fork()
     if child == 0:
         status = 1
@@ -214,6 +218,7 @@ def test_a_forked_process_gets_a_connection_of_its_own(session, run):
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    gate.upload([1])
     job.result(30)
     assert array.numpy().tolist() == [2, 2, 2]
 

@@ -11,7 +11,8 @@ import gpushare as gs
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
 PATIENCE_S = 60
-WATCHDOG_S = 2
+WATCHDOG_S = 10 if os.environ.get("GPUSHARE_STAND_IN") == "1" else 2
+"""On the stand-in a block of any kernel takes as long as a busy machine needs for it."""
 
 
 @pytest.fixture(scope="module")

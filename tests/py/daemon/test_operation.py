@@ -107,15 +107,17 @@ def test_no_server(call, monkeypatch, tmp_path):
         assert "no server at" in call(*line.split(), code=2).stderr
 
 
-def free_port():
+@pytest.fixture
+def port():
+    """Kept from others, and free for who asks for it by its number and listens."""
     with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        yield probe.getsockname()[1]
 
 
-def test_metrics(serve, folder, run):
+def test_metrics(serve, folder, run, port):
     pytest.importorskip("prometheus_client")
-    port = free_port()
     serve(metrics_port=port)
     with gs.connect(folder / "socket") as session:
         kept = session.zeros(1000)

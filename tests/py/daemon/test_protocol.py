@@ -110,7 +110,7 @@ def test_a_client_that_never_reads_is_dropped(raw):
     connection = raw()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.sendall(packed(HELLO))
-    connection.settimeout(3 * limits.SEND_TIMEOUT_S)
+    connection.settimeout(60)
     request = packed({"v": limits.PROTOCOL_VERSION, "id": 1, "do": "status"})
     many = request * 1_000_000  # far more than the sockets hold answers to
     with pytest.raises((BrokenPipeError, ConnectionResetError)):

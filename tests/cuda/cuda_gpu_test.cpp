@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <functional>
 #include <thread>
 
 #include "core/policies/options.hpp"
@@ -100,53 +99,6 @@ TEST_F(Runs, UnderChangingQuotasEveryBlockRunsOnce) {
     if (event.kind == EventKind::BlockEnded) ended += event.blocks;
   }
   EXPECT_EQ(ended, 16 * Saxpys::blocks);
-}
-
-/// Calls `goes_on` at every event until room is kept for looks by a kernel, which takes several copies that were late,
-/// and then `is_over`.
-class UntilLooksHaveRoom : public RunObserver {
- public:
-  UntilLooksHaveRoom(const WorkerTables& tables, std::function<void()> goes_on, std::function<void()> is_over)
-      : tables_(tables), goes_on_(std::move(goes_on)), is_over_(std::move(is_over)) {}
-
-  void saw(const gpushare::Event& /*event*/) override {
-    if (has_seen_) return;
-    has_seen_ = tables_.room_for_look().has_value();
-    has_seen_ ? is_over_() : goes_on_();
-  }
-  bool has_seen() const { return has_seen_; }
-
- private:
-  const WorkerTables& tables_;
-  std::function<void()> goes_on_, is_over_;
-  bool has_seen_ = false;
-};
-
-/// Somebody's copies of 4 MB to the host hold up the looks, which then go by a kernel.
-TEST_F(Runs, LooksGoByAKernelWhereCopiesAreLate) {
-  const auto kernel = load("wait_at_gate", wait_at_gate);
-  const DeviceMemory gate = array(std::vector{0});
-  const DeviceMemory arrived = array(std::vector{0});
-  constexpr std::size_t bytes = 4 << 20;
-  const DeviceMemory device = make_device_memory(context, bytes);
-  const PinnedMemory host = make_pinned_memory(context, bytes);
-  const Stream copies = make_stream(context);
-  const auto copy = [&] {
-    const CurrentContext current(*context);
-    GPUSHARE_CU(cuMemcpyDtoHAsync(host.get(), device.get(), bytes, copies.get()));
-  };
-  for (int time = 0; time < 20; ++time) copy();
-  Work work;
-  work.add_application("computes");
-  constexpr int blocks = 20'000;  // seconds, as long as the gate is closed
-  work.add_launch(kernel, blocks, 1, arguments(gate.get(), arrived.get(), some_ms));
-  const std::unique_ptr<Policy> policy = make_policy("even");
-  UntilLooksHaveRoom observer(resources->tables, copy, [&] { write(gate, 1); });
-  const Trace trace = run_under(*policy, work, &observer);
-  EXPECT_TRUE(observer.has_seen());
-  gpushare::test::expect_time_moves_forward(trace);
-  EXPECT_EQ(values<int>(arrived, 1), std::vector{blocks});
-  drain(copies);
 }
 
 TEST_F(Runs, OneAtATime) {

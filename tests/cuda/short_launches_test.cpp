@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <map>
 #include <set>
 
 #include "core/policies/registry.hpp"
@@ -17,9 +16,14 @@
 namespace gpushare::cuda::test {
 namespace {
 
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
+using testing::Ge;
 using testing::IsEmpty;
-using testing::IsSubsetOf;
+using testing::Le;
 
 constexpr SmId sm(int number) { return static_cast<SmId>(number); }
 
@@ -31,8 +35,9 @@ std::vector<SmId> sms_in(unsigned bits) {
   return sms;
 }
 
-/// Every block says where it is.
-const std::string tell_where = R"(.version 8.0
+/// Every block says where it is, and adds a number to that.
+std::string tell_where(int plus) {
+  return R"(.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry tell_where(.param .u64 where)
@@ -44,28 +49,38 @@ const std::string tell_where = R"(.version 8.0
   ld.param.u64 %where, [where];
   mov.u32 %block, %ctaid.x;
   mov.u32 %sm, %smid;
+  add.u32 %sm, %sm, )" +
+         std::to_string(plus) + R"(;
   mul.wide.u32 %offset, %block, 4;
   add.u64 %where, %where, %offset;
   st.global.u32 [%where], %sm;
   ret;
 }
 )";
+}
+constexpr int of_worker = 1000;
 constexpr unsigned blocks = 64;  // more than fit at a time
 
 class ShortLaunches : public OnStandIn {
  protected:
-  ShortLaunches() : kernel(load("tell_where", tell_where)) {}
+  ShortLaunches() : kernel(load_kernel()) {}
+
+  /// As workers it tells more, so that one can see as what it ran.
+  std::shared_ptr<KernelCode> load_kernel() {
+    const std::string original = tell_where(0);
+    const std::string worker = ptx::make_preemptible(tell_where(of_worker)).ptx;
+    return std::make_shared<KernelCode>(context, "tell_where", std::span(original.c_str(), original.size() + 1),
+                                        std::span(worker.c_str(), worker.size() + 1));
+  }
 
   /// As many launches of the kernel one after the other, in an application of their own.
-  DeviceMemory& add_application(const std::string& name, int launches, std::int64_t arrival_ns = 0) {
-    work.add_application(name, arrival_ns);
-    auto& where = places.emplace_back(array(std::vector<int>(blocks, -1)));
-    for (int launch = 0; launch < launches; ++launch) work.add_launch(kernel, blocks, 32, arguments(where.get()));
-    return where;
-  }
-  std::set<int> sms_of(const DeviceMemory& where) {
-    const std::vector<int> seen = values<int>(where, blocks);
-    return {seen.begin(), seen.end()};
+  void add_application(const std::string& name, int launches) {
+    work.add_application(name);
+    auto& applications_places = places.emplace_back();
+    for (int launch = 0; launch < launches; ++launch) {
+      const DeviceMemory& where = applications_places.emplace_back(array(std::vector<int>(blocks, -1)));
+      work.add_launch(kernel, blocks, 32, arguments(where.get()));
+    }
   }
 
   Trace run_under(const std::string& policy) {
@@ -83,18 +98,18 @@ class ShortLaunches : public OnStandIn {
     return resources->partitions.find(code, sms);
   }
 
-  /// Those of which all blocks were said to start at once, though fewer fit.
-  static int whole_launches(const Trace& trace) {
-    std::map<OperationId, std::map<Time, std::int64_t>> started;
-    for (const gpushare::Event& event : trace.events) {
-      if (event.kind == EventKind::BlockStarted) started[event.operation][event.time] += event.blocks;
+  /// Where the blocks of each launch of an application were that ran as they were written.
+  std::vector<std::set<int>> whole_launches(std::size_t application = 0) {
+    std::vector<std::set<int>> found;
+    for (const DeviceMemory& where : places[application]) {
+      const std::vector<int> seen = values<int>(where, blocks);
+      if (seen.front() < of_worker) found.emplace_back(seen.begin(), seen.end());
     }
-    return static_cast<int>(
-        std::ranges::count_if(started, [](const auto& each) { return each.second.begin()->second == blocks; }));
+    return found;
   }
 
   std::shared_ptr<KernelCode> kernel;
-  std::deque<DeviceMemory> places;
+  std::deque<std::deque<DeviceMemory>> places;  // by application
   Work work;
 };
 
@@ -118,14 +133,14 @@ TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
   const MarkedStream taken = way->streams->take(0);
   launch_grid(way->function, launch.grid, launch, {}, taken.stream.get());
   drain(taken.stream);
-  EXPECT_THAT(sms_of(where), IsSubsetOf({2, 3}));
+  EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
 }
 
 TEST_F(ShortLaunches, WhatTheHardwareCannotKeepApartIsNeverReady) { EXPECT_FALSE(way_for(kernel, {sm(1), sm(2)})); }
 
 TEST_F(ShortLaunches, KernelsThatAreGoneLeaveTheirPartitions) {
   for (int time = 0; time < 20; ++time) {
-    const auto code = load("tell_where", tell_where);
+    const auto code = load_kernel();
     ASSERT_TRUE(way_for(code, {sm(0), sm(1)}));
     ASSERT_TRUE(way_for(code, {sm(2), sm(3)}));
   }
@@ -140,39 +155,46 @@ TEST_F(ShortLaunches, APartitionThatOthersReplacedIsMadeAgain) {
 
 TEST_F(ShortLaunches, RunWholeWhereAPolicyGivesTheWholeGpu) {
   add_application("only", 6);
-  EXPECT_EQ(whole_launches(run_under("fifo")), 0);
+  run_under("fifo");
+  EXPECT_THAT(whole_launches(), IsEmpty());
   const Trace trace = run_under("fifo:whole_up_to_us=1000000");
-  EXPECT_EQ(whole_launches(trace), 6);  // the run before has shown how short they are
+  EXPECT_EQ(whole_launches().size(), 6u);  // the run before has shown how short they are
   gpushare::test::expect_time_moves_forward(trace);
   gpushare::test::expect_streams_in_order(trace, work.workload);
 }
 
 TEST_F(ShortLaunches, StayOnTheSmsOfTheirApplication) {
-  const DeviceMemory& first = add_application("first", 30);
-  const DeviceMemory& second = add_application("second", 30);
+  add_application("first", 30);
+  add_application("second", 30);
   run_under("even");
   run_under("even:whole_up_to_us=1000000");  // asks for partitions
   resources->partitions.wait_ready();
   const Trace trace = run_under("even:whole_up_to_us=1000000");
-  EXPECT_GE(whole_launches(trace), 30);
-  // The last one may have been alone.
-  EXPECT_EQ(std::min(sms_of(first).size(), sms_of(second).size()), 2u);
   gpushare::test::expect_streams_in_order(trace, work.workload);
+  // Together they have halves; who is alone has all.
+  const std::set<int> all{0, 1, 2, 3};
+  for (const std::size_t application : {0u, 1u}) {
+    const std::vector<std::set<int>> whole = whole_launches(application);
+    EXPECT_FALSE(whole.empty());
+    const std::set<int> half = application == 0 ? std::set{0, 1} : std::set{2, 3};
+    EXPECT_THAT(whole, Each(AnyOf(half, all)));
+  }
+  EXPECT_THAT(whole_launches(0), Contains(std::set{0, 1}));
 }
 
 TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
   add_application("only", 4);
   run_under("fifo");
-  EXPECT_EQ(whole_launches(run_under("fifo:whole_up_to_us=0.001")), 0);
+  run_under("fifo:whole_up_to_us=0.001");
+  EXPECT_THAT(whole_launches(), IsEmpty());
 }
 
 TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
-  add_application("only", 4);
+  add_application("only", 20);
   run_under("fifo");
   resources->block_times[kernel->worker()] = Duration(1);  // which is not so
-  const int whole = whole_launches(run_under("fifo:whole_up_to_us=1"));
-  EXPECT_GE(whole, 1);
-  EXPECT_LE(whole, 2);  // one may have stood behind it
+  run_under("fifo:whole_up_to_us=1");
+  EXPECT_THAT(whole_launches().size(), AllOf(Ge(1u), Le(10u)));  // some may have stood behind it
 }
 
 }  // namespace

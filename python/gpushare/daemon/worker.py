@@ -170,7 +170,7 @@ class Worker:
             return
         LOG.error("the worker of %s ends: %s", self.device, error)
         telling = [
-            threading.Thread(target=each.lost, args=[error, lambda name: f"'{name}'" in str(error)], daemon=True)
+            threading.Thread(target=each.lost, args=[error], daemon=True)
             for each in self.clients
         ]
         for thread in telling:

@@ -169,13 +169,20 @@ def fault(application):
     raise gs.CudaError(f"a kernel of '{application.name}' failed: CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
+def fault_beside_others(application):
+    """As on a GPU: nobody knows whose kernel it was."""
+    names = ", ".join(f"'{each.name}'" for each in application.session.applications if each.jobs)
+    raise gs.CudaError(f"a kernel of {names} failed: CUDA_ERROR_ILLEGAL_ADDRESS")
+
+
 def kill(application):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-KERNELS = {each.__name__: each for each in (add, add_to, slow_add, sleep, fault, kill)}
+KERNELS = {each.__name__: each for each in (add, add_to, slow_add, sleep, fault, fault_beside_others, kill)}
 """They get the application and the arguments."""
-PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "sleep": "d", "fault": "", "kill": ""}
+PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "sleep": "d"}
+PARAMETERS |= dict.fromkeys(("fault", "fault_beside_others", "kill"), "")
 """Pointers and doubles."""
 
 

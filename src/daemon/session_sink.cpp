@@ -58,7 +58,10 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
   const ApplicationPtr& application = command.application->in_session;
   require_lazily(application != nullptr,
                  [&] { return "application '" + command.application->name + "' is of no session"; });
-  applications_[command.client].insert(application);
+  auto& of_client = applications_[command.client];
+  if (of_client.insert(application).second) {  // few do: these are the applications that are there
+    std::erase_if(of_client, [&](const ApplicationPtr& each) { return each != application && each->is_withdrawn(); });
+  }
   try {
     const JobId job = session_.submit(application->arrive(), std::move(operation), std::move(code));
     unfinished_.emplace(job, std::move(command));

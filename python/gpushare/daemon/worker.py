@@ -169,10 +169,7 @@ class Worker:
         if not self._ending.acquire(blocking=False):
             return
         LOG.error("the worker of %s ends: %s", self.device, error)
-        telling = [
-            threading.Thread(target=each.lost, args=[error], daemon=True)
-            for each in self.clients
-        ]
+        telling = [threading.Thread(target=each.lost, args=[error], daemon=True) for each in self.clients]
         for thread in telling:
             thread.start()
         deadline = time.monotonic() + TIME_TO_SAY_SO_S

@@ -79,8 +79,8 @@ class ServedClient:
             raise
         except Exception as error:
             LOG.debug("client %d: %s", self.number, error)
-            self.refuse(number, error)
-            self.worker.heed(error)
+            if not self.worker.heed(error):  # else it was somebody's kernel, and every client hears whose
+                self.refuse(number, error)
         else:
             if answer is not None:
                 self.reply(number, answer)

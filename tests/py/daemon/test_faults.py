@@ -102,6 +102,17 @@ def test_a_job_that_ends_every_worker_is_not_run_for_ever(session, worker, run):
         job.result(60)
 
 
+def test_a_copy_that_fails_for_anothers_fault_is_made_again(session, worker, folder, run, eventually):
+    with gs.connect(folder / "socket") as other:
+        array = other.array(np.full(3, 5.0), durable=True)
+        culprit = run(session.application("culprit"), "fault_unnoticed")
+        eventually(lambda: runs(other, "culprit@1"))
+        assert array.numpy().tolist() == [5, 5, 5]
+        with pytest.raises(gs.CudaError, match="a kernel of 'culprit@1' failed"):
+            culprit.result(30)
+    assert worker.restarts == 1
+
+
 def runs(session, name):
     return any(each["name"] == name and each["state"] == "running" for each in session.status()["applications"])
 

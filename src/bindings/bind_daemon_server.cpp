@@ -34,7 +34,8 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
                 std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
           },
           py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: as many as come.")
-      .def("remove_application", [](ServerPort& self, Handle handle) { self.tables().applications.remove(handle); })
+      .def("remove_application", &ServerPort::remove_application_after, py::arg("application"), py::arg("after") = 0,
+           "Once the job of that number has been taken.")
       .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); });
 }
 

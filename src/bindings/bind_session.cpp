@@ -118,7 +118,7 @@ void bind_status(py::module_& module) {
           [](const ApplicationStatus& self) {
             return self.remaining ? std::optional(self.remaining->count()) : std::nullopt;
           },
-          "Of the present launch, where something says so.");
+          "Of the present launch, if it has the GPU to itself from now on; None where nothing says so.");
   py::class_<SessionStatus>(module, "SessionStatus", "A session at one moment.")
       .def_property_readonly("now_ns", [](const SessionStatus& self) { return self.now.time_since_epoch().count(); })
       .def_readonly("applications", &SessionStatus::applications);

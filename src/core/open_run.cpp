@@ -2,6 +2,7 @@
 #include "core/open_run.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
@@ -109,9 +110,8 @@ ApplicationId OpenRun::add(Application application, Time now) {
   GPUSHARE_EXPECT(application.operations.empty(), "they are submitted one by one");
   policy_->check(application);
   application.arrival = now.time_since_epoch();
-  work_->applications.push_back(std::move(application));
-  streams_.emplace_back();
-  const ApplicationId id = dispatcher_.state().add(work_->applications.back());
+  const ApplicationId id = dispatcher_.state().add(std::make_shared<const Application>(std::move(application)));
+  streams_.emplace(id, OpenStream{});
   dispatcher_.advance_to(now);
   dispatcher_.deliver(EventKind::ApplicationArrived, id);
   return id;
@@ -125,11 +125,12 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   work_->codes[index(id)] = std::move(code);
   owners_[index(id)] = application;
   ++unfinished_;
-  streams_[index(application)].waiting.push_back(id);
+  OpenStream& stream = streams_.at(application);
+  stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
-  if (!streams_[index(application)].current) {
+  if (!stream.current) {
     start_next(application);
-  } else if (streams_[index(application)].waiting.size() == 1) {
+  } else if (stream.waiting.size() == 1) {
     gpu_.announce(submission_of(id));
   }
   return id;
@@ -153,7 +154,7 @@ void OpenRun::forget(OperationId operation) {
 }
 
 void OpenRun::start_next(ApplicationId application) {
-  OpenStream& stream = streams_[index(application)];
+  OpenStream& stream = streams_.at(application);
   stream.current.reset();
   if (stream.waiting.empty()) return;
   const OperationId id = stream.waiting.front();
@@ -171,8 +172,8 @@ Submission OpenRun::submission_of(OperationId id) const {
 }
 
 std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) {
-  OpenStream& stream = streams_[index(application)];
-  if (stream.is_withdrawn) return {};
+  if (is_withdrawn(application)) return {};
+  OpenStream& stream = streams_.at(application);
   stream.is_withdrawn = true;
   dispatcher_.advance_to(now);
   if (stream.current) gpu_.withdraw(*stream.current);
@@ -184,15 +185,31 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   return dropped;
 }
 
+bool OpenRun::is_withdrawn(ApplicationId application) const {
+  const auto found = streams_.find(application);
+  return found == streams_.end() || found->second.is_withdrawn;
+}
+
+std::vector<ApplicationId> OpenRun::forget_ended() {
+  if (ended_work_ == EndedWork::IsKept) return {};
+  for (const ApplicationId id : ended_) {
+    streams_.erase(id);
+    tallies_.forget(id);
+    dispatcher_.state().forget(id);
+  }
+  return std::exchange(ended_, {});
+}
+
 void OpenRun::drop(std::span<const OperationId> operations) {
   unfinished_ -= std::ssize(operations);
   for (const OperationId operation : operations) forget(operation);
 }
 
 void OpenRun::end_withdrawn(ApplicationId application) {
-  OpenStream& stream = streams_[index(application)];
+  OpenStream& stream = streams_.at(application);
   stream.current.reset();
   stream.has_ended = true;
+  ended_.push_back(application);
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
   const std::vector<OperationId> left(stream.waiting.begin(), stream.waiting.end());
   stream.waiting.clear();
@@ -200,7 +217,9 @@ void OpenRun::end_withdrawn(ApplicationId application) {
 }
 
 void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
-  Application changed = work_->applications[index(application)];
+  const auto found = streams_.find(application);
+  if (found == streams_.end() || found->second.has_ended) return;
+  Application changed = state().application(application);
   changed.priority = priority;
   policy_->check(changed);
   dispatcher_.advance_to(now);
@@ -210,17 +229,14 @@ void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
 void OpenRun::hand_over(Policy& policy, Time now) {
   dispatcher_.advance_to(now);
   std::vector<ApplicationId> present;
-  State empty(gpu_.device());
-  for (std::size_t id = 0; id < streams_.size(); ++id) {
-    empty.add(work_->applications[id]);
-    if (streams_[id].has_ended) continue;
-    present.push_back(static_cast<ApplicationId>(id));
-    Application as_it_is = work_->applications[id];
-    as_it_is.priority = state().priority(present.back());
+  for (const auto& [id, stream] : streams_) {
+    if (stream.has_ended) continue;
+    present.push_back(id);
+    Application as_it_is = state().application(id);
+    as_it_is.priority = state().priority(id);
     policy.check(as_it_is);
   }
-  for (const Operation& operation : work_->operations) empty.add(operation);
-  dispatcher_.hand_over(policy, std::move(empty), history_of(dispatcher_.state(), present));
+  dispatcher_.hand_over(policy, state().before_all_events(), history_of(state(), present));
   policy_ = &policy;
 }
 
@@ -231,7 +247,7 @@ void OpenRun::advance() {
     if (!ends_operation(*event)) continue;
     --unfinished_;
     forget(event->operation);
-    if (streams_[index(event->application)].is_withdrawn) {
+    if (is_withdrawn(event->application)) {
       end_withdrawn(event->application);
     } else {
       start_next(event->application);
@@ -249,7 +265,7 @@ std::string OpenRun::waiting() const { return starvation_message(dispatcher_.sta
 
 Workload OpenRun::close(Trace& trace) const {
   Workload workload{.name = "session"};
-  for (const Application& application : work_->applications) workload.applications.push_back(application);
+  for (const auto& [id, stream] : streams_) workload.applications.push_back(state().application(id));
   std::vector<std::size_t> places(owners_.size());
   const std::vector<bool> arrived = arrived_in(trace, owners_.size());
   for (std::size_t id = 0; id < owners_.size(); ++id) {

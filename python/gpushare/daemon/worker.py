@@ -34,8 +34,9 @@ from gpushare.toml_file import checked
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_FAULT = 71
 """The GPU is lost to the process; another one can use it."""
-TIME_TO_NOTICE_S = 1.0
 TIME_TO_SAY_SO_S = 1.0
+TIME_TO_BLAME_S = 1.0
+"""A request that copies may fail before the session has noticed the fault, and only the session knows who was there."""
 LONGEST_WAIT_S = 3600.0
 
 OpenSession = Callable[[str, str], Any]
@@ -153,33 +154,30 @@ class Worker:
             except Exception as error:
                 return self.fail(error)
 
-    def ends_with(self, error: Exception) -> bool:
-        """Ends the worker if a request failed because the session has: then every other one would, too."""
-        failure = self._failure_behind(error)
-        if failure is not None:
-            self.fail(failure)
-        return failure is not None
+    def heed(self, error: Exception) -> bool:
+        """Ends the worker if a request failed because the session has: then every other one would, too.
 
-    def _failure_behind(self, error: Exception) -> Exception | None:
+        Returns:
+            whether it ends, if another thread is about to do that.
+        """
         if not isinstance(error, DeviceError | PolicyError):
-            return None
-        is_lost = not is_healthy(self.session)
+            return False
         try:
-            # Whoever asked may know first that the GPU is lost; the session will know by whose kernel.
-            self.session.raise_failure(TIME_TO_NOTICE_S if is_lost else 0)
+            self.session.status()
+            if is_healthy(self.session):
+                return False
+            self.session.raise_failure(TIME_TO_BLAME_S)
         except (DeviceError, PolicyError) as failure:
-            return failure
-        return error if is_lost else None
+            error = failure
+        self.fail(error)
+        return True
 
     def fail(self, error: Exception) -> None:
         """Tells every client why, and ends the process. Never returns but to those who come second."""
         if not self._ending.acquire(blocking=False):
             return
         LOG.error("the worker of %s ends: %s", self.device, error)
-        telling = [
-            threading.Thread(target=each.lost, args=[error, lambda name: f"'{name}'" in str(error)], daemon=True)
-            for each in self.clients
-        ]
+        telling = [threading.Thread(target=each.lost, args=[error], daemon=True) for each in self.clients]
         for thread in telling:
             thread.start()
         deadline = time.monotonic() + TIME_TO_SAY_SO_S

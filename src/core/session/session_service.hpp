@@ -17,7 +17,7 @@ struct Session::Service {
         history(session.history_),
         run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
             session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten) {
-    watcher.watch(run);
+    watcher.watch(run, gpu);
     history.watch(run);
   }
 

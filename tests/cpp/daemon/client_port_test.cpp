@@ -290,6 +290,19 @@ TEST(ClientPort, FreedArraysWaitForCommandsThatMayNameThem) {
   EXPECT_TRUE(eventually_gone());
 }
 
+TEST(ClientPort, AnApplicationGoesOnceTheCommandsBeforeHaveBeenTaken) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const auto& applications = alice.at_worker->tables().applications;
+  alice.at_worker->remove_application_after(alice.handles.application, 2);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(applications.size(), 1u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  for (int look = 0; applications.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(applications.size(), 0u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+}
+
 TEST(ClientPort, ClosingEndsTheWaitsOfOtherThreads) {
   PortServer server(echo(60s));
   TestClient alice(server);

@@ -62,7 +62,7 @@ struct Remembering {
 std::vector<std::string> quotas_of(const SessionPast& past, ApplicationId application) {
   std::vector<std::string> found;
   for (const PastQuota& each : past.quotas) {
-    if (each.application == application) found.push_back(each.quota);
+    if (each.application->id == application) found.push_back(each.quota);
   }
   return found;
 }
@@ -79,11 +79,11 @@ TEST(SessionHistory, SaysWhenOperationsCameBeganAndEnded) {
   ASSERT_THAT(past.operations, SizeIs(testing::Ge(2)));
   const PastOperation& first = past.operations[0];
   const PastOperation& second = past.operations[1];
-  EXPECT_EQ(past.names[index(first.application)], "a");
+  EXPECT_EQ(first.application->name, "a");
   EXPECT_FALSE(first.is_cancelled);
   EXPECT_EQ(first.end - *first.began, 20ms);
   EXPECT_GE(*first.began, first.submitted);
-  EXPECT_EQ(past.names[index(second.application)], "b");  // under FIFO it came before the second of "a"
+  EXPECT_EQ(second.application->name, "b");  // under FIFO it came before the second of "a"
   EXPECT_GE(*second.began, first.end);
   EXPECT_GE(second.end - second.submitted, 1ms);
   EXPECT_GE(past.now, second.end);
@@ -166,7 +166,7 @@ TEST(SessionHistory, WhatWasWithdrawnIsCancelledAndWhatHadNotComeItsTurnIsLeftOu
   const SessionPast past = trial.session.history(60s);
   ASSERT_THAT(past.operations, SizeIs(5002));
   EXPECT_TRUE(past.operations[0].is_cancelled);
-  EXPECT_EQ(past.operations[0].application, a);
+  EXPECT_EQ(past.operations[0].application->id, a);
   for (std::size_t job = 1; job < past.operations.size(); ++job) {
     EXPECT_FALSE(past.operations[job].is_cancelled);
     EXPECT_GE(past.operations[job].submitted, past.operations[job - 1].submitted);

@@ -103,6 +103,52 @@ def test_a_job_that_ends_every_worker_is_not_run_for_ever(session, worker, run):
         job.result(60)
 
 
+def test_a_copy_that_fails_for_anothers_fault_is_made_again(session, worker, folder, run, eventually):
+    with gs.connect(folder / "socket") as other:
+        array = other.array(np.full(3, 5.0), durable=True)
+        culprit = run(session.application("culprit"), "fault_unnoticed")
+        eventually(lambda: runs(other, "culprit@1"))
+        assert array.numpy().tolist() == [5, 5, 5]
+        with pytest.raises(gs.CudaError, match="a kernel of 'culprit@1' failed"):
+            culprit.result(30)
+    assert worker.restarts == 1
+
+
+def runs(session, name):
+    return any(each["name"] == name and each["state"] == "running" for each in session.status()["applications"])
+
+
+def test_an_idempotent_bystander_of_a_fault_runs_again(session, worker, folder, run, eventually):
+    with gs.connect(folder / "socket") as other:
+        array = other.array(np.zeros(3), durable=True)
+        earlier = run(other.application("earlier"), "add", array, 5, idempotent=True)
+        earlier.result(30)
+        bystander = run(other.application("bystander"), "slow_add", array, 1, 0.5, idempotent=True)
+        unlucky = run(other.application("unlucky"), "sleep", 60)
+        eventually(lambda: runs(session, "bystander@2") and runs(session, "unlucky@2"))
+        culprit = run(session.application("culprit"), "fault_beside_others")
+        for job in (culprit, unlucky):  # neither may be run again
+            with pytest.raises(gs.CudaError, match=r"a kernel of .*'unlucky@2'.* failed"):
+                job.result(30)
+        bystander.result(30)
+        assert bystander.attempts == 2
+        assert array.numpy().tolist() == [6, 6, 6]
+    assert worker.restarts == 1
+
+
+def test_an_idempotent_job_that_faults_every_time_takes_others_along_once_more(
+    session, worker, folder, run, eventually
+):
+    with gs.connect(folder / "socket") as other:
+        bystander = run(other.application("bystander"), "sleep", 60)
+        eventually(lambda: runs(session, "bystander@2"))
+        culprit = run(session.application("culprit"), "fault_beside_others", idempotent=True)
+        assert outcome(culprit) == "CudaError"
+        assert outcome(bystander) == "CudaError"
+    assert culprit.attempts == 2
+    eventually(lambda: worker.restarts == 2)
+
+
 CLIENT = """
 import sys, numpy as np, gpushare as gs
 with gs.connect(sys.argv[1]) as session:

@@ -3,11 +3,14 @@
 
 import os
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.handles import HandleTable
+from gpushare.daemon.work_requests import _forget_cancelled
 
 
 def test_a_job_computes_on_what_was_uploaded(session, run):
@@ -94,6 +97,33 @@ def test_cancelled_jobs_fail_and_others_do_not(session, run):
         with pytest.raises(gs.Cancelled, match=r"application 'alice@[0-9]+' has been cancelled"):
             job.result(30)
     other.result(30)
+
+
+def test_cancelled_applications_are_forgotten_once_they_are_over(session, run, eventually):
+    for number in range(20):
+        application = session.application(f"passing {number}")
+        run(application, "sleep", 0).result(30)
+        application.cancel()
+        application.cancel()  # which is nothing more
+        with pytest.raises(gs.Cancelled):
+            run(application, "sleep", 0)
+    steady = session.application("steady")
+    eventually(lambda: session.status()["clients"][0]["applications"] == 1)
+    run(steady, "sleep", 0).result(30)
+
+
+def test_a_cancelled_application_is_there_until_its_last_block_has_ended():
+    """For the watchdog, and to be named if it faults."""
+    table = HandleTable("application")
+    cancelled = SimpleNamespace(is_cancelled=True, totals=SimpleNamespace(unfinished=1))
+    steady = SimpleNamespace(is_cancelled=False, totals=SimpleNamespace(unfinished=0))
+    for each in (cancelled, steady):
+        table.add(each)
+    _forget_cancelled(SimpleNamespace(applications=table))
+    assert list(table) == [cancelled, steady]
+    cancelled.totals.unfinished = 0
+    _forget_cancelled(SimpleNamespace(applications=table))
+    assert list(table) == [steady]
 
 
 def test_what_compilers_say_comes_back(session):

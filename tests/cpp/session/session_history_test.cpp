@@ -49,7 +49,7 @@ struct Remembering {
     session.withdraw(before);
     EXPECT_TRUE(session.wait(last, history_patience));
     SessionPast past = session.history(60s);
-    const auto is_before = [&](const auto& each) { return each.application == before; };
+    const auto is_before = [&](const auto& each) { return each.application->id == before; };
     std::erase_if(past.operations, is_before);
     std::erase_if(past.quotas, is_before);
     std::erase_if(past.holds, is_before);

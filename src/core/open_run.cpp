@@ -96,11 +96,12 @@ void require_runnable(const Operation& operation, const Device& device) {
 }
 
 OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
-                 EndedWork ended_work)
+                 EndedWork ended_work, Ordering* ordering)
     : gpu_(gpu),
       policy_(&policy),
       observers_(with(observers, tallies_)),
       dispatcher_(gpu, policy, State(gpu.device()), observers_),
+      ordered_(gpu, dispatcher_, *this, ordering),
       tallies_(dispatcher_.state()),
       work_(std::move(work)),
       ended_work_(ended_work) {}
@@ -112,6 +113,7 @@ ApplicationId OpenRun::add(Application application, Time now) {
   work_->applications.push_back(std::move(application));
   streams_.emplace_back();
   const ApplicationId id = dispatcher_.state().add(work_->applications.back());
+  ordered_.add(work_->applications.back(), id);
   dispatcher_.advance_to(now);
   dispatcher_.deliver(EventKind::ApplicationArrived, id);
   return id;
@@ -125,12 +127,15 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   work_->codes[index(id)] = std::move(code);
   owners_[index(id)] = application;
   ++unfinished_;
-  streams_[index(application)].waiting.push_back(id);
+  OpenStream& stream = streams_[index(application)];
+  stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
-  if (!streams_[index(application)].current) {
+  ordered_.issue(application, work_->operations[index(id)]);
+  if (stream.waiting.size() > 1) return id;
+  if (stream.current) {
+    ordered_.announce_following(application);
+  } else {
     start_next(application);
-  } else if (streams_[index(application)].waiting.size() == 1) {
-    gpu_.announce(submission_of(id));
   }
   return id;
 }
@@ -155,12 +160,20 @@ void OpenRun::forget(OperationId operation) {
 void OpenRun::start_next(ApplicationId application) {
   OpenStream& stream = streams_[index(application)];
   stream.current.reset();
-  if (stream.waiting.empty()) return;
-  const OperationId id = stream.waiting.front();
+  if (stream.waiting.empty()) return ordered_.ended(application);
+  ordered_.offer(submission_of(stream.waiting.front()));
+}
+
+void OpenRun::going(const Submission& operation) {
+  OpenStream& stream = streams_[index(operation.application)];
   stream.waiting.pop_front();
-  stream.current = id;
-  dispatcher_.submit(submission_of(id));
-  if (!stream.waiting.empty()) gpu_.announce(submission_of(stream.waiting.front()));
+  stream.current = operation.id;
+}
+
+std::optional<Submission> OpenRun::following(ApplicationId application) const {
+  const OpenStream& stream = streams_[index(application)];
+  if (stream.waiting.empty()) return std::nullopt;
+  return submission_of(stream.waiting.front());
 }
 
 Submission OpenRun::submission_of(OperationId id) const {
@@ -175,6 +188,7 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   if (stream.is_withdrawn) return {};
   stream.is_withdrawn = true;
   dispatcher_.advance_to(now);
+  ordered_.withdraw(application);
   if (stream.current) gpu_.withdraw(*stream.current);
   const bool is_first_leaving = !stream.waiting.empty() && gpu_.is_leaving(stream.waiting.front());
   std::vector<OperationId> dropped(stream.waiting.begin() + (is_first_leaving ? 1 : 0), stream.waiting.end());
@@ -193,6 +207,7 @@ void OpenRun::end_withdrawn(ApplicationId application) {
   OpenStream& stream = streams_[index(application)];
   stream.current.reset();
   stream.has_ended = true;
+  ordered_.ended(application);
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
   const std::vector<OperationId> left(stream.waiting.begin(), stream.waiting.end());
   stream.waiting.clear();
@@ -205,6 +220,7 @@ void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
   policy_->check(changed);
   dispatcher_.advance_to(now);
   dispatcher_.change_priority(application, priority);
+  ordered_.set_priority(application, priority);
 }
 
 void OpenRun::hand_over(Policy& policy, Time now) {
@@ -225,6 +241,7 @@ void OpenRun::hand_over(Policy& policy, Time now) {
 }
 
 void OpenRun::advance() {
+  ordered_.let_go();
   while (const auto event = gpu_.next_event(dispatcher_.wake_at())) {
     if (event->kind == EventKind::LaunchEnded) tallies_.ending(*state().find(event->operation), event->time);
     dispatcher_.deliver(*event);
@@ -236,6 +253,7 @@ void OpenRun::advance() {
     } else {
       start_next(event->application);
     }
+    ordered_.let_go();
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/dispatcher.hpp"
+#include "core/ordering/ordered_dispatch.hpp"
 #include "core/session/application_tally.hpp"
 
 namespace gpushare {
@@ -22,8 +23,8 @@ struct OpenWork {
 
 /// An application of an open run: its stream of operations, one under way at a time.
 struct OpenStream {
-  std::deque<OperationId> waiting;
-  std::optional<OperationId> current;
+  std::deque<OperationId> waiting;     ///< the first for the ordering, if nothing is on the device
+  std::optional<OperationId> current;  ///< on the device
   bool is_withdrawn = false;
   bool has_ended = false;
 };
@@ -37,10 +38,11 @@ enum class EndedWork {
 /// Throws InvalidInput for a launch without blocks, or whose blocks the device cannot run, and for a copy of nothing.
 void require_runnable(const Operation& operation, const Device& device);
 
-class OpenRun {
+class OpenRun : private OperationSource {
  public:
+  /// With an ordering operations go when it lets them.
   OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
-          EndedWork ended_work = EndedWork::IsKept);
+          EndedWork ended_work = EndedWork::IsKept, Ordering* ordering = nullptr);
   OpenRun(const OpenRun&) = delete;
   OpenRun& operator=(const OpenRun&) = delete;
 
@@ -78,6 +80,7 @@ class OpenRun {
 
   const State& state() const { return dispatcher_.state(); }
   const Plan& plan() const { return dispatcher_.plan(); }
+  const Operation& operation(OperationId id) const { return work_->operations[index(id)]; }
   ApplicationId owner(OperationId operation) const { return owners_[index(operation)]; }
   /// By ApplicationId.
   const std::vector<OpenStream>& streams() const { return streams_; }
@@ -93,6 +96,8 @@ class OpenRun {
   void forget(OperationId operation);
   void drop(std::span<const OperationId> operations);
   void start_next(ApplicationId application);
+  std::optional<Submission> following(ApplicationId application) const override;
+  void going(const Submission& operation) override;
   Submission submission_of(OperationId id) const;
   void end_withdrawn(ApplicationId application);
 
@@ -100,6 +105,7 @@ class OpenRun {
   Policy* policy_;
   std::vector<RunObserver*> observers_;
   Dispatcher dispatcher_;
+  OrderedDispatch ordered_;
   ApplicationTallies tallies_;
   std::shared_ptr<OpenWork> work_;
   std::vector<ApplicationId> owners_;  // by OperationId

@@ -41,7 +41,8 @@ class TaskEstimates {
   void learn(const Launch& launch, Duration time) { learnt_->add(launch.kernel, launch.blocks, time); }
 
  private:
-  std::optional<Duration> time_of(const Launch& launch) const;
+  std::optional<Duration> time_of(const Launch& launch, bool waits_in_hardware) const;
+  bool may_be_followed(const Launch& launch) const;
 
   const Device& device_;
   FirstEstimate first_;

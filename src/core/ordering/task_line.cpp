@@ -66,6 +66,19 @@ void TaskLine::end(ApplicationId application, Time now) {
   std::erase_if(tasks_, [&](const UnderWay& each) { return each.ready.application == application; });
 }
 
+void TaskLine::cut_short(ApplicationId application) {
+  const UnderWay* found = find(application);
+  if (found == nullptr) return;
+  Task& task = at(application).ready.task;
+  if (found->engine < compute) task.compute = Duration::zero();
+  if (found->engine < downlink) task.downlink = Duration::zero();
+}
+
+bool TaskLine::is_using(ApplicationId application, Engine engine) const {
+  const UnderWay* task = find(application);
+  return task != nullptr && task->engine == engine && task->uses;
+}
+
 void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
   UnderWay& task = at(application);
   if (task.engine == engine) return;

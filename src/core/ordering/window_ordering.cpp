@@ -50,7 +50,7 @@ void WindowOrdering::issue(ApplicationId application, const Operation& operation
 
 void WindowOrdering::offer(const Submission& operation, Time now) {
   Stream& stream = streams_[index(operation.application)];
-  learn(stream, now);
+  learn(operation.application, now);
   stream.offered = operation;
   stream.offered_at = now;
   stream.issued.pop_front();
@@ -80,30 +80,53 @@ void WindowOrdering::form_task(ApplicationId application) {
 }
 
 void WindowOrdering::ended(ApplicationId application, Time now) {
+  learn(application, now);
+  drop_offered(application);
+  line_.end(application, now);
+}
+
+/// Its task stays in the line as long as an engine is at it.
+void WindowOrdering::withdraw(ApplicationId application) {
+  streams_[index(application)].runs_alone = false;
+  drop_offered(application);
+  line_.cut_short(application);
+}
+
+/// What has not gone to the device.
+void WindowOrdering::drop_offered(ApplicationId application) {
   Stream& stream = streams_[index(application)];
-  learn(stream, now);
   stream.offered.reset();
   stream.issued.clear();
   stream.left_in_task = 0;
   std::erase(new_tasks_, application);
   window_.drop(application);
-  line_.end(application, now);
+}
+
+/// The next task's.
+void WindowOrdering::set_priority(ApplicationId application, int priority) {
+  streams_[index(application)].priority = priority;
+}
+
+bool WindowOrdering::goes_on(ApplicationId application) const {
+  const Stream& stream = streams_[index(application)];
+  return stream.left_in_task > 0 && line_.is_using(application, engine_of(*stream.issued.front()));
 }
 
 /// The application's latest launch has ended.
-void WindowOrdering::learn(Stream& stream, Time now) {
+void WindowOrdering::learn(ApplicationId application, Time now) {
+  Stream& stream = streams_[index(application)];
   const Launch* launch = std::exchange(stream.running, nullptr);
-  if (launch != nullptr && stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
+  if (launch == nullptr) return;
+  std::erase(running_, application);
+  if (stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
 }
 
 /// What takes longer because of somebody else tells nothing of the kernel.
-void WindowOrdering::note_launch(Stream& stream, const Launch& launch, Time now) {
-  stream.runs_alone = true;
-  for (Stream& other : streams_) {
-    if (other.running == nullptr) continue;
-    other.runs_alone = false;
-    stream.runs_alone = false;
-  }
+void WindowOrdering::note_launch(ApplicationId application, const Launch& launch, Time now) {
+  Stream& stream = streams_[index(application)];
+  stream.runs_alone = running_.empty();
+  for (const ApplicationId other : running_) streams_[index(other)].runs_alone = false;
+  running_.push_back(application);
   stream.running = &launch;
   stream.running_since = now;
 }
@@ -124,7 +147,7 @@ Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
   Submission operation = *std::exchange(stream.offered, std::nullopt);
   line_.use(operation.application, engine, now);
   if (const auto* launch = std::get_if<Launch>(operation.operation)) {
-    note_launch(stream, *launch, now);
+    note_launch(operation.application, *launch, now);
   } else {
     operation.rank = line_.rank(operation.application);
     operation.piece = settings_.pieces.piece_of(std::get<Copy>(*operation.operation));

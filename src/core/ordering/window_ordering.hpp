@@ -33,7 +33,11 @@ class WindowOrdering : public Ordering {
   void issue(ApplicationId application, const Operation& operation) override;
   void offer(const Submission& operation, Time now) override;
   void ended(ApplicationId application, Time now) override;
+  void withdraw(ApplicationId application) override;
+  void set_priority(ApplicationId application, int priority) override;
   std::optional<Submission> next(Time now) override;
+  /// Operations of a task that are for the engine which it uses already.
+  bool goes_on(ApplicationId application) const override;
 
  private:
   /// Where an application stands.
@@ -55,8 +59,9 @@ class WindowOrdering : public Ordering {
   bool fits(const ReadyTask& task) const;
   /// The first of those who may cut in, by value; it is taken out of the window.
   std::optional<ReadyTask> take_latecomer(Time now);
-  void learn(Stream& stream, Time now);
-  void note_launch(Stream& stream, const Launch& launch, Time now);
+  void drop_offered(ApplicationId application);
+  void learn(ApplicationId application, Time now);
+  void note_launch(ApplicationId application, const Launch& launch, Time now);
   Submission submit(Stream& stream, Engine engine, Time now);
 
   Settings settings_;
@@ -65,6 +70,7 @@ class WindowOrdering : public Ordering {
   TaskLine line_;
   std::vector<Stream> streams_;           // by ApplicationId
   std::vector<ApplicationId> new_tasks_;  // whose first operation has been offered
+  std::vector<ApplicationId> running_;    // that have a launch on the device
 };
 
 }  // namespace gpushare

@@ -45,6 +45,8 @@ class SessionListener {
 
 struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
+  /// Whose operations go next; none: each goes when it is ready. Used in the session's thread.
+  std::shared_ptr<Ordering> ordering{};
   /// For finish(), of all that happens. Without it no job leaves anything but a cancelled one, and history() tells of
   /// what was lately.
   bool keeps_record = true;

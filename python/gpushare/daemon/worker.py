@@ -37,7 +37,8 @@ EXIT_FAULT = 71
 TIME_TO_SAY_SO_S = 1.0
 LONGEST_WAIT_S = 3600.0
 
-OpenSession = Callable[[str, str], Any]
+OpenSession = Callable[[str, str, str], Any]
+"""Of a device, a policy, and an ordering."""
 
 
 class Worker:
@@ -57,7 +58,7 @@ class Worker:
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
         self.device = device
         self.settings = settings
-        self.session = open_session(device, settings.policy)
+        self.session = open_session(device, settings.policy, settings.ordering)
         self.policy = settings.policy
         self.accounts = MemoryAccounts(_memory_of(self.session, settings))
         self.pinning = Pinning(self.session.device)

@@ -109,10 +109,19 @@ bool TaskLine::may_compute(const UnderWay& task) const {
   int before = 0;  // tasks in the way
   for (const UnderWay& other : tasks_) {
     if (&other == &task) break;
-    const bool will_compute = other.engine == uplink && other.ready.task.compute > Duration::zero();
-    before += other.engine == compute || will_compute ? 1 : 0;
+    before += is_for_kernels(other) ? 1 : 0;
   }
   return before < most_computing_;
+}
+
+/// It computes, or will.
+bool TaskLine::is_for_kernels(const UnderWay& task) {
+  return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
+}
+
+bool TaskLine::has_room_at(Engine engine) const {
+  if (engine == compute) return std::ranges::count_if(tasks_, is_for_kernels) < most_computing_;
+  return is_idle(engine);
 }
 
 void TaskLine::use(ApplicationId application, Engine engine, Time now) {

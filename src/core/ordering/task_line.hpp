@@ -39,6 +39,8 @@ class TaskLine {
   std::int64_t rank(ApplicationId application) const { return find(application)->rank; }
 
   bool is_idle(Engine engine) const;
+  /// Could a task that begins with this engine use it at once, behind those in the line?
+  bool has_room_at(Engine engine) const;
   Bytes held() const;
   /// When each engine will be free and memory will be released, by the tasks' estimates.
   EnginesState engines(Time now) const;
@@ -59,6 +61,7 @@ class TaskLine {
   static Duration left_of(const UnderWay& task, Time now);
   bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
   bool may_compute(const UnderWay& task) const;
+  static bool is_for_kernels(const UnderWay& task);
   void leave(const UnderWay& task, Time now);
 
   int most_computing_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ordering/window_ordering.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpushare {
 namespace {
+
+/// An application that issues more and more must not be estimated again and again.
+constexpr std::size_t most_grown = 256;
 
 Call call_of(const Operation& operation) {
   const auto* copy = std::get_if<Copy>(&operation);
@@ -45,7 +49,9 @@ ApplicationId WindowOrdering::add(const Application& application) {
 }
 
 void WindowOrdering::issue(ApplicationId application, const Operation& operation) {
-  streams_[index(application)].issued.push_back(&operation);
+  Stream& stream = streams_[index(application)];
+  if (stream.offered && stream.left_in_task == stream.issued.size()) grown_.push_back(application);
+  stream.issued.push_back(&operation);
 }
 
 void WindowOrdering::offer(const Submission& operation, Time now) {
@@ -67,6 +73,25 @@ void WindowOrdering::offer(const Submission& operation, Time now) {
 /// a task's are known when its first one could go (section 3.1).
 void WindowOrdering::form_task(ApplicationId application) {
   Stream& stream = streams_[index(application)];
+  const TaskEstimates::Estimate estimate = take_task(stream);
+  const ReadyTask task{
+      .application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at};
+  estimate.is_known ? window_.add(task) : window_.add_unknown(task);
+}
+
+/// A task that waits in the queue takes in what belongs to it; one that has been put in order stays as it is.
+void WindowOrdering::grow_task(ApplicationId application) {
+  Stream& stream = streams_[index(application)];
+  if (!window_.is_waiting(application) || stream.left_in_task >= most_grown) return;
+  const TaskEstimates::Estimate estimate = take_task(stream);
+  if (estimate.is_known) return window_.grow(application, estimate.task);
+  window_.drop(application);
+  window_.add_unknown(
+      {.application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at});
+}
+
+/// The operations from the one offered on.
+TaskEstimates::Estimate WindowOrdering::take_task(Stream& stream) {
   std::vector<const Operation*> operations{stream.offered->operation};
   const std::size_t count = first_task(*operations.front(), stream.issued, settings_.rule);
   stream.left_in_task = count - 1;
@@ -74,9 +99,7 @@ void WindowOrdering::form_task(ApplicationId application) {
                     stream.issued.begin() + static_cast<std::ptrdiff_t>(stream.left_in_task));
   TaskEstimates::Estimate estimate = estimates_.of(operations);
   estimate.task.weight = stream.weight;
-  const ReadyTask task{
-      .application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at};
-  estimate.is_known ? window_.add(task) : window_.add_unknown(task);
+  return estimate;
 }
 
 void WindowOrdering::ended(ApplicationId application, Time now) {
@@ -133,6 +156,7 @@ void WindowOrdering::note_launch(ApplicationId application, const Launch& launch
 
 std::optional<Submission> WindowOrdering::next(Time now) {
   for (const ApplicationId application : std::exchange(new_tasks_, {})) form_task(application);
+  for (const ApplicationId application : std::exchange(grown_, {})) grow_task(application);
   begin_tasks(now);
   for (const ApplicationId application : line_.applications()) {
     Stream& stream = streams_[index(application)];
@@ -161,7 +185,7 @@ void WindowOrdering::begin_tasks(Time now) {
     return engine_of(*streams_[index(task.application)].offered->operation);
   };
   while (true) {
-    if (window_.is_due(line_.is_idle(uplink))) window_.order(line_.engines(now), now);
+    if (is_due()) window_.order(line_.engines(now), now);
     if (const ReadyTask* task = window_.next(); task != nullptr && may_begin(*task)) {
       line_.begin(*task);
       line_.reach(task->application, engine_of_first(*task), now);
@@ -173,6 +197,13 @@ void WindowOrdering::begin_tasks(Time now) {
       return;
     }
   }
+}
+
+/// Tasks of kernels alone wait for the SMs in the queue, where the order is still open.
+bool WindowOrdering::is_due() const {
+  return window_.is_due(std::ranges::any_of(window_.queue(), [this](const ReadyTask& task) {
+    return line_.has_room_at(engine_of(*streams_[index(task.application)].offered->operation));
+  }));
 }
 
 bool WindowOrdering::may_begin(const ReadyTask& task) const {

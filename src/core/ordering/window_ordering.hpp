@@ -54,7 +54,10 @@ class WindowOrdering : public Ordering {
   };
 
   void form_task(ApplicationId application);
+  void grow_task(ApplicationId application);
+  TaskEstimates::Estimate take_task(Stream& stream);
   void begin_tasks(Time now);
+  bool is_due() const;
   bool may_begin(const ReadyTask& task) const;
   bool fits(const ReadyTask& task) const;
   /// The first of those who may cut in, by value; it is taken out of the window.
@@ -70,6 +73,7 @@ class WindowOrdering : public Ordering {
   TaskLine line_;
   std::vector<Stream> streams_;           // by ApplicationId
   std::vector<ApplicationId> new_tasks_;  // whose first operation has been offered
+  std::vector<ApplicationId> grown_;      // who have issued something while their task waits
   std::vector<ApplicationId> running_;    // that have a launch on the device
 };
 

@@ -7,6 +7,7 @@
 #include "attentive_gpu.hpp"
 #include "core/ordering/task_builder.hpp"
 #include "ordered_run.hpp"
+#include "random_tasks.hpp"
 #include "sample_workloads.hpp"
 #include "trace_promises.hpp"
 
@@ -14,25 +15,6 @@ namespace gpushare {
 namespace {
 
 using namespace test;
-
-/// Tasks with several launches each, as many blocks as let the host see that workers stay.
-Workload workload_of_long_tasks(Dice& dice, int applications, int most_tasks) {
-  Workload workload{.name = "tasks"};
-  for (int i = 0; i < applications; ++i) {
-    Application application = application_of("application" + std::to_string(i), {});
-    for (int task = dice.between(1, most_tasks); task > 0; --task) {
-      for (int n = dice.between(0, 2); n > 0; --n)
-        application.operations.push_back(copy_to_device(dice.between(1, 9000)));
-      for (int n = dice.between(1, 4); n > 0; --n) {
-        application.operations.push_back(
-            launch_of(dice.between(20, 60), dice.between(100, 900), "kernel" + std::to_string(dice.between(0, 3))));
-      }
-      if (!dice.once_in(3)) application.operations.push_back(copy_to_host(dice.between(1, 9000)));
-    }
-    workload.applications.push_back(std::move(application));
-  }
-  return workload;
-}
 
 Device device_with_followers() {
   Device device = small_device(2);
@@ -99,7 +81,7 @@ TEST_P(AnnouncementsUnder, AreOfWhatFollowsInATaskAndOfNothingElse) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = device_with_followers();
-    const Workload workload = workload_of_long_tasks(dice, dice.between(1, 6), 3);
+    const Workload workload = workload_of_tasks(dice, dice.between(1, 6), 3);
     const std::string options =
         ":window=" + std::to_string(dice.between(1, 6)) + ":kernels=" + std::to_string(dice.between(1, 3));
     const Watched run = watched_run(device, workload, std::string(GetParam()) + options, seed % 2 ? "srtf" : "fifo");
@@ -114,7 +96,7 @@ TEST_P(AnnouncementsUnder, AreKeptWithPiecesAndLaterArrivals) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = device_with_followers();
-    Workload workload = workload_of_long_tasks(dice, 5, 3);
+    Workload workload = workload_of_tasks(dice, 5, 3);
     for (Application& application : workload.applications) application.arrival = Duration(dice.between(0, 20'000));
     const Watched run = watched_run(device, workload, std::string(GetParam()) + ":pieces=short:piece_mb=0.001");
     EXPECT_EQ(run.announced, inner_operations(workload));
@@ -126,7 +108,7 @@ TEST_P(AnnouncementsUnder, ChangeNoOrderAndMakeTasksShorter) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = device_with_followers();
-    const Workload workload = workload_of_long_tasks(dice, dice.between(2, 8), 1);  // one window
+    const Workload workload = workload_of_tasks(dice, dice.between(2, 8), 1);  // one window
     const std::string ordering(GetParam());
     const Watched heard = watched_run(device, workload, ordering);
     const Watched ignored = watched_run(device, workload, ordering, "fifo", Announcements::AreIgnored);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,6 +23,9 @@ class AttentiveGpu : public Gpu {
   /// By OperationId.
   const std::set<OperationId>& announced() const { return all_announced_; }
   Time now() const { return gpu_.now(); }
+  /// Returns to its caller after so many events.
+  void stop_after(int events) { left_ = events; }
+  bool has_stopped() const { return left_ == 0; }
 
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override {
@@ -49,7 +53,9 @@ class AttentiveGpu : public Gpu {
   }
   std::optional<Event> next_event(std::optional<Time> deadline) override {
     EXPECT_TRUE(due_.empty()) << "what was announced has not come";
+    if (left_ == 0) return std::nullopt;
     auto event = gpu_.next_event(deadline);
+    if (event) --left_;
     if (!event || (event->kind != EventKind::LaunchEnded && event->kind != EventKind::CopyEnded)) return event;
     under_way_.erase(event->application);
     if (announced_.contains(event->application)) due_.insert(event->application);
@@ -59,6 +65,7 @@ class AttentiveGpu : public Gpu {
  private:
   SimulatedGpu gpu_;
   bool ignores_ = false;
+  int left_ = std::numeric_limits<int>::max();
   std::map<ApplicationId, OperationId> under_way_;
   std::set<ApplicationId> due_;  // whose operation has ended, with another one announced behind it
   std::map<ApplicationId, OperationId> announced_;

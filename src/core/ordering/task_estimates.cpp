@@ -2,8 +2,9 @@
 #include "core/ordering/task_estimates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "core/predictors/corun.hpp"
+#include "core/predictors/launch_rate.hpp"
 #include "core/residency.hpp"
 
 namespace gpushare {
@@ -14,20 +15,29 @@ bool TaskEstimates::may_be_followed(const Launch& launch) const {
   return device_.delays.follow > Duration::zero() && launch.blocks > wave;
 }
 
-std::optional<Duration> TaskEstimates::time_of(const Launch& launch, bool waits_in_hardware) const {
+/// A task's launches are often the same.
+Duration TaskEstimates::by_profile(const Launch& launch) {
+  const Kernel& kernel = launch.kernel;
+  const bool is_latest = latest_ && latest_->blocks == launch.blocks && latest_->kernel.needs == kernel.needs &&
+                         latest_->kernel.cost == kernel.cost;
+  if (!is_latest) {
+    const double rate = launch_rate_alone(device_, launch);
+    latest_ = launch;
+    latest_time_ = rate > 0 ? Duration(std::llrint(static_cast<double>(launch.blocks) / rate)) : Duration::zero();
+  }
+  return latest_time_;
+}
+
+std::optional<Duration> TaskEstimates::time_of(const Launch& launch, bool waits_in_hardware) {
   if (first_ == FirstEstimate::Profile && launch.kernel.is_profiled) {
-    const double rate = rate_alone(device_, launch.kernel);
-    if (rate > 0) {
-      const double blocks_ns = static_cast<double>(launch.blocks) / rate;
-      const CommandDelays& delays = device_.delays;
-      return Duration(std::llrint(blocks_ns)) +
-             (waits_in_hardware ? std::max(delays.follow, delays.completion) : delays.launch + delays.completion);
-    }
+    const CommandDelays& delays = device_.delays;
+    return by_profile(launch) +
+           (waits_in_hardware ? std::max(delays.follow, delays.completion) : delays.launch + delays.completion);
   }
   return learnt_->of(launch.kernel, launch.blocks);
 }
 
-TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation* const> operations) const {
+TaskEstimates::Estimate TaskEstimates::of(std::span<const Operation* const> operations) {
   Estimate estimate;
   bool is_followed = false;
   for (const Operation* operation : operations) {

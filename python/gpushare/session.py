@@ -210,14 +210,17 @@ class Session:
         except KeyboardInterrupt:
             self._finished = False  # all goes on, until somebody closes it
             raise
+        # Who was cancelled while an ordering held everything of it back has left nothing.
+        begun = {each.name: len(each.operations) for each in done.applications}
+        busy = [each for each in busy if each.name in begun]
+        require(len(busy) > 0, "nothing that was submitted to this session has begun")
         turnarounds = [end - start for start, end in zip(record.arrivals, record.ends, strict=True)]
         alone = {
             each.name: turnaround if each._cancelled else self._alone_ns(each)
             for each, turnaround in zip(busy, turnarounds, strict=True)
         }
-        begun = [len(each.operations) for each in done.applications]
         applications = [
-            each._as_run(start, count) for each, start, count in zip(busy, record.arrivals, begun, strict=True)
+            each._as_run(start, begun[each.name]) for each, start in zip(busy, record.arrivals, strict=True)
         ]
         workload = Workload("session", tuple(applications))
         measured = self._on.conditions(workload, done)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/open_run.hpp"
 
-#include <limits>
-
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
 #include "core/residency.hpp"
+#include "core/session/closed_run.hpp"
 #include "core/session/handover.hpp"
 
 namespace gpushare {
@@ -18,64 +17,6 @@ constexpr std::size_t ids_at_rest = 4096;
 bool ends_operation(const Event& event) {
   return event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded;
 }
-
-bool names_operation(EventKind kind) {
-  return kind != EventKind::ApplicationArrived && kind != EventKind::ApplicationEnded &&
-         kind != EventKind::DeadlineReached && kind != EventKind::PriorityChanged;
-}
-
-/// Which operations were handed to the device.
-std::vector<bool> arrived_in(const Trace& trace, std::size_t operations) {
-  std::vector<bool> arrived(operations, false);
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::CopyStarted) {
-      arrived[index(event.operation)] = true;
-    }
-  }
-  return arrived;
-}
-
-/// A trace with other numbers for its operations, and with every application's end behind its last operation; of one
-/// that was withdrawn the trace tells the end by itself.
-class ClosedTrace {
- public:
-  ClosedTrace(const Workload& workload, const std::vector<OperationId>& renumbered) : renumbered_(renumbered) {
-    for (const Application& application : workload.applications) unfinished_.push_back(application.operations.size());
-  }
-
-  Trace of(const Trace& trace) {
-    for (const Event& event : trace.events) {
-      if (event.kind == EventKind::ApplicationEnded) unfinished_[index(event.application)] = never;
-    }
-    Trace closed;
-    auto decision = trace.decisions.begin();
-    for (std::size_t position = 0; position < trace.events.size(); ++position) {
-      append(trace.events[position], closed.events);
-      for (; decision != trace.decisions.end() && decision->after_event == position; ++decision) {
-        closed.decisions.push_back({closed.events.size() - 1, decision->plan});
-        for (Share& share : closed.decisions.back().plan.shares) share.launch = renumbered_[index(share.launch)];
-      }
-      append_end(trace.events[position], closed.events);
-    }
-    return closed;
-  }
-
- private:
-  void append(Event event, std::vector<Event>& events) const {
-    if (names_operation(event.kind)) event.operation = renumbered_[index(event.operation)];
-    events.push_back(event);
-  }
-
-  void append_end(const Event& event, std::vector<Event>& events) {
-    if (!ends_operation(event) || --unfinished_[index(event.application)] > 0) return;
-    events.push_back({.time = event.time, .application = event.application, .kind = EventKind::ApplicationEnded});
-  }
-
-  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-
-  const std::vector<OperationId>& renumbered_;
-  std::vector<std::size_t> unfinished_;  // operations, by application
-};
 
 std::vector<RunObserver*> with(std::span<RunObserver* const> observers, RunObserver& another) {
   std::vector<RunObserver*> all(observers.begin(), observers.end());
@@ -265,29 +206,6 @@ void OpenRun::reach(Time now) {
 
 std::string OpenRun::waiting() const { return starvation_message(dispatcher_.state()); }
 
-Workload OpenRun::close(Trace& trace) const {
-  Workload workload{.name = "session"};
-  for (const Application& application : work_->applications) workload.applications.push_back(application);
-  std::vector<std::size_t> places(owners_.size());
-  const std::vector<bool> arrived = arrived_in(trace, owners_.size());
-  for (std::size_t id = 0; id < owners_.size(); ++id) {
-    if (!arrived[id]) continue;
-    auto& operations = workload.applications[index(owners_[id])].operations;
-    places[id] = operations.size();
-    operations.push_back(work_->operations[id]);
-  }
-  std::size_t first = 0;
-  std::vector<std::size_t> firsts;
-  for (const Application& application : workload.applications) {
-    firsts.push_back(first);
-    first += application.operations.size();
-  }
-  std::vector<OperationId> renumbered;
-  for (std::size_t id = 0; id < places.size(); ++id) {
-    renumbered.push_back(static_cast<OperationId>(firsts[index(owners_[id])] + places[id]));
-  }
-  trace = ClosedTrace(workload, renumbered).of(trace);
-  return workload;
-}
+Workload OpenRun::close(Trace& trace) const { return closed_run(*work_, owners_, streams_, trace); }
 
 }  // namespace gpushare

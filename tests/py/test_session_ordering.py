@@ -96,6 +96,12 @@ def test_what_is_held_back_waits():
         with pytest.raises(gs.Cancelled, match="'bob'"):
             job.result(PATIENCE_S)
         assert [each.name for each in session.status().applications] == ["alice"]
+        alice.cancel()
+        carol = session.application("carol")
+        submit(carol, 1)
+        run = session.finish(PATIENCE_S)
+    assert run.applications()["application"].tolist() == ["alice", "carol"]
+    assert run.launches()["application"].tolist() == ["alice", "carol"]
 
 
 def test_nobody_waits_for_whoever_was_cancelled():

@@ -52,6 +52,24 @@ TEST(OrderedOpenRun, KernelsAloneAreOrderedWhenTheSmsHaveRoom) {
   EXPECT_THAT(session.begun(), ElementsAre(0, 3, 2, 1)) << "the shortest first, although it came last";
 }
 
+TEST(OrderedOpenRun, WhoIsLongestWaitsForAWindowAndNotForEver) {
+  OrderedSession session("cumas:objective=turnaround:window=3", small_device());
+  std::vector<Operation> short_tasks;
+  for (int task = 0; task < 30; ++task) {
+    short_tasks.emplace_back(launch_of(4, 100));
+    short_tasks.emplace_back(copy_to_host(1));  // ends the task
+  }
+  for (int number = 0; number < 4; ++number) session.submit(session.add(), short_tasks);
+  ASSERT_TRUE(session.advance(20));
+  const auto before = static_cast<std::ptrdiff_t>(session.begun().size());
+  session.submit(session.add(), {launch_of(40, 1000)});
+  ASSERT_TRUE(session.advance());
+  const std::vector<int> begun = session.begun();
+  const auto its = std::ranges::find(begun, 240);
+  ASSERT_NE(its, begun.end());
+  EXPECT_LT(its - begun.begin(), before + 20) << "of 240";
+}
+
 TEST(OrderedOpenRun, KernelsAloneNeedNotWaitForTheUplink) {
   OrderedSession session("cumas", small_device());
   session.submit(session.add(), {copy_to_device(9000)});

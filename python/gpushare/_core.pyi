@@ -1173,7 +1173,7 @@ class ApplicationStatus:
     @property
     def remaining_ns(self) -> int | None:
         """
-        Of the present launch, where something says so.
+        Of the present launch, if it has the GPU to itself from now on; None where nothing says so.
         """
     @property
     def sm_time_ns(self) -> int: ...
@@ -1929,7 +1929,14 @@ class ServerPort:
         """
         A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first.
         """
-    def remove_application(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_application(
+        self,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        after: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None:
+        """
+        Once the job of that number has been taken.
+        """
     def remove_arena(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     def remove_array(
         self, array: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0

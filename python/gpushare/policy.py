@@ -26,6 +26,8 @@ class Plan:
             for all SMs, or a sequence with one int per SM, each in ``0..launch.max_residency``. The order of the
             mapping is the rank order, first served first. A launch that is left out gets nothing.
         wake_at_ns: ask again at this time (nanoseconds since the start of the run), even if nothing happens.
+        whole_up_to_ns: a launch that a GPU expects to end within so many nanoseconds may run as it was written, which
+            is faster, and then cannot be preempted. Simulated devices preempt it all the same.
 
     On every SM a launch that has blocks left to start and may start them holds the room for itself; lower ranks get
     what is left once its last block has started. A quota below ``max_residency`` leaves room to lower ranks.
@@ -36,6 +38,7 @@ class Plan:
 
     shares: Mapping[RunningLaunch | int, Quota] = field(default_factory=dict)
     wake_at_ns: int | None = None
+    whole_up_to_ns: int = 0
 
 
 WANTED = (

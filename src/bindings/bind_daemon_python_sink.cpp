@@ -35,10 +35,12 @@ class PythonSink : public CommandSink {
   }
 
  private:
+  /// Does nothing where the subclass has no such method: then a launch is given up.
   template <typename Argument>
   void call(const char* name, Argument argument) {
     try {
-      py::get_override(static_cast<const CommandSink*>(this), name)(std::move(argument));
+      const py::function method = py::get_override(static_cast<const CommandSink*>(this), name);
+      if (method) method(std::move(argument));
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable(name);
     }

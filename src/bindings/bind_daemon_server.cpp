@@ -34,7 +34,8 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
                 std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
           },
           py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: as many as come.")
-      .def("remove_application", [](ServerPort& self, Handle handle) { self.tables().applications.remove(handle); })
+      .def("remove_application", &ServerPort::remove_application_after, py::arg("application"), py::arg("after") = 0,
+           "Once the job of that number has been taken.")
       .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); });
 }
 
@@ -127,7 +128,8 @@ void bind_daemon_server(py::module_& module) {
              return std::shared_ptr<PortServer>(new PortServer(std::move(sink), settings), WithoutGil<PortServer>{});
            }),
            py::arg("sink"), py::arg("turn_commands") = ServerSettings{}.turn_commands,
-           py::arg("most_spin_ns") = ServerSettings{}.most_spin.count())
+           py::arg("most_spin_ns") = ServerSettings{}.most_spin.count(),
+           py::keep_alive<1, 2>())  // a sink of Python's is nothing without its Python object
       .def("add", &add_client, py::arg("limits") = PortLimits{},
            "A new client: its port, and the descriptors that it gets (memory, doorbell). Close them once it has them, "
            "or "

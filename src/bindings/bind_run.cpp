@@ -46,9 +46,7 @@ Trace replay(const Trace& trace, const Device& device, const Workload& workload,
   return {.events = trace.events, .decisions = decide_again(trace, world->gpu.device(), world->workload, *decides)};
 }
 
-}  // namespace
-
-void bind_run(py::module_& module) {
+void bind_record(py::module_& module) {
   py::class_<RunRecord>(module, "RunRecord", "What one run leaves behind. Times in nanoseconds.")
       .def(py::init([](std::vector<std::int64_t> arrivals, std::vector<std::int64_t> ends,
                        std::vector<std::int64_t> operation_durations, std::vector<std::int64_t> sm_busy,
@@ -81,7 +79,12 @@ void bind_run(py::module_& module) {
                     "Of the thread that schedules a real GPU, between two looks at it; None where there is none.")
       .def_readonly("without_processor", &RunRecord::without_processor,
                     "How long in all that thread waited for a processor; None where there is none.");
+}
 
+}  // namespace
+
+void bind_run(py::module_& module) {
+  bind_record(module);
   module.def(
       "simulate", &simulate, py::arg("device"), py::arg("workload"), py::arg("policy"), py::kw_only(),
       py::arg("seed") = 0, py::arg("record") = false, py::arg("ended") = py::none(),

@@ -122,21 +122,14 @@ void bind_status(py::module_& module) {
           [](const ApplicationStatus& self) {
             return self.remaining ? std::optional(self.remaining->count()) : std::nullopt;
           },
-          "Of the present launch, where something says so.");
+          "Of the present launch, if it has the GPU to itself from now on; None where nothing says so.");
   py::class_<SessionStatus>(module, "SessionStatus", "A session at one moment.")
       .def_property_readonly("now_ns", [](const SessionStatus& self) { return self.now.time_since_epoch().count(); })
       .def_readonly("applications", &SessionStatus::applications);
 }
 
-}  // namespace
-
-void bind_session(py::module_& module) {
-  bind_status(module);
-  module.def(
-      "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
-      py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
-  constexpr py::call_guard<py::gil_scoped_release> no_gil;
-  py::class_<Session, SessionPtr>(module, "CoreSession", "An open run on a device, in a thread of its own.")
+void bind_opening(py::class_<Session, SessionPtr>& session) {
+  session
       .def(py::init([](const CudaDevice& device, const py::object& policy, bool keeps_record,
                        const std::string& ordering, const std::optional<Device>& estimates) {
              return open_session(cuda::live_device(device.resources), policy, keeps_record, ordering, estimates);
@@ -148,7 +141,21 @@ void bind_session(py::module_& module) {
              return open_session(paced_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
            }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
-           py::arg("ordering") = "arrival", "On a simulated device; `speed`: seconds of it in one of the wall clock's.")
+           py::arg("ordering") = "arrival",
+           "On a simulated device; `speed`: seconds of it in one of the wall clock's.");
+}
+
+}  // namespace
+
+void bind_session(py::module_& module) {
+  bind_status(module);
+  module.def(
+      "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
+      py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
+  constexpr py::call_guard<py::gil_scoped_release> no_gil;
+  py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
+  bind_opening(session);
+  session
       .def("add", &add, py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
            "An application arrives; returns its number.")
       .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),

@@ -18,7 +18,7 @@ const char* how_it_is(const PastOperation& operation) {
 py::dict operation_columns(const SessionPast& past) {
   py::list application, kernel, submitted, began, end, state;
   for (const PastOperation& each : past.operations) {
-    application.append(past.names[index(each.application)]);
+    application.append(each.application->name);
     kernel.append(each.kernel);
     submitted.append(nanoseconds_at(each.submitted));
     began.append(each.began ? py::object(py::int_(nanoseconds_at(*each.began))) : py::none());
@@ -32,7 +32,7 @@ py::dict operation_columns(const SessionPast& past) {
 py::dict quota_columns(const SessionPast& past) {
   py::list application, quota, blocks, begin, end;
   for (const PastQuota& each : past.quotas) {
-    application.append(past.names[index(each.application)]);
+    application.append(each.application->name);
     quota.append(each.quota);
     blocks.append(each.blocks);
     begin.append(nanoseconds_at(each.begin));
@@ -45,7 +45,7 @@ py::dict quota_columns(const SessionPast& past) {
 py::dict hold_columns(const SessionPast& past) {
   py::list application, sms, time;
   for (const PastHold& each : past.holds) {
-    application.append(past.names[index(each.application)]);
+    application.append(each.application->name);
     sms.append(each.sms);
     time.append(nanoseconds_at(each.time));
   }

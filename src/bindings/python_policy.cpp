@@ -57,6 +57,11 @@ Plan to_plan(const py::object& answer) {
     }
     plan.wake_at = Time(Duration(to_whole<std::int64_t>(wake_at, "wake_at_ns")));
   }
+  const py::object whole_up_to = answer.attr("whole_up_to_ns");
+  if (!is_whole(whole_up_to)) {
+    throw PolicyError("whole_up_to_ns must be a whole number of nanoseconds, got " + shown(whole_up_to));
+  }
+  plan.whole_up_to = Duration(to_whole<std::int64_t>(whole_up_to, "whole_up_to_ns"));
   return plan;
 }
 

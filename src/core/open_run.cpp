@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/open_run.hpp"
 
+#include <utility>
+
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
 #include "core/residency.hpp"
@@ -51,10 +53,9 @@ ApplicationId OpenRun::add(Application application, Time now) {
   GPUSHARE_EXPECT(application.operations.empty(), "they are submitted one by one");
   policy_->check(application);
   application.arrival = now.time_since_epoch();
-  work_->applications.push_back(std::move(application));
-  streams_.emplace_back();
-  const ApplicationId id = dispatcher_.state().add(work_->applications.back());
-  ordered_.add(work_->applications.back(), id);
+  const ApplicationId id = dispatcher_.state().add(std::make_shared<const Application>(std::move(application)));
+  streams_.emplace(id, OpenStream{});
+  ordered_.add(state().application(id), id);
   dispatcher_.advance_to(now);
   dispatcher_.deliver(EventKind::ApplicationArrived, id);
   return id;
@@ -68,7 +69,7 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   work_->codes[index(id)] = std::move(code);
   owners_[index(id)] = application;
   ++unfinished_;
-  OpenStream& stream = streams_[index(application)];
+  OpenStream& stream = streams_.at(application);
   stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
   ordered_.issue(application, work_->operations[index(id)]);
@@ -99,20 +100,20 @@ void OpenRun::forget(OperationId operation) {
 }
 
 void OpenRun::start_next(ApplicationId application) {
-  OpenStream& stream = streams_[index(application)];
+  OpenStream& stream = streams_.at(application);
   stream.current.reset();
   if (stream.waiting.empty()) return ordered_.ended(application);
   ordered_.offer(submission_of(stream.waiting.front()));
 }
 
 void OpenRun::going(const Submission& operation) {
-  OpenStream& stream = streams_[index(operation.application)];
+  OpenStream& stream = streams_.at(operation.application);
   stream.waiting.pop_front();
   stream.current = operation.id;
 }
 
 std::optional<Submission> OpenRun::following(ApplicationId application) const {
-  const OpenStream& stream = streams_[index(application)];
+  const OpenStream& stream = streams_.at(application);
   if (stream.waiting.empty()) return std::nullopt;
   return submission_of(stream.waiting.front());
 }
@@ -125,8 +126,8 @@ Submission OpenRun::submission_of(OperationId id) const {
 }
 
 std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) {
-  OpenStream& stream = streams_[index(application)];
-  if (stream.is_withdrawn) return {};
+  if (is_withdrawn(application)) return {};
+  OpenStream& stream = streams_.at(application);
   stream.is_withdrawn = true;
   dispatcher_.advance_to(now);
   ordered_.withdraw(application);
@@ -139,15 +140,31 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   return dropped;
 }
 
+bool OpenRun::is_withdrawn(ApplicationId application) const {
+  const auto found = streams_.find(application);
+  return found == streams_.end() || found->second.is_withdrawn;
+}
+
+std::vector<ApplicationId> OpenRun::forget_ended() {
+  if (ended_work_ == EndedWork::IsKept) return {};
+  for (const ApplicationId id : ended_) {
+    streams_.erase(id);
+    tallies_.forget(id);
+    dispatcher_.state().forget(id);
+  }
+  return std::exchange(ended_, {});
+}
+
 void OpenRun::drop(std::span<const OperationId> operations) {
   unfinished_ -= std::ssize(operations);
   for (const OperationId operation : operations) forget(operation);
 }
 
 void OpenRun::end_withdrawn(ApplicationId application) {
-  OpenStream& stream = streams_[index(application)];
+  OpenStream& stream = streams_.at(application);
   stream.current.reset();
   stream.has_ended = true;
+  ended_.push_back(application);
   ordered_.ended(application);
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
   const std::vector<OperationId> left(stream.waiting.begin(), stream.waiting.end());
@@ -156,7 +173,9 @@ void OpenRun::end_withdrawn(ApplicationId application) {
 }
 
 void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
-  Application changed = work_->applications[index(application)];
+  const auto found = streams_.find(application);
+  if (found == streams_.end() || found->second.has_ended) return;
+  Application changed = state().application(application);
   changed.priority = priority;
   policy_->check(changed);
   dispatcher_.advance_to(now);
@@ -167,17 +186,14 @@ void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
 void OpenRun::hand_over(Policy& policy, Time now) {
   dispatcher_.advance_to(now);
   std::vector<ApplicationId> present;
-  State empty(gpu_.device());
-  for (std::size_t id = 0; id < streams_.size(); ++id) {
-    empty.add(work_->applications[id]);
-    if (streams_[id].has_ended) continue;
-    present.push_back(static_cast<ApplicationId>(id));
-    Application as_it_is = work_->applications[id];
-    as_it_is.priority = state().priority(present.back());
+  for (const auto& [id, stream] : streams_) {
+    if (stream.has_ended) continue;
+    present.push_back(id);
+    Application as_it_is = state().application(id);
+    as_it_is.priority = state().priority(id);
     policy.check(as_it_is);
   }
-  for (const Operation& operation : work_->operations) empty.add(operation);
-  dispatcher_.hand_over(policy, std::move(empty), history_of(dispatcher_.state(), present));
+  dispatcher_.hand_over(policy, state().before_all_events(), history_of(state(), present));
   policy_ = &policy;
 }
 
@@ -189,7 +205,7 @@ void OpenRun::advance() {
     if (!ends_operation(*event)) continue;
     --unfinished_;
     forget(event->operation);
-    if (streams_[index(event->application)].is_withdrawn) {
+    if (is_withdrawn(event->application)) {
       end_withdrawn(event->application);
     } else {
       start_next(event->application);
@@ -206,6 +222,6 @@ void OpenRun::reach(Time now) {
 
 std::string OpenRun::waiting() const { return starvation_message(dispatcher_.state()); }
 
-Workload OpenRun::close(Trace& trace) const { return closed_run(*work_, owners_, streams_, trace); }
+Workload OpenRun::close(Trace& trace) const { return closed_run(*work_, owners_, streams_, state(), trace); }
 
 }  // namespace gpushare

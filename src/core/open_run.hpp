@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,6 @@ namespace gpushare {
 
 /// What has come in: states point into it. Nothing in it moves.
 struct OpenWork {
-  std::deque<Application> applications;                 ///< without their operations
   std::deque<Operation> operations;                     ///< by OperationId
   std::deque<std::shared_ptr<const DeviceCode>> codes;  ///< by OperationId
 };
@@ -29,10 +29,10 @@ struct OpenStream {
   bool has_ended = false;
 };
 
-/// What becomes of operations that have ended.
+/// What becomes of operations and applications that have ended.
 enum class EndedWork {
   IsKept,      ///< for close()
-  IsForgotten  ///< their ids come again: a run can go on for ever
+  IsForgotten  ///< ids of operations come again, those of applications never do: a run can go on for ever
 };
 
 /// Throws InvalidInput for a launch without blocks, or whose blocks the device cannot run, and for a copy of nothing.
@@ -58,9 +58,14 @@ class OpenRun : private OperationSource {
   /// block boundary. With that it has ended, to policies like any other. What the device had started ahead of time is
   /// dropped then: while observers are told of the end, it is in the stream.
   std::vector<OperationId> withdraw(ApplicationId application, Time now);
-  bool is_withdrawn(ApplicationId application) const { return streams_[index(application)].is_withdrawn; }
+  /// So is one that has been forgotten.
+  bool is_withdrawn(ApplicationId application) const;
 
-  /// Throws PolicyError where the policy has no use for this priority.
+  /// Forgets applications that have ended, if ended work is to be forgotten, and returns which. To be called now and
+  /// then, when all that wanted to know of their ends has been told.
+  std::vector<ApplicationId> forget_ended();
+
+  /// Throws PolicyError where the policy has no use for this priority. Nothing happens where the application has ended.
   void set_priority(ApplicationId application, int priority, Time now);
 
   /// Another policy decides from now on. If it throws, all stays as it was.
@@ -82,8 +87,8 @@ class OpenRun : private OperationSource {
   const Plan& plan() const { return dispatcher_.plan(); }
   const Operation& operation(OperationId id) const { return work_->operations[index(id)]; }
   ApplicationId owner(OperationId operation) const { return owners_[index(operation)]; }
-  /// By ApplicationId.
-  const std::vector<OpenStream>& streams() const { return streams_; }
+  /// Of applications that have not been forgotten.
+  const std::map<ApplicationId, OpenStream>& streams() const { return streams_; }
   const Tally& tally(ApplicationId application) const { return tallies_.of(application); }
 
   /// What has been done, as a workload: operations are numbered application by application, in the trace too, and an
@@ -109,7 +114,8 @@ class OpenRun : private OperationSource {
   ApplicationTallies tallies_;
   std::shared_ptr<OpenWork> work_;
   std::vector<ApplicationId> owners_;  // by OperationId
-  std::vector<OpenStream> streams_;    // by ApplicationId
+  std::map<ApplicationId, OpenStream> streams_;
+  std::vector<ApplicationId> ended_;   // and not forgotten yet
   std::deque<OperationId> forgotten_;  // to be used again, first those that ended first
   EndedWork ended_work_;
   std::int64_t unfinished_ = 0;

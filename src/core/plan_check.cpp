@@ -41,6 +41,10 @@ void check(const Plan& plan, const State& state) {
       }
     }
   }
+  if (plan.whole_up_to < Duration{}) {
+    throw PolicyError("the plan leaves launches whole up to " + std::to_string(plan.whole_up_to.count()) +
+                      " ns; it must be 0 or more");
+  }
   if (plan.wake_at && *plan.wake_at <= state.now()) {
     throw PolicyError("the plan asks to wake at " + std::to_string(plan.wake_at->time_since_epoch().count()) +
                       " ns, which is not after now (" + std::to_string(state.now().time_since_epoch().count()) +

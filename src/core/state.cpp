@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/state.hpp"
 
+#include <algorithm>
+
 #include "core/errors.hpp"
 #include "core/residency.hpp"
 
@@ -8,22 +10,34 @@ namespace gpushare {
 
 State::State(const Device& device, const Workload& workload) : device_(&device) {
   for (const Application& application : workload.applications) {
-    add(application);
+    add(std::shared_ptr<const Application>(std::shared_ptr<void>(), &application));  // the caller's
     for (const Operation& operation : application.operations) add(operation);
   }
 }
 
-ApplicationId State::add(const Application& application) {
-  applications_.push_back(&application);
-  priorities_.push_back(application.priority);
-  arrived_.push_back(false);
-  return static_cast<ApplicationId>(applications_.size() - 1);
+ApplicationId State::add(std::shared_ptr<const Application> application) {
+  const auto id = static_cast<ApplicationId>(next_application_++);
+  const int priority = application->priority;
+  applications_.emplace(id, Known{.application = std::move(application), .priority = priority});
+  return id;
 }
 
 OperationId State::add(const Operation& operation) {
   operations_.push_back(&operation);
   position_.push_back(-1);
   return static_cast<OperationId>(operations_.size() - 1);
+}
+
+State State::before_all_events() const {
+  State before = *this;
+  for (auto& [id, known] : before.applications_) {
+    known.priority = known.application->priority;
+    known.has_arrived = false;
+  }
+  std::ranges::fill(before.position_, -1);
+  before.running_.clear();
+  before.now_ = {};
+  return before;
 }
 
 const RunningLaunch* State::find(OperationId launch) const {
@@ -33,9 +47,9 @@ const RunningLaunch* State::find(OperationId launch) const {
 
 std::vector<const Launch*> State::first_launches_arriving_within(Duration window) const {
   std::vector<const Launch*> launches;
-  for (std::size_t id = 0; id < arrived_.size(); ++id) {
-    const Application& upcoming = *applications_[id];
-    if (arrived_[id] || upcoming.operations.empty() || Time(upcoming.arrival) > now_ + window) continue;
+  for (const auto& [id, known] : applications_) {
+    const Application& upcoming = *known.application;
+    if (known.has_arrived || upcoming.operations.empty() || Time(upcoming.arrival) > now_ + window) continue;
     if (const auto* launch = std::get_if<Launch>(&upcoming.operations.front())) launches.push_back(launch);
   }
   return launches;
@@ -51,7 +65,7 @@ void State::update(const Event& event) {
   now_ = event.time;
   switch (event.kind) {
     case EventKind::ApplicationArrived:
-      arrived_[index(event.application)] = true;
+      applications_.at(event.application).has_arrived = true;
       return;
     case EventKind::LaunchArrived:
       return arrive(event);
@@ -83,7 +97,7 @@ void State::update(const Event& event) {
 
 void State::require_known(const Event& event) const {
   const auto number = [](auto id) { return std::to_string(static_cast<int>(id)); };
-  if (index(event.application) < applications_.size() && index(event.operation) < operation_count() &&
+  if (applications_.contains(event.application) && index(event.operation) < operation_count() &&
       index(event.sm) < static_cast<std::size_t>(sms())) {
     return;
   }
@@ -110,7 +124,7 @@ void State::arrive(const Event& event) {
 }
 
 void State::change_priority(ApplicationId application, int priority) {
-  priorities_[index(application)] = priority;
+  applications_.at(application).priority = priority;
   for (RunningLaunch& launch : running_) {
     if (launch.application == application) launch.priority = priority;
   }

@@ -3,6 +3,8 @@
 // not ended. State is a fold over events; nothing else changes it, so a recorded trace rebuilds it exactly.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,14 +49,21 @@ class State {
   /// Of work that comes in while the run goes on, through add().
   explicit State(const Device& device) : device_(&device) {}
 
-  /// Ids are given in the order of these calls. What is added must outlive the state, and stay where it is.
-  ApplicationId add(const Application& application);
+  /// Ids are given in the order of these calls, and never again. An operation must outlive the state, and stay where it
+  /// is.
+  ApplicationId add(std::shared_ptr<const Application> application);
   OperationId add(const Operation& operation);
+
+  /// An application that has ended is no longer known: nothing may name it from now on.
+  void forget(ApplicationId application) { applications_.erase(application); }
+
+  /// The same world, before anything has happened in it.
+  State before_all_events() const;
 
   Time now() const { return now_; }
   const Device& device() const { return *device_; }
   int sms() const { return device_->sms; }
-  const Application& application(ApplicationId id) const { return *applications_[index(id)]; }
+  const Application& application(ApplicationId id) const { return *applications_.at(id).application; }
   /// In order of arrival.
   std::span<const RunningLaunch> running() const { return running_; }
   std::size_t operation_count() const { return operations_.size(); }
@@ -66,7 +75,7 @@ class State {
   std::vector<const Launch*> first_launches_arriving_within(Duration window) const;
 
   /// As it is now: it may have changed since the application came.
-  int priority(ApplicationId id) const { return priorities_[index(id)]; }
+  int priority(ApplicationId id) const { return applications_.at(id).priority; }
 
   void update(const Event& event);
 
@@ -74,18 +83,23 @@ class State {
   void require_known(const Event& event) const;
 
  private:
+  struct Known {
+    std::shared_ptr<const Application> application;
+    int priority = 0;
+    bool has_arrived = false;
+  };
+
   void arrive(const Event& event);
   void end(OperationId launch);
   void change_priority(ApplicationId application, int priority);
   RunningLaunch& at(OperationId launch);
 
   const Device* device_;
-  std::vector<const Application*> applications_;  // by ApplicationId
-  std::vector<int> priorities_;                   // by ApplicationId
-  std::vector<const Operation*> operations_;      // by OperationId
-  std::vector<int> position_;                     // by OperationId: index in running_, or -1
+  std::map<ApplicationId, Known> applications_;  // but for the forgotten
+  std::int32_t next_application_ = 0;
+  std::vector<const Operation*> operations_;  // by OperationId
+  std::vector<int> position_;                 // by OperationId: index in running_, or -1
   std::vector<RunningLaunch> running_;
-  std::vector<bool> arrived_;  // by ApplicationId
   Time now_{};
 };
 

@@ -8,8 +8,9 @@
 namespace gpushare {
 namespace {
 
-// Version 2: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks.
-constexpr std::string_view magic = "gpushare-trace-2";
+// Version 3: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks,
+// version 2 no Plan::whole_up_to.
+constexpr std::string_view magic = "gpushare-trace-3";
 
 class Writer {
  public:
@@ -105,6 +106,7 @@ void write(Writer& writer, const Decision& decision) {
   writer.size(decision.after_event);
   writer.integer(decision.plan.wake_at.has_value());
   writer.time(decision.plan.wake_at.value_or(Time{}));
+  writer.integer(decision.plan.whole_up_to.count());
   writer.size(decision.plan.shares.size());
   for (const Share& share : decision.plan.shares) {
     writer.integer(static_cast<std::int64_t>(share.launch));
@@ -118,6 +120,7 @@ Decision read_decision(TraceReader& reader) {
   const bool wakes = reader.integer() != 0;
   const Time wake_at = reader.time();
   if (wakes) decision.plan.wake_at = wake_at;
+  decision.plan.whole_up_to = Duration(reader.integer());
   for (std::size_t left = reader.size(); left > 0; --left) {
     const auto launch = static_cast<OperationId>(reader.integer());
     decision.plan.shares.push_back({.launch = launch, .quota = read_quota(reader)});

@@ -105,7 +105,7 @@ std::size_t Context::memory_bytes() const {
   return bytes;
 }
 
-CurrentContext::CurrentContext(const Context& context) { GPUSHARE_CU(cuCtxPushCurrent(context.get())); }
+CurrentContext::CurrentContext(CUcontext context) { GPUSHARE_CU(cuCtxPushCurrent(context)); }
 
 CurrentContext::~CurrentContext() {
   CUcontext popped = nullptr;

@@ -54,7 +54,8 @@ using SharedContext = std::shared_ptr<Context>;
 /// Makes the context the calling thread's own until the end of the scope.
 class CurrentContext {
  public:
-  explicit CurrentContext(const Context& context);
+  explicit CurrentContext(const Context& context) : CurrentContext(context.get()) {}
+  explicit CurrentContext(CUcontext context);
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;

@@ -80,8 +80,9 @@ void CudaGpu::submit(const Submission& submission) {
 // A policy may answer every block of a look with the same plan. And where a launch ends and the next one of its
 // application comes at once, it decides twice: nobody should get for a microsecond what the first of these plans says.
 void CudaGpu::apply(const Plan& plan) {
-  if (plan_ == plan.shares) return;
+  if (plan_ == plan.shares && whole_up_to_ == plan.whole_up_to) return;
   plan_ = plan.shares;
+  whole_up_to_ = plan.whole_up_to;
   plan_is_due_ = true;
 }
 
@@ -93,6 +94,7 @@ void CudaGpu::put_into_effect() {
     const auto rank = static_cast<int>(share - plan_.begin());
     launch->set_quota(share == plan_.end() ? Quota::nowhere() : share->quota, rank);
   }
+  leave_short_whole();
   make_room(time);
   hand_to_hardware(time);
   look_soon();
@@ -222,8 +224,8 @@ void CudaGpu::report_ends(Time time) {
 void CudaGpu::start_look(Time time) {
   if (resources_.tables.is_looking()) return;
   const bool any_settling = std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_settling(); });
-  const bool any_on_hardware =
-      std::ranges::any_of(launches_, [](const auto& launch) { return !launch->hardware().empty(); });
+  const bool any_on_hardware = std::ranges::any_of(
+      launches_, [](const auto& launch) { return launch->is_in_tables() && !launch->hardware().empty(); });
   if (!any_settling && !any_on_hardware) return;
   // The policy hears for a while what the last look has shown. Where somebody waits, the next one goes on meanwhile.
   const Duration wait = !any_settling ? look_wait_ : events_.empty() ? shortest_wait : Duration{};

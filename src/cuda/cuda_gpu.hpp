@@ -71,6 +71,7 @@ class CudaGpu final : public LiveGpu {
   void make_room(Time time);
   void hand_to_hardware(Time time);
   void line_up_followers(Time time);
+  void leave_short_whole();
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
   void look_soon() { look_wait_ = shortest_wait; }
@@ -87,6 +88,7 @@ class CudaGpu final : public LiveGpu {
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
   Followers followers_;
   std::vector<Share> plan_;
+  Duration whole_up_to_{};
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_

@@ -5,38 +5,50 @@
 
 namespace gpushare::cuda {
 
-GreenContext::GreenContext(SharedContext parent, const CUdevResource& sms) : parent_(std::move(parent)) {
+GreenContext::GreenContext(SharedContext parent, std::span<CUdevResource> sms) : parent_(std::move(parent)) {
   CUdevResourceDesc description = nullptr;
-  CUdevResource part = sms;
-  GPUSHARE_CU(cuDevResourceGenerateDesc(&description, &part, 1));
+  GPUSHARE_CU(cuDevResourceGenerateDesc(&description, sms.data(), static_cast<unsigned>(sms.size())));
   GPUSHARE_CU(cuGreenCtxCreate(&green_, description, parent_->device(), CU_GREEN_CTX_DEFAULT_STREAM));
   GPUSHARE_CU(cuCtxFromGreenCtx(&context_, green_));
-  GPUSHARE_CU(cuGreenCtxStreamCreate(&stream_, green_, CU_STREAM_NON_BLOCKING, 0));
+  stream_ = make_stream(0);
 }
 
 GreenContext::~GreenContext() {
-  for (CUmodule module : modules_) GPUSHARE_CU_QUIETLY(cuModuleUnload(module));
-  GPUSHARE_CU_QUIETLY(cuStreamDestroy(stream_));
+  if (parent_->is_lost()) return;
+  for (const auto& [function, module] : modules_) GPUSHARE_CU_QUIETLY(cuModuleUnload(module));
+  stream_ = {};
   GPUSHARE_CU_QUIETLY(cuGreenCtxDestroy(green_));
 }
 
-CUfunction GreenContext::function(const KernelCode& code) {
-  CUfunction& function = functions_[&code];
-  if (function != nullptr) return function;
-  GPUSHARE_CU(cuCtxPushCurrent(context_));
+Stream GreenContext::make_stream(int priority) const {
+  CUstream stream = nullptr;
+  GPUSHARE_CU(cuGreenCtxStreamCreate(&stream, green_, CU_STREAM_NON_BLOCKING, priority));
+  return {parent_, stream};
+}
+
+CUfunction GreenContext::load(std::span<const char> code, const std::string& symbol) {
+  const CurrentContext current(context_);
   CUmodule module = nullptr;
-  const CUresult loaded = driver().cuModuleLoadData(&module, code.original_cubin().data());
-  if (loaded == CUDA_SUCCESS) {
-    modules_.push_back(module);
-    GPUSHARE_CU(cuModuleGetFunction(&function, module, code.symbol().c_str()));
-    GPUSHARE_CU(cuFuncLoad(function));
-    const int shared = attribute(code.original(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-    GPUSHARE_CU(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared));
-  }
-  CUcontext popped = nullptr;
-  GPUSHARE_CU(cuCtxPopCurrent(&popped));
-  check(loaded, "loading a kernel in a green context");
+  GPUSHARE_CU(cuModuleLoadData(&module, code.data()));
+  CUfunction function = nullptr;
+  GPUSHARE_CU(cuModuleGetFunction(&function, module, symbol.c_str()));
+  modules_.emplace(function, module);
+  GPUSHARE_CU(cuFuncLoad(function));
   return function;
+}
+
+CUfunction GreenContext::load(const KernelCode& code) {
+  const CUfunction function = load(code.original_cubin(), code.symbol());
+  const int shared = attribute(code.original(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  GPUSHARE_CU(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared));
+  return function;
+}
+
+void GreenContext::unload(CUfunction function) {
+  const auto found = modules_.find(function);
+  if (found == modules_.end()) return;
+  GPUSHARE_CU_QUIETLY(cuModuleUnload(found->second));
+  modules_.erase(found);
 }
 
 std::vector<std::unique_ptr<GreenContext>> make_green_contexts(const SharedContext& parent,
@@ -60,7 +72,7 @@ std::vector<std::unique_ptr<GreenContext>> make_green_contexts(const SharedConte
       GPUSHARE_CU(cuDevSmResourceSplitByCount(&part, &groups, &rest, &remaining,
                                               CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, wanted));
     }
-    contexts.push_back(std::make_unique<GreenContext>(parent, part));
+    contexts.push_back(std::make_unique<GreenContext>(parent, std::span(&part, 1)));
     rest = remaining;
   }
   return contexts;

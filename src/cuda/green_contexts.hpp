@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -12,22 +13,27 @@ namespace gpushare::cuda {
 
 class GreenContext {
  public:
-  GreenContext(SharedContext parent, const CUdevResource& sms);
+  /// Several must be of one split.
+  GreenContext(SharedContext parent, std::span<CUdevResource> sms);
   ~GreenContext();
   GreenContext(const GreenContext&) = delete;
   GreenContext& operator=(const GreenContext&) = delete;
 
-  CUstream stream() const { return stream_; }
+  CUstream stream() const { return stream_.get(); }
+  Stream make_stream(int priority) const;
+  /// Of this machine code or PTX, in this context.
+  CUfunction load(std::span<const char> code, const std::string& symbol);
   /// The original kernel in this context.
-  CUfunction function(const KernelCode& code);
+  CUfunction load(const KernelCode& code);
+  /// What was loaded, which nobody runs any more.
+  void unload(CUfunction function);
 
  private:
   SharedContext parent_;
   CUgreenCtx green_ = nullptr;
   CUcontext context_ = nullptr;
-  CUstream stream_ = nullptr;
-  std::vector<CUmodule> modules_;
-  std::unordered_map<const KernelCode*, CUfunction> functions_;
+  Stream stream_;
+  std::unordered_map<CUfunction, CUmodule> modules_;
 };
 
 /// One green context for each of these numbers of SMs, disjoint. The hardware hands out SMs in units of 2 (8 with

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <unordered_map>
 
 #include "core/application_streams.hpp"
 #include "core/quoted_list.hpp"
@@ -25,11 +26,15 @@ std::size_t most_marks(const Workload& workload) {
   return most;
 }
 
+/// The original kernels in one green context.
+using Functions = std::unordered_map<const KernelCode*, CUfunction>;
+
 /// Where the operations of one application go.
 class Lane {
  public:
-  Lane(Completions& completions, CUstream stream, GreenContext* green)
-      : completions_(completions), stream_(stream), green_(green) {}
+  /// Without functions it is the GPU's own that run.
+  Lane(Completions& completions, CUstream stream, const Functions* functions)
+      : completions_(completions), stream_(stream), functions_(functions) {}
 
   void enqueue(const Submission& submission, const DeviceOperation& operation) {
     std::visit([this](const auto& each) { hand_over(each); }, operation);
@@ -53,7 +58,8 @@ class Lane {
   };
 
   void hand_over(const DeviceLaunch& launch) {
-    CUfunction function = green_ != nullptr ? green_->function(*launch.kernel) : launch.kernel->original();
+    const KernelCode& kernel = *launch.kernel;
+    CUfunction function = functions_ != nullptr ? functions_->at(&kernel) : kernel.original();
     launch_grid(function, launch.grid, launch, {}, stream_);
   }
   void hand_over(const DeviceCopy& copy) {
@@ -66,7 +72,7 @@ class Lane {
 
   Completions& completions_;
   CUstream stream_;
-  GreenContext* green_;
+  const Functions* functions_;
   std::deque<Waiting> waiting_;
 };
 
@@ -124,15 +130,18 @@ class HardwareRun {
   Time now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
 
   void load_all(const Program& program) {
-    for (const auto& green : greens_) {
+    functions_.resize(greens_.size());
+    for (std::size_t green = 0; green < greens_.size(); ++green) {
       for (const DeviceOperation& operation : program) {
-        if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) green->function(*launch->kernel);
+        const auto* launch = std::get_if<DeviceLaunch>(&operation);
+        if (launch == nullptr || functions_[green].contains(launch->kernel.get())) continue;
+        functions_[green][launch->kernel.get()] = greens_[green]->load(*launch->kernel);
       }
     }
   }
 
   void add_lane(const SharedContext& context, std::size_t index) {
-    if (!greens_.empty()) return lanes_.push_back(Lane(completions_, greens_[index]->stream(), greens_[index].get()));
+    if (!greens_.empty()) return lanes_.push_back(Lane(completions_, greens_[index]->stream(), &functions_[index]));
     const auto& priorities = context->stream_priorities();
     const int level =
         setup_.sharing == HardwareSharing::Priority ? setup_.levels[index] : static_cast<int>(priorities.size()) - 1;
@@ -219,6 +228,7 @@ class HardwareRun {
   Completions completions_;
   ApplicationStreams order_;
   std::vector<std::unique_ptr<GreenContext>> greens_;
+  std::vector<Functions> functions_;  // by green context
   std::vector<Stream> streams_;
   std::vector<Lane> lanes_;
   std::vector<std::size_t> issued_ = std::vector<std::size_t>(workload_.applications.size());

@@ -15,6 +15,7 @@
 #include "core/workers/worker_demand.hpp"
 #include "core/workers/worker_progress.hpp"
 #include "cuda/hardware_launches.hpp"
+#include "cuda/partitions.hpp"
 #include "cuda/worker_tables.hpp"
 
 namespace gpushare::cuda {
@@ -29,6 +30,7 @@ struct LaunchResources {
   Completions completions;
   StreamPool streams;
   WorkerTables tables;
+  Partitions partitions;
   BlockTimes block_times;
   std::mutex turn;
 
@@ -37,23 +39,37 @@ struct LaunchResources {
         device(context->description()),
         completions(context),
         streams(context),
-        tables(context, completions, device.sms, slots) {}
+        tables(context, completions, device.sms, slots),
+        partitions(context) {}
 };
+
+/// How many blocks of this launch an SM holds.
+inline int residency_of(const Device& device, const Submission& launch) {
+  return max_residency(device, std::get<Launch>(*launch.operation).kernel.needs);
+}
 
 class LaunchOnGpu {
  public:
-  LaunchOnGpu(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
+  /// On streams of its own, or where there are none on those of the GPU.
+  LaunchOnGpu(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code,
+              std::shared_ptr<StreamPool> streams = nullptr)
       : resources_(resources),
         code_(code),
-        hardware_(resources.streams, resources.completions),
+        streams_(std::move(streams)),
+        hardware_(streams_ ? *streams_ : resources.streams, resources.completions),
         submission_(submission),
         needs_(std::get<Launch>(*submission.operation).kernel.needs),
-        max_residency_(max_residency(resources.device, needs_)),
+        max_residency_(residency_of(resources.device, submission)),
         wanted_(static_cast<std::size_t>(resources.device.sms)),
         progress_(submission.application, submission.id, count(code.grid), resources.device.sms) {}
   virtual ~LaunchOnGpu() = default;
 
+  LaunchResources& resources() const { return resources_; }
   const Submission& submission() const { return submission_; }
+  const DeviceLaunch& code() const { return code_; }
+  int max_residency() const { return max_residency_; }
+  /// By SM, as the policy wants it.
+  std::span<const int> wanted() const { return wanted_; }
   int rank() const { return rank_; }
   std::size_t sms() const { return wanted_.size(); }
   /// Does the policy give it nothing?
@@ -62,6 +78,10 @@ class LaunchOnGpu {
 
   /// From now on this is what the policy wants.
   void set_quota(const Quota& quota, int rank);
+  void take_quota_of(const LaunchOnGpu& other) {
+    rank_ = other.rank_;
+    wanted_ = other.wanted_;
+  }
   /// From now on the policy can want what it likes: no more of it starts.
   void withdraw(Time now);
   /// What the launch wants of the SMs, for make_room().
@@ -77,12 +97,16 @@ class LaunchOnGpu {
   virtual void look(Time seen, Time now, std::vector<gpushare::Event>& events) = 0;
   /// Should the tables be looked at soon?
   virtual bool is_settling() const = 0;
+  /// Does a look at the tables show what it does?
+  virtual bool is_in_tables() const = 0;
   /// Does it need a place in the tables that it has not got, to go to the hardware?
   virtual bool lacks_slot() const { return false; }
   /// Could it do without its place until it goes to the hardware again? It can if nobody of it is on the GPU.
   virtual bool may_give_up_slot() const { return false; }
   /// Requires may_give_up_slot().
   virtual void give_up_slot() {}
+  /// Has anything of it been handed to the hardware, or been made ready to be?
+  virtual bool has_begun() const = 0;
   /// Have all blocks that will ever start ended and been reported?
   virtual bool ended() const = 0;
   /// Reports what was withdrawn before anybody could say what had become of it. Requires ended().
@@ -93,16 +117,18 @@ class LaunchOnGpu {
   Time end() const { return end_; }
 
   /// May its application's next launch go to the hardware now, to start when this one has ended, in its place?
-  virtual bool may_be_followed() const { return false; }
-  virtual void put_behind(const Submission& /*next*/, const DeviceLaunch& /*code*/, Time /*now*/) {}
+  virtual bool may_be_followed() const = 0;
+  /// Launches that should end within `longest` need not be preemptible.
+  virtual void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) = 0;
   /// The launch that was put behind this one, if any. It starts only if this one has ended.
-  virtual std::unique_ptr<LaunchOnGpu> take_follower() { return nullptr; }
+  virtual std::unique_ptr<LaunchOnGpu> take_follower() = 0;
   /// From now on the launch is one like the others.
-  virtual void submitted(Time /*now*/) {}
+  virtual void submitted(Time now) = 0;
 
  protected:
   LaunchResources& resources_;
   const DeviceLaunch& code_;
+  std::shared_ptr<StreamPool> streams_;
   HardwareLaunches hardware_;
   Submission submission_;
   BlockNeeds needs_;

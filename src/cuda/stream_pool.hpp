@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "cuda/handles.hpp"
@@ -18,10 +19,16 @@ struct MarkedStream {
 
 class StreamPool {
  public:
+  /// Of some priority.
+  using MakeStream = std::function<Stream(int priority)>;
+
   /// Makes some streams beforehand: making one takes tens of microseconds.
   explicit StreamPool(SharedContext context)
-      : context_(std::move(context)), free_(std::max<std::size_t>(context_->stream_priorities().size(), 2) - 1) {
-    constexpr int streams_per_level = 3;
+      : StreamPool(context, 3, [context](int priority) { return cuda::make_stream(context, priority); }) {}
+  StreamPool(SharedContext context, int streams_per_level, MakeStream make)
+      : context_(std::move(context)),
+        make_(std::move(make)),
+        free_(std::max<std::size_t>(context_->stream_priorities().size(), 2) - 1) {
     for (int level = 0; level < levels(); ++level) {
       for (int count = 0; count < streams_per_level; ++count) give_back(make_stream(level), level);
     }
@@ -47,10 +54,11 @@ class StreamPool {
   MarkedStream make_stream(int level) const {
     const std::vector<int>& priorities = context_->stream_priorities();
     const int priority = priorities[std::min(static_cast<std::size_t>(level) + 1, priorities.size() - 1)];
-    return {cuda::make_stream(context_, priority), make_event(context_)};
+    return {make_(priority), make_event(context_)};
   }
 
   SharedContext context_;
+  MakeStream make_;
   std::vector<std::vector<MarkedStream>> free_;  // by level
 };
 

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch whose kernel cannot be preempted: once it has a quota anywhere it runs as it is, to its end.
+// A launch that runs as it was written, to its end, once it has a quota anywhere: because its kernel cannot be
+// preempted, or because it will be over before that would bring anything.
+//
+// The application's next launch, if it is as short, can be handed over before this one ends, to run where it does.
 #pragma once
 
-#include <algorithm>
-
 #include "cuda/launch_on_gpu.hpp"
+#include "cuda/short_launches.hpp"
 
 namespace gpushare::cuda {
 
 class WholeLaunch final : public LaunchOnGpu {
  public:
-  using LaunchOnGpu::LaunchOnGpu;
+  WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code);
+  /// Only on the SMs to which the way leads. It should end within `longest`.
+  WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code, WholeWay way,
+              Duration longest);
 
-  /// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have.
-  RoomClaim claim() const override {
-    const std::int64_t blocks = launched_ || has_quota_ ? count(code_.grid) : 0;
-    return {.block = footprint(resources_.device, needs_),
-            .wanted = wanted_,
-            .present = std::vector<int>(wanted_.size()),
-            .unclaimed = progress_.finished() ? 0 : blocks};
-  }
+  RoomClaim claim() const override;
   void allow(const Allowance& /*allowance*/, Time /*now*/) override { has_quota_ = !is_stopped(); }
   bool wants_hardware(Time /*now*/) const override { return has_quota_ && !launched_; }
-  void hand_to_hardware(int level, Time now) override {
-    hardware_.launch(code_.kernel->original(), code_.grid, code_, {}, level, {});
-    launched_ = true;
-    start_ = now;
-  }
-  bool collect(Time now, std::vector<gpushare::Event>& /*events*/) override {
-    if (!hardware_.collect()) return false;
-    end_ = now;
-    return true;
-  }
-  void look(Time /*seen*/, Time /*now*/, std::vector<gpushare::Event>& events) override {
-    if (!launched_) return;
-    if (!is_reported_) progress_.start_whole(start_, events);
-    is_reported_ = true;
-    if (hardware_.empty() && !progress_.finished()) progress_.end_whole(start_, end_, events);
-  }
-  bool is_settling() const override { return launched_ && (!is_reported_ || hardware_.empty()); }
+  void hand_to_hardware(int level, Time now) override;
+  bool collect(Time now, std::vector<gpushare::Event>& events) override;
+  void look(Time /*seen*/, Time /*now*/, std::vector<gpushare::Event>& /*events*/) override {}
+  bool is_settling() const override { return false; }
+  bool is_in_tables() const override { return false; }
+  bool has_begun() const override { return launched_; }
   bool ended() const override { return progress_.finished() || (is_withdrawn_ && !launched_); }
+  bool may_be_followed() const override;
+  void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
+  std::unique_ptr<LaunchOnGpu> take_follower() override { return std::move(follower_); }
+  void submitted(Time now) override { start_ = now; }
 
  private:
+  std::int64_t places() const { return max_residency_ * static_cast<std::int64_t>(way_.sms.size()); }
+
+  WholeWay way_;
+  Duration longest_{};  // none where the kernel leaves no choice
   bool has_quota_ = false;
   bool launched_ = false;
   bool is_reported_ = false;
   Time start_{};
+  std::unique_ptr<WholeLaunch> follower_;
 };
+
+/// For a launch that has not begun and should end within `longest`: itself, to run as it was written on the SMs that it
+/// has. Nothing where that cannot be: it has not all of each of them, or the code for there is not ready yet.
+std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch, Duration longest);
 
 }  // namespace gpushare::cuda

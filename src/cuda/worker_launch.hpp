@@ -24,12 +24,14 @@ class WorkerLaunch final : public LaunchOnGpu {
   bool collect(Time now, std::vector<gpushare::Event>& events) override;
   void look(Time seen, Time now, std::vector<gpushare::Event>& events) override;
   bool is_settling() const override;
+  bool is_in_tables() const override { return slot_.has_value(); }
   bool lacks_slot() const override { return !slot_; }
   bool may_give_up_slot() const override;
   void give_up_slot() override;
+  bool has_begun() const override { return slot_.has_value() || launched_ > 0; }
   bool ended() const override { return hardware_.empty() && (progress_.finished() || has_left_for_good()); }
   bool may_be_followed() const override;
-  void put_behind(const Submission& next, const DeviceLaunch& code, Time now) override;
+  void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
   std::unique_ptr<LaunchOnGpu> take_follower() override;
   void submitted(Time now) override;
 

@@ -74,8 +74,9 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   require_own_process();
   command.header.bytes = static_cast<std::uint32_t>(bytes);
   std::unique_lock lock(mutex_);
-  require_lazily(jobs_.size() < most_jobs,
-                 [] { return "a client can keep " + std::to_string(most_jobs) + " jobs: forget those that have ended"; });
+  require_lazily(jobs_.size() < most_jobs, [] {
+    return "a client can keep " + std::to_string(most_jobs) + " jobs: forget those that have ended";
+  });
   const auto try_write = [&] {
     command.header.job = last_job() + 1;  // others may have written meanwhile
     return commands_.write({part_of(command), second, third});

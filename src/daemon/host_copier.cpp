@@ -21,10 +21,10 @@ HostCopier::~HostCopier() {
   thread_.join();
 }
 
-void HostCopier::copy(CopyCommand&& command) {
+void HostCopier::copy(CopyCommand&& command, std::int64_t started) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(command));
+    waiting_.push_back({std::move(command), started});
   }
   changed_.notify_all();
 }
@@ -34,11 +34,11 @@ void HostCopier::run() {
   while (true) {
     changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
     if (closing_) return;
-    CopyCommand command = std::move(waiting_.front());
+    Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    copy_in_host_memory(command);
-    command.reply.complete({});
+    copy_in_host_memory(next.command);
+    next.command.reply.complete({.started = next.started});
     lock.lock();
   }
 }

@@ -20,15 +20,20 @@ class HostCopier {
   HostCopier() : thread_([this] { run(); }) {}
   ~HostCopier();
 
-  /// Makes the copy and then answers.
-  void copy(CopyCommand&& command);
+  /// Makes the copy and then answers, saying that it started then (JobOutcome::started).
+  void copy(CopyCommand&& command, std::int64_t started);
 
  private:
+  struct Waiting {
+    CopyCommand command;
+    std::int64_t started = 0;
+  };
+
   void run();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<CopyCommand> waiting_;
+  std::deque<Waiting> waiting_;
   bool closing_ = false;
   std::thread thread_;
 };

@@ -13,7 +13,7 @@ namespace gpushare::daemon {
 
 struct JobOutcome {
   JobStatus status = JobStatus::Done;
-  std::int64_t started = 0;  ///< 0: never, or nobody knows
+  std::int64_t started = 0;  ///< its first block, or the copy; 0: never, or nobody knows
   std::int64_t ended = 0;    ///< 0: now
   std::string message{};     ///< for the user, where it is not Done
 };

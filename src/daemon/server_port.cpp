@@ -121,30 +121,34 @@ void ServerPort::count(LaunchCommand& command) {
   command.reply.count_in({application.account, alone});
 }
 
-void ServerPort::remove_array_after(Handle array, std::uint64_t job) {
-  tables_.arrays.find(array);
+template <typename Entry>
+void ServerPort::remove_after(HandleTable<Entry>& table, Handle handle, std::uint64_t job) {
+  table.find(handle);
   {
     const std::lock_guard lock(mutex_);
     if (job > last_job_.load(std::memory_order_acquire)) {
       require_lazily(freed_.size() < limits_.most_jobs, [&] {
-        return std::to_string(freed_.size()) + " freed arrays wait for commands that have not come";
+        return std::to_string(freed_.size()) + " freed arrays and applications wait for commands that have not come";
       });
-      freed_.emplace_back(job, array);
+      freed_.push_back({job, [&table, handle] { return table.remove(handle); }});
       attention_ = true;
       return;
     }
   }
-  tables_.arrays.remove(array);
+  table.remove(handle);
 }
+
+template void ServerPort::remove_after(HandleTable<ArrayEntry>&, Handle, std::uint64_t);
+template void ServerPort::remove_after(HandleTable<ApplicationEntry>&, Handle, std::uint64_t);
 
 /// Entries go without the lock: whoever owns them may be told.
 void ServerPort::remove_freed() {
-  std::vector<std::shared_ptr<const ArrayEntry>> gone;
+  std::vector<std::shared_ptr<const void>> gone;
   const std::lock_guard lock(mutex_);
   std::erase_if(freed_, [&](const auto& freed) {
-    if (freed.first > last_job_.load(std::memory_order_relaxed)) return false;
+    if (freed.job > last_job_.load(std::memory_order_relaxed)) return false;
     try {
-      gone.push_back(tables_.arrays.remove(freed.second));
+      gone.push_back(freed.take());
     } catch (const InvalidInput&) {  // freed twice, or never there: nobody is left to be told
     }
     return true;
@@ -186,7 +190,7 @@ bool ServerPort::try_to_sleep() {
   flush();
   update_stalled();
   // Who is stalled is woken by a completion, or by the client's reading.
-  const auto is_due = [&](const auto& freed) { return freed.first <= last_job_.load(std::memory_order_relaxed); };
+  const auto is_due = [&](const auto& freed) { return freed.job <= last_job_.load(std::memory_order_relaxed); };
   return violation_.empty() && std::ranges::none_of(freed_, is_due) && (stalled_ || !commands_.has_record());
 }
 

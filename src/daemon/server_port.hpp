@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -45,9 +46,12 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
 
   ClientId client() const { return client_; }
   ClientTables& tables() { return tables_; }
-  /// Takes the array out of its table once the job of that number, which the client had submitted before it freed the
-  /// array, has been looked at: control messages may overtake commands.
-  void remove_array_after(Handle array, std::uint64_t job);
+  /// Takes the array, or the application, out of its table once the job of that number, which the client had submitted
+  /// before it gave it up, has been looked at: control messages may overtake commands.
+  void remove_array_after(Handle array, std::uint64_t job) { remove_after(tables_.arrays, array, job); }
+  void remove_application_after(Handle application, std::uint64_t job) {
+    remove_after(tables_.applications, application, job);
+  }
   /// Once the port is closed: have all jobs ended?
   bool wait_idle(Duration timeout);
   PortStatistics statistics() const;
@@ -79,6 +83,12 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
     std::string message;
   };
 
+  /// Something of a table, and the job to look at before it is taken out.
+  struct Freed {
+    std::uint64_t job;
+    std::function<std::shared_ptr<const void>()> take;
+  };
+
   ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, const PortLimits& limits);
 
   void accept(std::span<const std::byte> record, CommandSink& sink);
@@ -88,6 +98,8 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   template <typename Check, typename HandOn>
   void hand_on(std::uint64_t job, Check check, HandOn hand_on);
   bool may_accept();
+  template <typename Entry>
+  void remove_after(HandleTable<Entry>& table, Handle handle, std::uint64_t job);
   void remove_freed();
   // With mutex_ held:
   void update_stalled();
@@ -113,7 +125,7 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   RingWriter completions_;
   std::deque<LateCompletion> late_;  // the ring has no room for them
   std::vector<WaitingFence> fences_;
-  std::deque<std::pair<std::uint64_t, Handle>> freed_;  // arrays, and the job to look at before
+  std::deque<Freed> freed_;
   std::condition_variable idle_;
   std::size_t unfinished_ = 0;  // jobs handed on
   bool stalled_ = false;        // commands may wait although the server sleeps

@@ -16,6 +16,11 @@ void SessionApplication::withdraw() {
   if (number_) session_.withdraw(*number_);
 }
 
+bool SessionApplication::is_withdrawn() {
+  const std::scoped_lock lock(mutex_);
+  return is_withdrawn_;
+}
+
 void SessionApplication::set_priority(int priority) {
   std::unique_lock lock(mutex_);
   application_.priority = priority;

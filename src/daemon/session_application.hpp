@@ -17,6 +17,7 @@ class SessionApplication {
   /// Its number in the session, where it arrives if it has not yet. Throws Cancelled once it has been withdrawn.
   ApplicationId arrive();
   void withdraw();
+  bool is_withdrawn();
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(int priority);
   const std::string& name() const { return application_.name; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/session_sink.hpp"
 
+#include <algorithm>
+
 #include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
@@ -14,6 +16,12 @@ std::string text_of(const std::exception_ptr& failure) {
   } catch (...) {
     return "something that is no exception of C++";
   }
+}
+
+/// When the job began, as CLOCK_MONOTONIC counts: the time since then is the same on every clock, but for a simulated
+/// device's that falls behind. 0: it never did.
+std::int64_t start_of(const gpushare::JobEnd& end, std::int64_t told, std::int64_t accepted) {
+  return end.began ? std::max(told - (end.now - *end.began).count(), accepted) : 0;
 }
 
 std::int64_t blocks_of(const std::array<std::uint32_t, 3>& grid) { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
@@ -51,7 +59,10 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
   const ApplicationPtr& application = command.application->in_session;
   require_lazily(application != nullptr,
                  [&] { return "application '" + command.application->name + "' is of no session"; });
-  applications_[command.client].insert(application);
+  auto& of_client = applications_[command.client];
+  if (of_client.insert(application).second) {  // few do: these are the applications that are there
+    std::erase_if(of_client, [&](const ApplicationPtr& each) { return each != application && each->is_withdrawn(); });
+  }
   try {
     const JobId job = session_.submit(application->arrive(), std::move(operation), std::move(code));
     unfinished_.emplace(job, std::move(command));
@@ -65,24 +76,28 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
 }
 
 void SessionSink::job_ended(const gpushare::JobEnd& end) {
+  const std::int64_t told = monotonic_now();
   std::unique_lock lock(mutex_);
   const auto found = unfinished_.find(end.job);
   if (found == unfinished_.end()) return;  // submitted by somebody else
   Command command = std::move(found->second);
   unfinished_.erase(found);
   lock.unlock();
+  const std::int64_t accepted = std::visit([](const auto& each) { return each.reply.accepted(); }, command);
+  const std::int64_t started = start_of(end, told, accepted);
   if (auto* launch = std::get_if<LaunchCommand>(&command)) launch->arrays.clear();  // before the client may free them
   if (end.is_cancelled) {
     std::visit(
-        [](auto& each) {
+        [&](auto& each) {
           each.reply.complete({.status = JobStatus::Withdrawn,
+                               .started = started,
                                .message = "application '" + each.application->name + "' has been cancelled"});
         },
         command);
   } else if (auto* copy = std::get_if<CopyCommand>(&command); copy != nullptr && !options_.copy_code) {
-    copier_.copy(std::move(*copy));
+    copier_.copy(std::move(*copy), started);
   } else {
-    std::visit([](auto& each) { each.reply.complete({}); }, command);
+    std::visit([&](auto& each) { each.reply.complete({.started = started}); }, command);
   }
 }
 

@@ -30,21 +30,25 @@ class Runs : public OnStandIn {
 
 class UnderEveryPolicy : public Runs, public testing::WithParamInterface<PolicyEntry> {};
 
+/// Also where launches need not be preemptible once it is known how short they are.
 TEST_P(UnderEveryPolicy, ResultsAreRightAndTimeMovesForward) {
   const auto kernel = load("saxpy");
-  Saxpys first = saxpys();
-  Saxpys second = saxpys();
-  Work work;
-  work.add_application("first");
-  first.add_to(work, kernel, 3);
-  work.add_application("second", 300'000);
-  second.add_to(work, kernel, 2);
-  const std::unique_ptr<Policy> policy = GetParam().make(PolicyOptions{});
-  const Trace trace = run_under(*policy, work);
-  gpushare::test::expect_time_moves_forward(trace);
-  gpushare::test::expect_streams_in_order(trace, work.workload);
-  EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
-  EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+  const std::string name(GetParam().name);
+  for (const std::string& named : {name, name + ":whole_up_to_us=1000000", name + ":whole_up_to_us=1000000"}) {
+    Saxpys first = saxpys();
+    Saxpys second = saxpys();
+    Work work;
+    work.add_application("first");
+    first.add_to(work, kernel, 3);
+    work.add_application("second", 300'000);
+    second.add_to(work, kernel, 2);
+    const std::unique_ptr<Policy> policy = make_policy(named);
+    const Trace trace = run_under(*policy, work);
+    gpushare::test::expect_time_moves_forward(trace);
+    gpushare::test::expect_streams_in_order(trace, work.workload);
+    EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
+    EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, UnderEveryPolicy, testing::ValuesIn(policies().begin(), policies().end()),
@@ -97,40 +101,6 @@ TEST_F(Runs, UnderChangingQuotasEveryBlockRunsOnce) {
   EXPECT_EQ(ended, 16 * Saxpys::blocks);
 }
 
-/// Has room been kept for looks by a kernel? That takes several copies that were late.
-class SeesRoomForLooks : public RunObserver {
- public:
-  explicit SeesRoomForLooks(const WorkerTables& tables) : tables_(tables) {}
-  void saw(const gpushare::Event& /*event*/) override { has_seen_ |= tables_.room_for_look().has_value(); }
-  bool has_seen() const { return has_seen_; }
-
- private:
-  const WorkerTables& tables_;
-  bool has_seen_ = false;
-};
-
-/// Copies of 4 MB to the host hold up the looks, which then go by a kernel.
-TEST_F(Runs, LooksGoByAKernelWhereCopiesAreLate) {
-  const auto kernel = load("saxpy");
-  Saxpys data = saxpys();
-  constexpr std::size_t bytes = 4 << 20;
-  const DeviceMemory device = make_device_memory(context, bytes);
-  const PinnedMemory host = make_pinned_memory(context, bytes);
-  Work work;
-  work.add_application("computes");
-  data.add_to(work, kernel, 10);
-  work.add_application("copies");
-  for (int copy = 0; copy < 20; ++copy) {
-    work.add_copy({.direction = Copy::Direction::ToHost, .device = device.get(), .host = host.get(), .bytes = bytes});
-  }
-  const std::unique_ptr<Policy> policy = make_policy("even");
-  SeesRoomForLooks observer(resources->tables);
-  const Trace trace = run_under(*policy, work, &observer);
-  EXPECT_TRUE(observer.has_seen());
-  gpushare::test::expect_time_moves_forward(trace);
-  EXPECT_EQ(values<float>(data.result(), Saxpys::count), data.expected());
-}
-
 TEST_F(Runs, OneAtATime) {
   const Program none;
   const CudaGpu first(*resources, none);
@@ -154,7 +124,7 @@ class Gated : public Runs {
  protected:
   Gated() : kernel(load("wait_at_gate", wait_at_gate)), gate(array(std::vector{0})), arrived(array(std::vector{0})) {
     work.add_application("waits");
-    work.add_launch(kernel, 6, 1, arguments(gate.get(), arrived.get()));
+    work.add_launch(kernel, 6, 1, arguments(gate.get(), arrived.get(), for_ever));
   }
   void open_gate() { write(gate, 1); }
 

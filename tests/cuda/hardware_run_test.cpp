@@ -55,7 +55,7 @@ TEST_F(OnHardware, ManyApplicationsWithManyLaunchesEach) {
   for (int application = 0; application < applications; ++application) {
     work.add_application("application " + std::to_string(application));
     for (int launch = 0; launch < launches; ++launch) {
-      work.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get()));
+      work.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get(), for_ever));
     }
   }
   const auto open_gate = [&] { write(gate, 1); };
@@ -63,14 +63,21 @@ TEST_F(OnHardware, ManyApplicationsWithManyLaunchesEach) {
   EXPECT_EQ(values<int>(arrived, 1), std::vector{applications * launches});
 }
 
-TEST_F(OnHardware, GreenContextsAreRefusedInWords) {
+TEST_F(OnHardware, GreenContextsHaveSmsOfTheirOwn) {
   const auto kernel = load("saxpy");
-  Saxpys data = saxpys();
+  Saxpys first = saxpys();
+  Saxpys second = saxpys();
   Work work;
-  work.add_application("only");
-  data.add_to(work, kernel, 1);
-  const HardwareSetup setup{.sharing = HardwareSharing::GreenContexts, .sms = {2}};
-  EXPECT_THROW(run_on_hardware(context, work.workload, work.program, setup, {}, [] {}), CudaError);
+  work.add_application("first");
+  first.add_to(work, kernel, 3);
+  work.add_application("second");
+  second.add_to(work, kernel, 2);
+  const HardwareSetup setup{.sharing = HardwareSharing::GreenContexts, .sms = {2, 2}};
+  run_on_hardware(context, work.workload, work.program, setup, {}, [] {});
+  EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
+  EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
+  const HardwareSetup too_many{.sharing = HardwareSharing::GreenContexts, .sms = {2, 4}};
+  EXPECT_THROW(run_on_hardware(context, work.workload, work.program, too_many, {}, [] {}), InvalidInput);
 }
 
 TEST_F(OnHardware, ATrialKeepsToItsQuotas) {

@@ -34,25 +34,34 @@ struct Work {
   }
 };
 
-/// Counts itself, and spins until *gate is set.
+/// Counts itself, and spins until *gate is set, or for `patience` nanoseconds.
 inline const std::string wait_at_gate = R"(.version 8.0
 .target sm_90
 .address_size 64
-.visible .entry wait_at_gate(.param .u64 gate, .param .u64 arrived)
+.visible .entry wait_at_gate(.param .u64 gate, .param .u64 arrived, .param .u64 patience)
 {
-  .reg .pred %closed;
+  .reg .pred %p;
   .reg .b32 %r<3>;
-  .reg .b64 %rd<3>;
+  .reg .b64 %rd<5>;
   ld.param.u64 %rd1, [gate];
   ld.param.u64 %rd2, [arrived];
+  ld.param.u64 %rd3, [patience];
   atom.global.add.u32 %r2, [%rd2], 1;
+  mov.u64 %rd4, %globaltimer;
+  add.u64 %rd3, %rd3, %rd4;
 again:
   ld.volatile.global.u32 %r1, [%rd1];
-  setp.eq.u32 %closed, %r1, 0;
-  @%closed bra again;
+  setp.ne.u32 %p, %r1, 0;
+  @%p ret;
+  mov.u64 %rd4, %globaltimer;
+  setp.lt.u64 %p, %rd4, %rd3;
+  @%p bra again;
   ret;
 }
 )";
+
+inline constexpr std::uint64_t for_ever = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t some_ms = 5'000'000;
 
 /// Some launches of saxpy, y = a x + y, one after the other on the same arrays.
 class Saxpys {

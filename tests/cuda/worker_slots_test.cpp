@@ -27,35 +27,11 @@ class OneAfterTheOtherBegins : public Policy {
   }
 };
 
-/// Counts its blocks. Each takes a millisecond, or until *gate is set: so a launch has not ended before it is evicted,
-/// and ends soon once it may.
-const std::string takes_a_while = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry takes_a_while(.param .u64 gate, .param .u64 count)
-{
-  .reg .pred %again;
-  .reg .b32 %r<3>;
-  .reg .b64 %rd<5>;
-  ld.param.u64 %rd1, [gate];
-  ld.param.u64 %rd2, [count];
-  atom.global.add.u32 %r2, [%rd2], 1;
-  mov.u64 %rd3, %globaltimer;
-  add.u64 %rd3, %rd3, 1000000;
-again:
-  ld.volatile.global.u32 %r1, [%rd1];
-  setp.ne.u32 %again, %r1, 0;
-  @%again ret;
-  mov.u64 %rd4, %globaltimer;
-  setp.lt.u64 %again, %rd4, %rd3;
-  @%again bra again;
-  ret;
-}
-)";
-
+/// A block takes some milliseconds as long as the gate is closed: so a launch takes seconds, and has not ended before
+/// it is evicted, and ends soon once it may.
 class WorkerSlots : public OnStandIn, public RunObserver {
  protected:
-  WorkerSlots() : kernel_(load("takes_a_while", takes_a_while)), gate_(array(std::vector{0})) {
+  WorkerSlots() : kernel_(load("wait_at_gate", wait_at_gate)), gate_(array(std::vector{0})) {
     resources = std::make_unique<LaunchResources>(context, slots);
   }
 
@@ -64,7 +40,7 @@ class WorkerSlots : public OnStandIn, public RunObserver {
       counters_.push_back(array(std::vector{0}));
       work_.add_application("application " + std::to_string(application));
       for (int launch = 0; launch < launches_in_a_row; ++launch) {
-        work_.add_launch(kernel_, blocks, 1, arguments(gate_.get(), counters_.back().get()));
+        work_.add_launch(kernel_, blocks, 1, arguments(gate_.get(), counters_.back().get(), some_ms));
       }
     }
   }

@@ -90,7 +90,7 @@ def ercbench_pair():
     return pairs["SAD+JPEG-d"]
 
 
-TRACE_VERSION = b"gpushare-trace-2"
+TRACE_VERSION = b"gpushare-trace-3"
 EVENT = struct.Struct("<8q")
 """time, started, block, application, operation, SM, blocks, kind"""
 BLOCK_STARTED, BLOCK_ENDED = 2, 3

@@ -118,9 +118,9 @@ def test_timeout(with_ptxas, monkeypatch, tmp_path):
     with_ptxas(script=f"echo $$ > {tmp_path}/pid; exec sleep 60")
     assert assembler.in_use().name == "ptxas"
     kernel = gs.Kernel(BROKEN, "fill")
-    monkeypatch.setattr(compiler, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(compiler, "TIMEOUT_S", 3)
     start = time.monotonic()
-    with pytest.raises(gs.CompileError, match=r"kernel 'fill' for sm_90: ptxas has not ended after 0\.5 s"):
+    with pytest.raises(gs.CompileError, match=r"kernel 'fill' for sm_90: ptxas has not ended after 3 s"):
         kernel.compile()
     assert time.monotonic() - start < 20
     assert not pathlib.Path("/proc", (tmp_path / "pid").read_text().strip()).exists()

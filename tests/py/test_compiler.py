@@ -153,6 +153,7 @@ def test_thread_that_started_it_may_end():
     own.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_forked_process_has_a_compiler_of_its_own():
     gs.Kernel(FILL, "fill").compile()
     COMPILER.describe()

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -50,6 +52,23 @@ class Served:
         return self.port.launch(self.application, self.kernel, **fields)
 
 
+class HeldSink(_core.CommandSink):
+    """Launches end when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: queue.SimpleQueue[_core.HeldLaunch] = queue.SimpleQueue()
+
+    def launch(self, launch: _core.HeldLaunch) -> None:
+        self.held.put(launch)
+
+    def client_gone(self, client: int) -> None:
+        pass
+
+    def end_one(self) -> None:
+        self.held.get(timeout=30).complete(JobStatus.DONE)
+
+
 @pytest.fixture
 def server() -> _core.PortServer:
     return _core.PortServer(_core.EchoSink())
@@ -83,31 +102,50 @@ def test_arrays_are_copied_through_an_arena(server: _core.PortServer) -> None:
 
 
 def test_an_array_is_kept_until_nobody_needs_it() -> None:
-    server = _core.PortServer(_core.EchoSink(200_000_000))
+    sink = HeldSink()
+    server = _core.PortServer(sink)
     alice = Served(server)
-    array, queue, released = np.zeros(16, np.uint8), _core.ReleaseQueue(), []
-    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(1), queue)
+    array, releases, released = np.zeros(16, np.uint8), _core.ReleaseQueue(), []
+    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(1), releases)
     job = alice.launch(arrays=[(8, handle, 0)])
     assert alice.port.wait(job, 0.01) is None
     alice.at_worker.remove_array(handle, job)
-    queue.release(0)
+    releases.release(0)
     assert released == []
+    sink.end_one()
     assert alice.port.wait(job, 30).status == JobStatus.DONE
-    queue.release(30)
-    assert released == [1]
-    unused = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(2), queue)
+    assert released == [1]  # at once: this thread has the GIL
+    unused = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(2), releases)
     alice.at_worker.remove_array(unused)
-    assert released == [1, 2]  # at once: this thread has the GIL
+    assert released == [1, 2]
+
+
+def test_a_sink_of_pythons_lives_as_long_as_its_server() -> None:
+    server = _core.PortServer(HeldSink())
+    gc.collect()
+    alice = Served(server)
+    assert alice.port.wait(alice.launch(), 0.01) is None
+    del alice, server
+
+
+def test_a_sink_without_methods_gives_launches_up() -> None:
+    class Empty(_core.CommandSink):
+        pass
+
+    server = _core.PortServer(Empty())
+    alice = Served(server)
+    end = alice.port.wait(alice.launch(), 30)
+    assert (end.status, end.message) == (JobStatus.FAILED, "the worker gave this job up")
 
 
 def test_an_array_waits_for_the_commands_that_it_may_be_named_in(server: _core.PortServer) -> None:
     alice = Served(server)
-    array, queue, released = np.zeros(16, np.uint8), _core.ReleaseQueue(), []
-    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(1), queue)
+    array, releases, released = np.zeros(16, np.uint8), _core.ReleaseQueue(), []
+    handle = alice.at_worker.add_array(array.ctypes.data, array.nbytes, lambda: released.append(1), releases)
     alice.at_worker.remove_array(handle, 2)
     for expected in ([], [1]):
         assert alice.port.wait(alice.launch(arrays=[(8, handle, 0)]), 30).status == JobStatus.DONE
-        queue.release(30 if expected else 0)
+        releases.release(30 if expected else 0)
         assert released == expected
     assert alice.port.wait(alice.launch(arrays=[(8, handle, 0)]), 30).status == JobStatus.REFUSED
 
@@ -133,18 +171,24 @@ def test_one_thread_may_be_told_of_all_ends(server: _core.PortServer) -> None:
 
 
 def test_waits_do_not_hold_the_gil() -> None:
-    server = _core.PortServer(_core.EchoSink(100_000_000))
+    sink = HeldSink()
+    server = _core.PortServer(sink)
     alice = Served(server)
     job = alice.launch()
-    ended: list[object] = []
-    waiting = threading.Thread(target=lambda: ended.append(alice.port.wait(job, 30)))
+    waits, ended = threading.Event(), []
+
+    def wait() -> None:
+        waits.set()
+        ended.append(alice.port.wait(job, 30))
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
-    steps = 0
-    while waiting.is_alive():
-        steps += 1
-        time.sleep(0)
+    waits.wait()
+    time.sleep(0.01)  # in which it begins to wait
+    sink.end_one()  # in this thread, which would have to wait for the other one
+    waiting.join()
+    assert ended[0] is not None
     assert ended[0].status == JobStatus.DONE
-    assert steps > 10
 
 
 def test_a_worker_without_room_is_an_error_in_the_end() -> None:
@@ -173,6 +217,7 @@ def test_the_worker_goes(server: _core.PortServer) -> None:
         alice.port.wait(job, 30)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_is_refused(server: _core.PortServer) -> None:
     alice = Served(server)
     child = os.fork()

@@ -22,6 +22,7 @@ def tables(tmp_path_factory):
     line = ["processes", "--device", "sim:h100", "--kernels", "triad,nbody", *options, "--json", str(path)]
     folders = [str(pathlib.Path(gs.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    environment["TMPDIR"] = "/tmp"  # the path of its server's socket has to be short
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.gpu", *line],
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,

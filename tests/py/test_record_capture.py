@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 import gpushare as gs
 from gpushare.recorded.capture import capture
+from gpushare.recorded.interrupts import HEARD, ProgramSignals, signals_for_program
 from gpushare.recorded.new_recording import NewRecording
 from gpushare.recorded.trace_reader import read_part
 
@@ -136,6 +138,44 @@ def test_the_second_interrupt_terminates(interrupted, tmp_path):
 def test_who_does_not_heed_that_either_is_killed(interrupted, tmp_path):
     assert interrupted(f"trap '' TERM; {DEAF}{WAIT}", times=2, patience_s=0.3) == -signal.SIGKILL
     assert kernels_in(tmp_path / "t.trace") == ["early"]
+
+
+def signalled(process, program_is_ready, number):
+    """Ends with what the process that captures returned, after it alone has got the signal."""
+    while not program_is_ready.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return int(output)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_what_ends_the_recording_process_ends_the_program(number, fake_cupti, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
+    ready, over = tmp_path / "ready", tmp_path / "over"
+    script = f"trap 'touch $2; exit 6' {number.name[3:]}; $0 cuda '{KERNEL}'; touch $1; {WAIT}"
+    command = ["sh", "-c", script, str(fake_cupti[1]), str(ready), str(over)]
+    code = [sys.executable, "-c", CAPTURE, "60", str(tmp_path / "t.trace"), *command]
+    with subprocess.Popen(code, stdout=subprocess.PIPE, text=True, start_new_session=True) as capturing:
+        assert signalled(capturing, ready, number) == 6
+    assert over.exists()
+    assert kernels_in(tmp_path / "t.trace") == ["early"]
+
+
+def test_a_signal_before_the_program_is_there_is_kept_for_it():
+    signals, sent = ProgramSignals(), []
+    signals.hear(signal.SIGTERM)
+    signals.are_for(SimpleNamespace(send_signal=sent.append))
+    assert sent == [signal.SIGTERM]
+
+
+def test_signals_are_ones_own_again_afterwards():
+    before = [signal.getsignal(each) for each in HEARD]
+    with signals_for_program():
+        assert [signal.getsignal(each) for each in HEARD] != before
+    assert [signal.getsignal(each) for each in HEARD] == before
 
 
 def test_the_third_interrupt_kills(interrupted):

@@ -137,7 +137,7 @@ def test_a_program_that_fails_is_recorded_and_told(recorded):
 
 
 def test_a_program_that_is_killed_is_told(recorded):
-    file, result = recorded("one", *WORK, "sleep 500", "kill", code=2)
+    file, result = recorded("one", *WORK, "await-flush", "kill", code=2)
     assert "its last 0.1 s may be missing" in result.output
     assert "was ended by signal 9; what it did before that is recorded" in result.output
     assert file.is_file()

@@ -85,13 +85,13 @@ def test_a_handler_that_leaves_at_once_loses_nothing(traced):
 
 def test_a_handler_that_interrupts_cupti_is_not_held_up_for_ever(traced):
     """The last flush cannot be had: CUPTI waits for a lock that the thread holds whose handler calls _exit."""
-    part = only_part(traced("cuda", KERNEL, "sleep 500", "hold", "terminate 5", code=5))
+    part = only_part(traced("cuda", KERNEL, "await-flush", "hold", "terminate 5", code=5))
     assert (len(part.kernels), part.ended) == (1, None)
 
 
 def test_a_killed_program_leaves_what_it_did_before(traced):
-    part = only_part(traced("cuda", KERNEL, "sleep 500", "kernel late 7000 8000 7 2 1 32 8 0", "kill", code=-9))
-    assert [kernel.correlation for kernel in part.kernels] == [41]
+    part = only_part(traced("cuda", KERNEL, "await-flush", "kernel late 7000 8000 7 2 1 32 8 0", "kill", code=-9))
+    assert [kernel.correlation for kernel in part.kernels] in ([41], [41, 2])  # by when it was flushed last
     assert part.ended is None
 
 

@@ -166,16 +166,18 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
 
 CUresult cuCtxPushCurrent(CUcontext context) {
   return answer(__func__, [&] {
-    expect(context == the_context(), CUDA_ERROR_INVALID_CONTEXT, "no such context");
-    ++contexts_pushed();
+    auto* green = reinterpret_cast<CUgreenCtx>(context);
+    expect(context == the_context() || gpu().green_contexts.contains(green), CUDA_ERROR_INVALID_CONTEXT,
+           "no such context");
+    contexts_pushed().push_back(context == the_context() ? nullptr : green);
   });
 }
 
 CUresult cuCtxPopCurrent(CUcontext* context) {
   return answer(__func__, [&] {
-    expect(contexts_pushed() > 0, CUDA_ERROR_INVALID_CONTEXT, "the thread has no current context");
-    --contexts_pushed();
-    *context = the_context();
+    CUgreenCtx green = green_context();
+    contexts_pushed().pop_back();
+    *context = green == nullptr ? the_context() : reinterpret_cast<CUcontext>(green);
   });
 }
 

@@ -52,6 +52,7 @@ CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
       throw Refusal(CUDA_ERROR_INVALID_PTX, error.what());
     }
     device.memory.load(module->program);
+    module->context = green_context();
     *handle = reinterpret_cast<CUmodule>(module.get());
     device.modules.emplace(*handle, std::move(module));
   });
@@ -130,6 +131,8 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
     const Function& function = device.function(handle);
     const Dimensions blocks{grid_x, grid_y, grid_z};
     const Dimensions threads{block_x, block_y, block_z};
+    expect(function.module->context == device.stream(stream).context, CUDA_ERROR_INVALID_HANDLE,
+           "the function was loaded in another context than the stream's");
     expect(extra == nullptr, CUDA_ERROR_NOT_SUPPORTED, "arguments in a buffer");
     expect_possible(function, blocks, threads, shared);
     device.launch(stream, std::make_shared<Grid>(Grid{

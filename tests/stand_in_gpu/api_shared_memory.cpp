@@ -161,8 +161,9 @@ CUresult cuMemHostUnregister(void* address) {
     const auto found = device.registered.find(static_cast<std::byte*>(address));
     expect(found != device.registered.end(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "it is not registered");
     expect(found->second.use.use_count() == 1, CUDA_ERROR_INVALID_VALUE, "a copy from or to it has not ended");
-    expect(is_mapped(address, found->second.size), CUDA_ERROR_INVALID_VALUE, "it was unmapped while registered");
-    device.registered.erase(found);
+    const std::size_t bytes = found->second.size;
+    device.registered.erase(found);  // in any case: other memory may come to lie there
+    expect(is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "it was unmapped while registered");
   });
 }
 

@@ -12,10 +12,8 @@ extern "C" {
 
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
-    expect(flags == CU_STREAM_NON_BLOCKING, CUDA_ERROR_NOT_SUPPORTED, "it would wait for the default stream");
-    auto made = std::make_unique<Stream>(std::clamp(priority, Limits::most_urgent_priority, 0));
-    *stream = reinterpret_cast<CUstream>(made.get());
-    device.streams.emplace(*stream, std::move(made));
+    *stream = device.add_stream(flags, priority);
+    device.stream(*stream).context = green_context();
   });
 }
 

@@ -28,13 +28,18 @@ std::uint64_t seed() {
 
 }  // namespace
 
-int& contexts_pushed() {
-  thread_local int pushed = 0;
+std::vector<CUgreenCtx>& contexts_pushed() {
+  thread_local std::vector<CUgreenCtx> pushed;
   return pushed;
 }
 
 void expect_current_context() {
-  expect(contexts_pushed() > 0, CUDA_ERROR_INVALID_CONTEXT, "the thread has no current context");
+  expect(!contexts_pushed().empty(), CUDA_ERROR_INVALID_CONTEXT, "the thread has no current context");
+}
+
+CUgreenCtx green_context() {
+  expect_current_context();
+  return contexts_pushed().back();
 }
 
 Gpu::Turn::Turn(Gpu& gpu) : gpu_(gpu), lock_(gpu.mutex_, std::defer_lock) { take(); }
@@ -84,6 +89,14 @@ Stream& Gpu::stream(CUstream handle) {
   throw Refusal(CUDA_ERROR_INVALID_HANDLE, "no such stream; the legacy default stream is none that gpushare may use");
 }
 
+CUstream Gpu::add_stream(unsigned flags, int priority) {
+  expect(flags == CU_STREAM_NON_BLOCKING, CUDA_ERROR_NOT_SUPPORTED, "it would wait for the default stream");
+  auto made = std::make_unique<Stream>(std::clamp(priority, Limits::most_urgent_priority, 0));
+  auto* handle = reinterpret_cast<CUstream>(made.get());
+  streams.emplace(handle, std::move(made));
+  return handle;
+}
+
 void Gpu::put(CUstream handle, Command command) { stream(handle).commands.push_back(std::move(command)); }
 
 std::shared_ptr<Event> Gpu::shared_event(CUevent handle) const {
@@ -126,6 +139,7 @@ std::byte* Gpu::bytes_at(std::uint64_t address, std::size_t bytes) {
 
 void Gpu::launch(CUstream handle, std::shared_ptr<Grid> grid) {
   grid->priority = stream(handle).priority;
+  grid->sms = stream(handle).sms;
   grid->launch.nanoseconds = &now_ns_;
   put(handle, [this, grid, has_begun = false]() mutable {
     if (!has_begun) sms_.add(grid);

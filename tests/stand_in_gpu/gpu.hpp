@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,9 +36,11 @@ struct RegisteredBytes {
   std::shared_ptr<const int> use = std::make_shared<int>();  ///< copies that have not ended hold it, too
 };
 
-/// The calling thread's stack of current contexts, of which there is only one.
-int& contexts_pushed();
+/// The calling thread's stack of current contexts: green ones, or nullptr for the primary one.
+std::vector<CUgreenCtx>& contexts_pushed();
 void expect_current_context();
+/// The current one. Throws Refusal where there is none.
+CUgreenCtx green_context();
 
 class Gpu {
  public:
@@ -69,6 +72,7 @@ class Gpu {
 
   /// The stream behind a handle, also CU_STREAM_PER_THREAD.
   Stream& stream(CUstream handle);
+  CUstream add_stream(unsigned flags, int priority);
   void put(CUstream handle, Command command);
   Event& event(CUevent handle) const { return *shared_event(handle); }
   std::shared_ptr<Event> shared_event(CUevent handle) const;
@@ -96,6 +100,8 @@ class Gpu {
   std::map<const std::byte*, RegisteredBytes> registered;
   SharedMemories shared;
   std::map<CUstream, std::unique_ptr<Stream>> streams;
+  std::map<CUgreenCtx, std::unique_ptr<SmMask>> green_contexts;
+  std::deque<SmMask> descriptions;  ///< of green contexts to be
   std::map<CUevent, std::shared_ptr<Event>> events;
   std::map<CUmodule, std::shared_ptr<const Module>> modules;
   std::map<std::pair<CUmodule, std::string>, std::unique_ptr<Function>> functions;

@@ -7,6 +7,7 @@
 #include "ptx_interpreter/block.hpp"
 #include "stand_in_gpu/limits.hpp"
 #include "stand_in_gpu/module.hpp"
+#include "stand_in_gpu/stream.hpp"
 
 namespace gpushare::stand_in {
 
@@ -14,7 +15,8 @@ struct Grid {
   std::shared_ptr<const Module> module;  ///< may be unloaded before the end
   interpreter::Launch launch;
   Footprint block;
-  int priority = 0;  ///< of its stream: lower is more urgent
+  int priority = 0;      ///< of its stream: lower is more urgent
+  SmMask sms = all_sms;  ///< where its blocks may be
   std::size_t placed = 0;
   std::size_t ended = 0;
 

@@ -10,6 +10,7 @@ namespace gpushare::stand_in {
 struct Limits {
   static constexpr std::string_view name = "gpushare stand-in";
   static constexpr int sms = 4;
+  static constexpr int sms_per_group = 2;  ///< that a green context has or has not
   static constexpr int blocks_per_sm = 4;
   static constexpr int threads_per_sm = 2048;
   static constexpr int threads_per_block = 1024;

@@ -10,6 +10,7 @@
 
 #include "core/transform/ptx_module.hpp"
 #include "ptx_interpreter/program.hpp"
+#include "stand_in_gpu/cuda_header.hpp"
 
 namespace gpushare::stand_in {
 
@@ -31,6 +32,7 @@ struct Module {
 
   ptx::Module text;
   interpreter::Program program;
+  CUgreenCtx context = nullptr;  ///< the primary one
 };
 
 /// Throws InvalidInput where there is none of this name.

@@ -14,19 +14,31 @@ void Multiprocessors::add(std::shared_ptr<Grid> grid) {
 }
 
 bool Multiprocessors::place() {
-  if (waiting_.empty()) return false;
-  const std::shared_ptr<Grid> grid = waiting_.front();
+  SmMask taken = 0;  // by who comes before
+  for (auto grid = waiting_.begin(); grid != waiting_.end(); ++grid) {
+    if (((*grid)->sms & taken) == 0 && place_block_of(*grid)) {
+      if ((*grid)->is_placed()) waiting_.erase(grid);
+      return true;
+    }
+    taken |= (*grid)->sms;
+  }
+  return false;
+}
+
+bool Multiprocessors::place_block_of(const std::shared_ptr<Grid>& waiting) {
+  Grid& grid = *waiting;
   // The emptiest SM, the first of several: one block on each, then the second one.
-  const auto sm = std::ranges::min_element(sms_, {}, [&](const Occupied& each) {
-    return each.has_room_for(grid->block) ? each.sum.threads : Limits::threads_per_sm + 1;
-  });
-  if (!sm->has_room_for(grid->block)) return false;
-  sm->add(grid->block, 1);
+  const auto threads_on = [&](const Occupied& each) {
+    const auto bit = SmMask{1} << (&each - sms_.data());
+    return (grid.sms & bit) != 0 && each.has_room_for(grid.block) ? each.sum.threads : Limits::threads_per_sm + 1;
+  };
+  const auto sm = std::ranges::min_element(sms_, {}, threads_on);
+  if (threads_on(*sm) > Limits::threads_per_sm) return false;
+  sm->add(grid.block, 1);
   const auto index = static_cast<std::uint32_t>(sm - sms_.begin());
   resident_.push_back(
-      {grid, std::make_unique<interpreter::Block>(grid->launch, grid->placed, index, random_.poison())});
-  ++grid->placed;
-  if (grid->is_placed()) waiting_.erase(waiting_.begin());
+      {waiting, std::make_unique<interpreter::Block>(grid.launch, grid.placed, index, random_.poison())});
+  ++grid.placed;
   return true;
 }
 

@@ -2,7 +2,7 @@
 // The SMs: who gets a place on which, and the resident blocks, which take turns of some instructions of one thread.
 //
 // A grid that has begun to be placed is not overtaken by one that is no more urgent: if its next block fits nowhere,
-// those behind it wait too, also if theirs would fit. Real hardware is at most as strict.
+// those behind it wait too, also if theirs would fit, unless they have other SMs. Real hardware is at most as strict.
 #pragma once
 
 #include <array>
@@ -26,6 +26,8 @@ class Multiprocessors {
   bool empty() const { return resident_.empty(); }
 
  private:
+  bool place_block_of(const std::shared_ptr<Grid>& waiting);
+
   struct Resident {
     std::shared_ptr<Grid> grid;
     std::unique_ptr<interpreter::Block> block;

@@ -6,13 +6,22 @@
 #include <deque>
 #include <functional>
 
+#include "stand_in_gpu/cuda_header.hpp"
+#include "stand_in_gpu/limits.hpp"
+
 namespace gpushare::stand_in {
 
 /// Called by the device while it is the first of its stream, again and again until it has been done: then it says true.
 using Command = std::function<bool()>;
 
+/// One bit for each SM.
+using SmMask = unsigned;
+inline constexpr SmMask all_sms = (1u << Limits::sms) - 1;
+
 struct Stream {
   int priority = 0;
+  SmMask sms = all_sms;          ///< of its context
+  CUgreenCtx context = nullptr;  ///< the primary one
   std::deque<Command> commands{};
   bool is_destroyed = false;  ///< what is in it is done before it goes
 

@@ -73,6 +73,6 @@ class DaemonApplication:
 
     def cancel(self) -> None:
         """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
-        self._cancelled = True
-        registered = self._session._connection.registered()
-        registered.link.request("cancel", application=registered.application(self))
+        if not self._cancelled:
+            self._cancelled = True
+            self._session._connection.registered().cancel(self)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_ATTEMPTS = 3
 """Of a job that is run again by itself: one that ends every worker must not do so for ever."""
+MOST_SUSPICIONS = 1
+"""So often a job that is run again by itself may have been on the GPU when a kernel, its own or another's, failed."""
 NUMBERS = (int, float)
 _making_events = threading.Lock()
 
@@ -72,7 +74,9 @@ class DaemonJob:
 
     Attributes:
         is_replayable: it is run again by itself if its worker is lost.
+        repeats: the job that had ended, whose results this one brings back.
         attempts: how often it has been submitted.
+        suspicions: how often it was on the GPU with others when one of them failed.
         error: what it ended with, if not well.
         has_ended: well or not.
         application_handle: its application's at the worker that has it.
@@ -80,13 +84,15 @@ class DaemonJob:
 
     __slots__ = (
         "__weakref__", "_event", "_registered", "application_handle", "attempts", "error", "has_ended",
-        "is_replayable", "submission",
+        "is_replayable", "repeats", "submission", "suspicions",
     )  # fmt: skip
 
-    def __init__(self, submission: Submission, *, is_replayable: bool) -> None:
+    def __init__(self, submission: Submission, *, is_replayable: bool, repeats: DaemonJob | None = None) -> None:
         self.submission = submission
         self.is_replayable = is_replayable
+        self.repeats = repeats
         self.attempts = 0
+        self.suspicions = 0
         self.error: Exception | None = None
         self.has_ended = False
         self.application_handle = 0
@@ -117,6 +123,17 @@ class DaemonJob:
         retryable = error is not None and getattr(error, "retryable", False)
         if not (retryable and self.is_replayable):  # else the session runs it again
             self.settle(error)
+
+    def suspect(self, failure: Exception, lost: Exception) -> None:
+        """It was on the GPU, as were others, when a kernel failed: whose it was nobody knows.
+
+        If it may be run again it is, as if only the worker had been ``lost``; but a kernel that fails every time must
+        not take others along for ever, so if that happens again the ``failure`` is its own.
+        """
+        first = self if self.repeats is None else self.repeats
+        first.suspicions += 1
+        may_try_again = (self.is_replayable or self.repeats is not None) and first.suspicions <= MOST_SUSPICIONS
+        self.end(lost if may_try_again else failure)
 
     def settle(self, error: Exception | None) -> None:
         """It has ended, for good."""

@@ -68,6 +68,7 @@ class Link:
         self._retryable: list[Any] = []
         self._failed: set[int] = set()
         self._failure: Exception | None = None
+        self._is_certain = True
         self._why = threading.Event()
         self.settled = threading.Event()
         self._wake, self._woken = socket.socketpair()
@@ -204,6 +205,7 @@ class Link:
             self._lose(from_message(message["error"]))
         elif message["event"] == "lost":
             failed = set(message["applications"])
+            self._is_certain = message.get("certain", True)
             self._lose(from_message(message["error"]), failed, from_message(message["failure"]))
         return None
 
@@ -258,8 +260,12 @@ class Link:
                 job.end(ERRORS.get(status, DeviceError)(message))
 
     def _lose_job(self, job: Any) -> None:
-        is_cause = self._failure is not None and job.application_handle in self._failed
-        job.end(self._failure if is_cause else self.lost)
+        if self._failure is None or job.application_handle not in self._failed:
+            job.end(self.lost)
+        elif self._is_certain:
+            job.end(self._failure)
+        else:
+            job.suspect(self._failure, self.lost)
 
 
 def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:

@@ -117,9 +117,14 @@ class ShapeKernel(Schema):
 
 
 class CancelApplication(Schema):
-    """Drops its waiting jobs; a running one stops at the next block boundary."""
+    """Drops its waiting jobs; a running one stops at the next block boundary.
+
+    Attributes:
+        after: the last job in the ring that may be of it.
+    """
 
     application: Handle
+    after: Handle = 0
 
 
 class AskStatus(Schema):

@@ -65,7 +65,7 @@ def _again(job: DaemonJob, registered: Registered) -> DaemonJob | None:
         job.settle(WorkerLostError(f"job {job.name} was run {job.attempts} times, and its worker ended every time"))
         _spoil(job, "a job on it was lost")
         return None
-    again = DaemonJob(job.submission, is_replayable=False) if job.has_ended else job
+    again = DaemonJob(job.submission, is_replayable=False, repeats=job) if job.has_ended else job
     again.submit_on(registered)
     if registered.link.lost is not None:
         raise registered.link.lost

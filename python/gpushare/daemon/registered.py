@@ -49,7 +49,7 @@ class Registered:
         self.place = next(_places)
         self._launchers: dict[Any, Launcher] = {}
         self._kernels: dict[Any, int] = {}
-        self._applications: dict[int, int] = {}
+        self._applications: dict[DaemonApplication, int] = {}
         self._idle: list[tuple[Arena, int]] = []
         self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
         self._told_blocks: set[int] = set()
@@ -65,6 +65,13 @@ class Registered:
         return self._number(
             self._applications, application, lambda: self.link.request("application", **application.fields)
         )
+
+    def cancel(self, application: DaemonApplication) -> None:
+        """The worker drops its jobs and then forgets it, if it was told of it."""
+        with self._telling:
+            number = self._applications.pop(application, None)
+        if number is not None:
+            self.link.request("cancel", application=number, after=self.link.port.last_job)
 
     def launcher(self, kernel: Kernel | KernelModel, block: int | Extent, shared_bytes: int) -> Launcher:
         """For launches of it with this block; the worker is told at the first.

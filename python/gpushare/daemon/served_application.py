@@ -18,6 +18,7 @@ class ServedApplication:
 
     def __init__(self, application: Any, account: _core.ApplicationAccount) -> None:
         self.application = application
+        self.is_cancelled = False
         self._account = account
 
     @property
@@ -32,4 +33,5 @@ class ServedApplication:
 
     def cancel(self) -> None:
         """Drops its jobs; the running one stops at the next block boundary."""
+        self.is_cancelled = True
         self.application.cancel()

@@ -79,8 +79,8 @@ class ServedClient:
             raise
         except Exception as error:
             LOG.debug("client %d: %s", self.number, error)
-            self.refuse(number, error)
-            self.worker.heed(error)
+            if not self.worker.heed(error):  # else it was somebody's kernel, and every client hears whose
+                self.refuse(number, error)
         else:
             if answer is not None:
                 self.reply(number, answer)
@@ -93,12 +93,17 @@ class ServedClient:
         """Answers it with an error."""
         self._tell({"id": number, "error": as_message(error)})
 
-    def lost(self, error: Exception, named: Callable[[str], bool]) -> None:
-        """Tells the client that the worker ends; jobs of applications that are ``named`` are the reason."""
-        failed = [handle for handle, each in self.applications.items() if named(each.name)]
+    def lost(self, error: Exception) -> None:
+        """Tells the client that the worker ends; a job of one of the applications that the error names is the reason.
+
+        Which one nobody knows, unless it names only one.
+        """
+        failed = [handle for handle, each in self.applications.items() if f"'{each.name}'" in str(error)]
+        is_certain = any(is_only_culprit(each.name, error) for each in self.applications)
         again = WorkerLostError(f"the worker has ended, and with it what was on the GPU: {error}; submit again")
         self._tell({
-            "event": "lost", "error": as_message(again), "applications": failed, "failure": as_message(error)
+            "event": "lost", "error": as_message(again), "applications": failed, "failure": as_message(error),
+            "certain": is_certain,
         })  # fmt: skip
 
     def drop(self, why: str) -> None:
@@ -168,6 +173,11 @@ class ServedClient:
         self.applications.clear()
         del self.port  # its memory goes now, and not when somebody has forgotten this client
         LOG.info("client %d %s", self.number, why)
+
+
+def is_only_culprit(name: str, error: Exception) -> bool:
+    """Does the error blame this application and nobody else?"""
+    return str(error).startswith(f"a kernel of '{name}' ")
 
 
 def _limits() -> _core.PortLimits:

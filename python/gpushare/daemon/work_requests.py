@@ -31,6 +31,7 @@ def open_application(client: ServedClient, request: OpenApplication, _number: in
             f"application {request.name!r}: priority {request.priority} is above {most}, the highest that the server "
             f"permits user {client.grant.user}: its configuration says highest_priority"
         )
+    _forget_cancelled(client)
     if any(each.name == f"{request.name}@{client.number}" for each in client.applications):
         raise InvalidInput(f"the session has an application {request.name!r} already: take another name")
     application = client.worker.open_application(
@@ -83,6 +84,17 @@ def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:
-    """Its jobs fail."""
-    client.applications[request.application].cancel()
+    """Its jobs fail, and once they have the client has it no more."""
+    application = client.applications[request.application]
+    if not application.is_cancelled:
+        application.cancel()
+        client.port.remove_application(request.application, request.after)
+    _forget_cancelled(client)
     return True
+
+
+def _forget_cancelled(client: ServedClient) -> None:
+    """Not before its last block has ended: until then the watchdog looks at it, and a fault may be its own."""
+    for handle, each in client.applications.items():
+        if each.is_cancelled and each.totals.unfinished == 0:
+            client.applications.take(handle)

@@ -35,6 +35,8 @@ LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_FAULT = 71
 """The GPU is lost to the process; another one can use it."""
 TIME_TO_SAY_SO_S = 1.0
+TIME_TO_BLAME_S = 1.0
+"""A request that copies may fail before the session has noticed the fault, and only the session knows who was there."""
 LONGEST_WAIT_S = 3600.0
 
 OpenSession = Callable[[str, str, str], Any]
@@ -153,27 +155,30 @@ class Worker:
             except Exception as error:
                 return self.fail(error)
 
-    def heed(self, error: Exception) -> None:
-        """Ends the worker if a request failed because the session has: then every other one would, too."""
+    def heed(self, error: Exception) -> bool:
+        """Ends the worker if a request failed because the session has: then every other one would, too.
+
+        Returns:
+            whether it ends, if another thread is about to do that.
+        """
         if not isinstance(error, DeviceError | PolicyError):
-            return
+            return False
         try:
             self.session.status()
+            if is_healthy(self.session):
+                return False
+            self.session.raise_failure(TIME_TO_BLAME_S)
         except (DeviceError, PolicyError) as failure:
-            self.fail(failure)
-        else:
-            if not is_healthy(self.session):
-                self.fail(error)
+            error = failure
+        self.fail(error)
+        return True
 
     def fail(self, error: Exception) -> None:
         """Tells every client why, and ends the process. Never returns but to those who come second."""
         if not self._ending.acquire(blocking=False):
             return
         LOG.error("the worker of %s ends: %s", self.device, error)
-        telling = [
-            threading.Thread(target=each.lost, args=[error, lambda name: f"'{name}'" in str(error)], daemon=True)
-            for each in self.clients
-        ]
+        telling = [threading.Thread(target=each.lost, args=[error], daemon=True) for each in self.clients]
         for thread in telling:
             thread.start()
         deadline = time.monotonic() + TIME_TO_SAY_SO_S

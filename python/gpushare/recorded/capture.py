@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import CudaError, InvalidInput
-from gpushare.recorded.interrupts import second_interrupt_ends
+from gpushare.recorded.interrupts import signals_for_program
 from gpushare.recorded.new_recording import NewRecording
 
 LIBRARY = Path(_core.__file__).with_name("libgpushare_record.so")
@@ -41,11 +41,12 @@ def capture(command: Sequence[str], folder: Path, output: int | None = None) -> 
     environment = _environment()
     with NewRecording(folder) as new:
         environment[FOLDER_VARIABLE] = str(new.folder)
-        try:
-            running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
-        except OSError as error:
-            raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
-        with second_interrupt_ends(running):
+        with signals_for_program() as signals:  # before there is a program that could be left behind
+            try:
+                running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
+            except OSError as error:
+                raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
+            signals.are_for(running)
             code = running.wait()
         if new.is_empty():
             ended = f"\ngpushare: {how_it_ended(command, code)}" if code else ""

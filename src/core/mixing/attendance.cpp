@@ -9,8 +9,11 @@ void Attendance::observe(const Event& event, const State& state) {
   const bool concerns = event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
                         event.kind == EventKind::ApplicationEnded || event.kind == EventKind::PriorityChanged;
   if (!concerns) return;
-  if (applications_.size() <= index(event.application)) applications_.resize(index(event.application) + 1);
-  Known& known = applications_[index(event.application)];
+  if (event.kind == EventKind::ApplicationEnded) {
+    applications_.erase(event.application);
+    return;
+  }
+  Known& known = applications_[event.application];
   if (event.kind == EventKind::PriorityChanged) {
     known.last.priority = static_cast<int>(event.block);
   } else if (event.kind == EventKind::LaunchArrived) {
@@ -23,14 +26,14 @@ void Attendance::observe(const Event& event, const State& state) {
                   .weight = launch.weight,
                   .priority = launch.priority};
   } else {
-    known.is_away = event.kind == EventKind::LaunchEnded;
+    known.is_away = true;
     known.left = event.time;
   }
 }
 
 std::vector<Attendance::Expected> Attendance::expected(Time now) const {
   std::vector<Expected> found;
-  for (const Known& known : applications_) {
+  for (const auto& [id, known] : applications_) {
     if (is_expected(known, now)) found.push_back(known.last);
   }
   return found;
@@ -38,7 +41,7 @@ std::vector<Attendance::Expected> Attendance::expected(Time now) const {
 
 std::optional<Time> Attendance::next_loss(Time now) const {
   std::optional<Time> first;
-  for (const Known& known : applications_) {
+  for (const auto& [id, known] : applications_) {
     if (!is_expected(known, now)) continue;
     const Time loss = known.left + patience_;
     first = first ? std::min(*first, loss) : loss;

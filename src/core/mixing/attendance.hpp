@@ -5,6 +5,7 @@
 // ended for good or did not come back in time the last time.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -46,7 +47,7 @@ class Attendance {
   }
 
   Duration patience_;
-  std::vector<Known> applications_;  // by ApplicationId
+  std::map<ApplicationId, Known> applications_;  // that have not ended
 };
 
 }  // namespace gpushare

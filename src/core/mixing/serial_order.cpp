@@ -29,12 +29,12 @@ double weight(const Seat& seat, const Seating& seating) {
 }  // namespace
 
 void LaunchGaps::observe(const Event& event, const State& /*state*/) {
+  if (event.kind == EventKind::ApplicationEnded) applications_.erase(event.application);
   if (event.kind != EventKind::BlockStarted && event.kind != EventKind::BlockEnded &&
       event.kind != EventKind::LaunchEnded) {
     return;
   }
-  if (applications_.size() <= index(event.application)) applications_.resize(index(event.application) + 1);
-  Known& known = applications_[index(event.application)];
+  Known& known = applications_[event.application];
   if (event.kind == EventKind::BlockEnded) {
     known.last_end = event.time;
   } else if (event.kind == EventKind::LaunchEnded) {
@@ -47,9 +47,8 @@ void LaunchGaps::observe(const Event& event, const State& /*state*/) {
 }
 
 double LaunchGaps::of(ApplicationId application, const Device& device) const {
-  if (index(application) < applications_.size() && applications_[index(application)].shortest >= 0) {
-    return applications_[index(application)].shortest;
-  }
+  const auto found = applications_.find(application);
+  if (found != applications_.end() && found->second.shortest >= 0) return found->second.shortest;
   return nanoseconds(device.delays.launch + device.delays.completion);
 }
 

@@ -2,6 +2,7 @@
 // One after the other: who is next, and what that promises.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "core/mixing/remaining_time.hpp"
@@ -25,7 +26,7 @@ class LaunchGaps {
     bool is_open = false;
     double shortest = -1;  // longer ones waited for room
   };
-  std::vector<Known> applications_;  // by ApplicationId
+  std::map<ApplicationId, Known> applications_;  // that have not ended
 };
 
 /// The launches that have seats, shortest remaining time first; unknown counts as shortest. Who has begun gives way

@@ -15,11 +15,11 @@ double had_by(const RunningLaunch& launch, Time now) {
 }  // namespace
 
 void SmTime::observe(const Event& event, const State& state) {
+  if (event.kind == EventKind::ApplicationEnded) accounts_.erase(event.application);
   if (event.kind != EventKind::LaunchArrived && event.kind != EventKind::BlockEnded) return;
   const RunningLaunch& launch = *state.find(event.operation);
   if (event.kind == EventKind::BlockEnded && launch.unfinished() > 0) return;
-  if (accounts_.size() <= index(launch.application)) accounts_.resize(index(launch.application) + 1);
-  Account& account = accounts_[index(launch.application)];
+  Account& account = accounts_[launch.application];
   account.is_running = event.kind == EventKind::LaunchArrived;
   if (account.is_running) {
     account.launch = launch.id;
@@ -30,7 +30,7 @@ void SmTime::observe(const Event& event, const State& state) {
 }
 
 double SmTime::virtual_time(ApplicationId application, const State& state) const {
-  const Account& account = accounts_[index(application)];
+  const Account& account = accounts_.at(application);
   const RunningLaunch* launch = account.is_running ? state.find(account.launch) : nullptr;
   const double running = launch != nullptr ? had_by(*launch, state.now()) : 0;
   return (account.ended + running) / account.weight + account.offset;
@@ -40,7 +40,7 @@ double SmTime::mean(std::span<const ApplicationId> present, const State& state) 
   double sum = 0;
   double weights = 0;
   for (const ApplicationId each : present) {
-    const Account& account = accounts_[index(each)];
+    const Account& account = accounts_.at(each);
     if (account.is_new) continue;
     sum += account.weight * virtual_time(each, state);
     weights += account.weight;
@@ -51,7 +51,7 @@ double SmTime::mean(std::span<const ApplicationId> present, const State& state) 
 void SmTime::forgive(std::span<const ApplicationId> present, double most, const State& state) {
   const double middle = mean(present, state);
   for (const ApplicationId each : present) {
-    Account& account = accounts_[index(each)];
+    Account& account = accounts_.at(each);
     const double behind = middle - virtual_time(each, state);
     const double owed = account.is_new ? 0 : most;  // a newcomer has nothing to make up for
     if (behind > owed) account.offset += behind - owed;

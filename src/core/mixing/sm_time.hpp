@@ -3,8 +3,8 @@
 // application's virtual time is that by weight: who has the least of it has been served worst.
 #pragma once
 
+#include <map>
 #include <span>
-#include <vector>
 
 #include "core/state.hpp"
 
@@ -35,7 +35,7 @@ class SmTime {
     bool is_new = true;
   };
 
-  std::vector<Account> accounts_;  // by ApplicationId
+  std::map<ApplicationId, Account> accounts_;  // that have not ended
 };
 
 }  // namespace gpushare

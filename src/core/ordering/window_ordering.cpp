@@ -44,18 +44,19 @@ WindowOrdering::WindowOrdering(const Device& device, std::unique_ptr<Solver> sol
       line_(settings.computing, settings.pieces.who) {}
 
 ApplicationId WindowOrdering::add(const Application& application) {
-  streams_.push_back({.weight = application.weight, .priority = application.priority});
-  return static_cast<ApplicationId>(streams_.size() - 1);
+  const auto id = static_cast<ApplicationId>(next_application_++);
+  streams_.emplace(id, Stream{.weight = application.weight, .priority = application.priority});
+  return id;
 }
 
 void WindowOrdering::issue(ApplicationId application, const Operation& operation) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
   if (stream.offered && stream.left_in_task == stream.issued.size()) grown_.push_back(application);
   stream.issued.push_back(&operation);
 }
 
 void WindowOrdering::offer(const Submission& operation, Time now) {
-  Stream& stream = streams_[index(operation.application)];
+  Stream& stream = streams_.at(operation.application);
   learn(operation.application, now);
   stream.offered = operation;
   stream.offered_at = now;
@@ -72,7 +73,7 @@ void WindowOrdering::offer(const Submission& operation, Time now) {
 /// Only when the next operation is asked for: until then more of the task may be issued. Calls return at once, so that
 /// a task's are known when its first one could go (section 3.1).
 void WindowOrdering::form_task(ApplicationId application) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
   const TaskEstimates::Estimate estimate = take_task(stream);
   const ReadyTask task{
       .application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at};
@@ -81,7 +82,7 @@ void WindowOrdering::form_task(ApplicationId application) {
 
 /// A task that waits in the queue takes in what belongs to it; one that has been put in order stays as it is.
 void WindowOrdering::grow_task(ApplicationId application) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
   if (!window_.is_waiting(application) || stream.left_in_task >= most_grown) return;
   const TaskEstimates::Estimate estimate = take_task(stream);
   if (estimate.is_known) return window_.grow(application, estimate.task);
@@ -106,38 +107,42 @@ void WindowOrdering::ended(ApplicationId application, Time now) {
   learn(application, now);
   drop_offered(application);
   line_.end(application, now);
+  if (streams_.at(application).is_withdrawn) streams_.erase(application);
 }
 
 /// Its task stays in the line as long as an engine is at it.
 void WindowOrdering::withdraw(ApplicationId application) {
-  streams_[index(application)].runs_alone = false;
+  Stream& stream = streams_.at(application);
+  stream.is_withdrawn = true;
+  stream.runs_alone = false;
   drop_offered(application);
   line_.cut_short(application);
 }
 
 /// What has not gone to the device.
 void WindowOrdering::drop_offered(ApplicationId application) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
   stream.offered.reset();
   stream.issued.clear();
   stream.left_in_task = 0;
   std::erase(new_tasks_, application);
+  std::erase(grown_, application);
   window_.drop(application);
 }
 
 /// The next task's.
 void WindowOrdering::set_priority(ApplicationId application, int priority) {
-  streams_[index(application)].priority = priority;
+  streams_.at(application).priority = priority;
 }
 
 bool WindowOrdering::goes_on(ApplicationId application) const {
-  const Stream& stream = streams_[index(application)];
+  const Stream& stream = streams_.at(application);
   return stream.left_in_task > 0 && line_.is_using(application, engine_of(*stream.issued.front()));
 }
 
 /// The application's latest launch has ended.
 void WindowOrdering::learn(ApplicationId application, Time now) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
   const Launch* launch = std::exchange(stream.running, nullptr);
   if (launch == nullptr) return;
   std::erase(running_, application);
@@ -146,9 +151,9 @@ void WindowOrdering::learn(ApplicationId application, Time now) {
 
 /// What takes longer because of somebody else tells nothing of the kernel.
 void WindowOrdering::note_launch(ApplicationId application, const Launch& launch, Time now) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
   stream.runs_alone = running_.empty();
-  for (const ApplicationId other : running_) streams_[index(other)].runs_alone = false;
+  for (const ApplicationId other : running_) streams_.at(other).runs_alone = false;
   running_.push_back(application);
   stream.running = &launch;
   stream.running_since = now;
@@ -159,7 +164,7 @@ std::optional<Submission> WindowOrdering::next(Time now) {
   for (const ApplicationId application : std::exchange(grown_, {})) grow_task(application);
   begin_tasks(now);
   for (const ApplicationId application : line_.applications()) {
-    Stream& stream = streams_[index(application)];
+    Stream& stream = streams_.at(application);
     if (!stream.offered) continue;
     const Engine engine = engine_of(*stream.offered->operation);
     if (line_.may_use(application, engine, now)) return submit(stream, engine, now);
@@ -182,7 +187,7 @@ Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
 
 void WindowOrdering::begin_tasks(Time now) {
   const auto engine_of_first = [this](const ReadyTask& task) {
-    return engine_of(*streams_[index(task.application)].offered->operation);
+    return engine_of(*streams_.at(task.application).offered->operation);
   };
   while (true) {
     if (is_due()) window_.order(line_.engines(now), now);
@@ -202,12 +207,12 @@ void WindowOrdering::begin_tasks(Time now) {
 /// Tasks of kernels alone wait for the SMs in the queue, where the order is still open.
 bool WindowOrdering::is_due() const {
   return window_.is_due(std::ranges::any_of(window_.queue(), [this](const ReadyTask& task) {
-    return line_.has_room_at(engine_of(*streams_[index(task.application)].offered->operation));
+    return line_.has_room_at(engine_of(*streams_.at(task.application).offered->operation));
   }));
 }
 
 bool WindowOrdering::may_begin(const ReadyTask& task) const {
-  const Stream& stream = streams_[index(task.application)];
+  const Stream& stream = streams_.at(task.application);
   return fits(task) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "core/ordering/ordering.hpp"
@@ -50,6 +51,7 @@ class WindowOrdering : public Ordering {
     Time offered_at{};
     const Launch* running = nullptr;  // its launch on the device
     bool runs_alone = false;          // as far as the ordering knows
+    bool is_withdrawn = false;
     Time running_since{};
   };
 
@@ -71,7 +73,8 @@ class WindowOrdering : public Ordering {
   TaskEstimates estimates_;
   ReorderWindow window_;
   TaskLine line_;
-  std::vector<Stream> streams_;           // by ApplicationId
+  std::map<ApplicationId, Stream> streams_;  // but for those that have gone
+  std::int32_t next_application_ = 0;
   std::vector<ApplicationId> new_tasks_;  // whose first operation has been offered
   std::vector<ApplicationId> grown_;      // who have issued something while their task waits
   std::vector<ApplicationId> running_;    // that have a launch on the device

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/partitioning/search_memory.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace gpushare {
 
 PartitionSearch& SearchMemory::search_of(std::span<const Member> company, const State& state) {
+  forget_ended(company);
   std::vector<KernelOfApplication> mix;
   std::vector<std::optional<BoundBy>> intensities;
   for (const Member& member : company) {
@@ -12,6 +16,18 @@ PartitionSearch& SearchMemory::search_of(std::span<const Member> company, const 
   }
   const SearchOptions options = options_.search_on(state.sms());
   return searches_.try_emplace(mix, std::move(intensities), state.sms(), options).first->second;
+}
+
+/// Who has just ended may still count as present, for a moment.
+void SearchMemory::forget_ended(std::span<const Member> company) {
+  std::set<ApplicationId> gone = std::exchange(ended_, {});
+  for (const Member& member : company) {
+    if (gone.erase(member.application) > 0) ended_.insert(member.application);
+  }
+  if (gone.empty()) return;
+  const auto has_gone = [&](const KernelOfApplication& one) { return gone.contains(one.first); };
+  std::erase_if(searches_, [&](const auto& entry) { return std::ranges::any_of(entry.first, has_gone); });
+  std::erase_if(learnt_, [&](const auto& entry) { return has_gone(entry.first); });
 }
 
 void SearchMemory::learn(std::span<const Member> company, const PartitionSearch& search) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CD-search has learnt, for when the same applications run the same kernels again, as they do in loops of
-// launches: searches by company, and classes by application and kernel.
+// launches: searches by company, and classes by application and kernel. Of applications that have ended it forgets
+// them.
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,7 +20,10 @@ class SearchMemory {
  public:
   explicit SearchMemory(const CdSearchOptions& options) : options_(options) {}
 
-  /// The search of this company, where it stood, or a new one. Valid as long as this is.
+  /// The application never comes back.
+  void ended(ApplicationId application) { ended_.insert(application); }
+
+  /// The search of this company, where it stood, or a new one. Valid until the next call.
   PartitionSearch& search_of(std::span<const Member> company, const State& state);
 
   /// Remembers what a search has found out about the members.
@@ -27,11 +32,13 @@ class SearchMemory {
  private:
   using KernelOfApplication = std::pair<ApplicationId, std::string>;
 
+  void forget_ended(std::span<const Member> company);
   std::optional<BoundBy> intensity(const Member& member, const State& state);
 
   CdSearchOptions options_;
   std::map<std::vector<KernelOfApplication>, PartitionSearch> searches_;
   std::map<KernelOfApplication, std::optional<BoundBy>> learnt_;
+  std::set<ApplicationId> ended_;  // and not forgotten yet
 };
 
 }  // namespace gpushare

@@ -18,6 +18,7 @@ class CdSearch : public Policy {
   explicit CdSearch(const CdSearchOptions& options) : options_(options), memory_(options) {}
 
   void observe(const Event& event, const State& state) override {
+    if (event.kind == EventKind::ApplicationEnded) memory_.ended(event.application);
     const bool is_new_company = company_.observe(event, state);
     window_.observe(event, state, company_.members());
     if (is_new_company) return meet(state);

@@ -47,7 +47,7 @@ class EffishaDynamic : public Policy {
     Plan plan;
     add_shares(plan, turns_.current_request(), state);
     plan.wake_at = slice_end();
-    for (const std::size_t other : turns_.waiting(state.now())) {
+    for (const RequestId other : turns_.waiting(state.now())) {
       if (leftover_) add_shares(plan, turns_.request(other), state);
       if (const auto at = may_preempt_at(turns_.turn(other))) plan.wake_at = std::min(*plan.wake_at, *at);
     }
@@ -61,7 +61,7 @@ class EffishaDynamic : public Policy {
   }
 
   bool challenged(Time now) const {
-    return std::ranges::any_of(turns_.waiting(now), [&](std::size_t other) {
+    return std::ranges::any_of(turns_.waiting(now), [&](RequestId other) {
       const std::optional<Time> at = may_preempt_at(turns_.turn(other));
       return at && *at <= now;
     });

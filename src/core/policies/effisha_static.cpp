@@ -23,7 +23,7 @@ class EffishaStatic : public Policy {
 
   Plan decide(const State& state) const override {
     std::vector<const Request*> order;
-    for (const Request& request : requests_.all()) {
+    for (const auto& [id, request] : requests_.all()) {
       if (request.is_there()) order.push_back(&request);
     }
     std::ranges::stable_sort(order, [](const Request* left, const Request* right) {

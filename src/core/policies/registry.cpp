@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/errors.hpp"
 #include "core/policies/options.hpp"
+#include "core/policies/whole_up_to.hpp"
 
 // clang-format off
 #define GPUSHARE_POLICIES(entry)                                                                                        \
@@ -60,8 +62,10 @@ std::unique_ptr<Policy> make_policy(std::string_view text) {
   const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);
   require(entry != table.end(), "no policy '" + options.policy() + "'; known: " + known_names());
   std::unique_ptr<Policy> policy = entry->make(options);
+  const Duration whole_up_to(std::llrint(1e3 * options.number("whole_up_to_us", 0, 0, 1e6)));  // every policy has it
   options.require_all_known();
-  return policy;
+  if (whole_up_to == Duration{}) return policy;
+  return std::make_unique<WholeUpTo>(std::move(policy), whole_up_to);
 }
 
 }  // namespace gpushare

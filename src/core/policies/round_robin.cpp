@@ -8,9 +8,9 @@
 //
 // Options: quantum_ms (2, near what drivers take by default), patience_us (50, how long a turn is kept for nothing).
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <tuple>
-#include <vector>
 
 #include "core/policies/options.hpp"
 #include "core/policy.hpp"
@@ -31,7 +31,7 @@ class RoundRobin : public Policy {
     if (event.kind == EventKind::LaunchArrived && event.application != owner_) queue(event.application, state.now());
     if (has_work(state)) idle_since_.reset();
     if (!has_work(state) && !idle_since_) idle_since_ = state.now();
-    if (event.kind == EventKind::ApplicationEnded && event.application == owner_) turn_ends_ = state.now();
+    if (event.kind == EventKind::ApplicationEnded) leave(event.application, state.now());
     if (state.running().empty() || state.now() < end_of_turn()) return;
     if (owner_) queue(*owner_, state.now());
     owner_ = longest_waiting(state);
@@ -56,16 +56,20 @@ class RoundRobin : public Policy {
 
   Time end_of_turn() const { return idle_since_ ? std::min(turn_ends_, *idle_since_ + patience_) : turn_ends_; }
 
-  void queue(ApplicationId application, Time now) {
-    if (waits_since_.size() <= index(application)) waits_since_.resize(index(application) + 1);
-    waits_since_[index(application)] = now;
+  void queue(ApplicationId application, Time now) { waits_since_[application] = now; }
+
+  void leave(ApplicationId application, Time now) {
+    waits_since_.erase(application);
+    if (application != owner_) return;
+    owner_.reset();
+    turn_ends_ = now;
   }
 
   ApplicationId longest_waiting(const State& state) const {
     return std::ranges::min_element(state.running(), {},
                                     [&](const RunningLaunch& launch) {
                                       // Of two that came together, the owner has just had its turn.
-                                      return std::tuple(waits_since_[index(launch.application)],
+                                      return std::tuple(waits_since_.at(launch.application),
                                                         launch.application == owner_, launch.application);
                                     })
         ->application;
@@ -74,7 +78,7 @@ class RoundRobin : public Policy {
   Duration quantum_;
   Duration patience_;
   std::optional<ApplicationId> owner_;
-  std::vector<Time> waits_since_;  // by ApplicationId
+  std::map<ApplicationId, Time> waits_since_;
   Time turn_ends_{};
   std::optional<Time> idle_since_;  // the owner has nothing to run
 };

@@ -17,19 +17,19 @@ void ProgressRate::resume(Time now) {
 
 void ProgressRate::observe(const Event& event, const State& state) {
   if (event.kind != EventKind::BlockEnded || event.started < begin_ || is_paused_) return;
-  const std::size_t application = index(state.find(event.operation)->application);
-  if (applications_.size() <= application) applications_.resize(application + 1);
-  applications_[application].blocks += event.blocks;
-  applications_[application].duration += event.blocks * nanoseconds(event.time - event.started);
+  Ended& ended = applications_[state.find(event.operation)->application];
+  ended.blocks += event.blocks;
+  ended.duration += event.blocks * nanoseconds(event.time - event.started);
 }
 
 std::int64_t ProgressRate::blocks(ApplicationId application) const {
-  return index(application) < applications_.size() ? applications_[index(application)].blocks : 0;
+  const auto found = applications_.find(application);
+  return found != applications_.end() ? found->second.blocks : 0;
 }
 
 std::optional<double> ProgressRate::rate(ApplicationId application, std::int64_t places) const {
   if (blocks(application) == 0) return std::nullopt;
-  const Ended& ended = applications_[index(application)];
+  const Ended& ended = applications_.at(application);
   // No clock is finer than a nanosecond, so that is the least that blocks take.
   const double mean_duration = std::max(ended.duration / static_cast<double>(ended.blocks), 1.0);
   return static_cast<double>(places) / mean_duration;

@@ -10,8 +10,8 @@
 // short ones, a window of less than a wave takes them for all.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <vector>
 
 #include "core/state.hpp"
 
@@ -42,7 +42,7 @@ class ProgressRate {
     double duration = 0;  // nanoseconds, summed over the blocks
   };
 
-  std::vector<Ended> applications_;  // by ApplicationId
+  std::map<ApplicationId, Ended> applications_;  // those that have ended blocks in this window
   Time begin_{};
   bool is_paused_ = false;
 };

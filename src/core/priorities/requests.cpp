@@ -14,30 +14,59 @@ std::string owner_of(ApplicationId application, const State& state) {
 }  // namespace
 
 void Requests::observe(const Event& event, const State& state) {
-  if (event.kind == EventKind::LaunchArrived) {
+  if (event.kind == EventKind::ApplicationArrived) {
+    begin_stream(event.application, state);
+  } else if (event.kind == EventKind::ApplicationEnded) {
+    end_stream(event.application, state);
+  } else if (event.kind == EventKind::LaunchArrived) {
     arrive(*state.find(event.operation), state);
   } else if (event.kind == EventKind::LaunchEnded) {
-    Request& request = all_[request_of_[index(event.operation)]];
+    Request& request = all_.at(request_of_[index(event.operation)]);
     std::erase(request.launches, event.operation);
     request.ended = event.time;
   } else if (event.kind == EventKind::PriorityChanged) {
-    const auto request = std::ranges::find(all_, owner_of(event.application, state), &Request::owner);
-    if (request != all_.end()) request->priority = static_cast<int>(event.block);
+    Request* request = find(owner_of(event.application, state));
+    if (request != nullptr) request->priority = static_cast<int>(event.block);
   }
+}
+
+Request* Requests::find(const std::string& owner) {
+  const auto found = by_owner_.find(owner);
+  return found != by_owner_.end() ? &all_.at(found->second) : nullptr;
+}
+
+Request& Requests::of(const std::string& owner) {
+  if (Request* known = find(owner)) return *known;
+  by_owner_.emplace(owner, next_);
+  return all_.emplace(next_++, Request{.owner = owner}).first->second;
+}
+
+void Requests::begin_stream(ApplicationId application, const State& state) {
+  const auto has_gone = [&](const auto& entry) {
+    const Request& request = entry.second;
+    return request.streams == 0 && !request.is_there() && request.ended.value_or(Time{}) < state.now();
+  };
+  std::erase_if(all_, has_gone);
+  std::erase_if(by_owner_, [&](const auto& entry) { return !all_.contains(entry.second); });
+  ++of(owner_of(application, state)).streams;
+}
+
+void Requests::end_stream(ApplicationId application, const State& state) {
+  Request* request = find(owner_of(application, state));
+  if (request != nullptr && request->streams > 0) --request->streams;
 }
 
 void Requests::arrive(const RunningLaunch& launch, const State& state) {
   const std::string owner = owner_of(launch.application, state);
-  auto request = std::ranges::find(all_, owner, &Request::owner);
-  if (request == all_.end()) request = all_.insert(request, Request{.owner = owner});
-  const bool is_new = !request->is_there() && request->ended != launch.arrival;
+  Request& request = of(owner);
+  const bool is_new = !request.is_there() && request.ended != launch.arrival;
   if (is_new) {
-    request->arrival = launch.arrival;
-    request->priority = launch.priority;
+    request.arrival = launch.arrival;
+    request.priority = launch.priority;
   }
-  request->launches.push_back(launch.id);
+  request.launches.push_back(launch.id);
   if (request_of_.size() <= index(launch.id)) request_of_.resize(index(launch.id) + 1);
-  request_of_[index(launch.id)] = static_cast<std::size_t>(request - all_.begin());
+  request_of_[index(launch.id)] = by_owner_.at(owner);
 }
 
 void add_shares(Plan& plan, const Request& request, const State& state) {

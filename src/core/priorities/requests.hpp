@@ -4,6 +4,7 @@
 // the first '/': "alice/1" and "alice/2" are alice's.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,16 @@
 
 namespace gpushare {
 
+/// In order of the owners' first arrival; never used again.
+using RequestId = std::uint64_t;
+
 struct Request {
   std::string owner;
   int priority = 0;  ///< of the stream it began with, or as changed since; all should have one
   Time arrival{};
   std::optional<Time> ended{};          ///< when it last had nothing left to run
   std::vector<OperationId> launches{};  ///< that run, in order of arrival
+  int streams = 0;                      ///< that have arrived and not ended
 
   bool is_there() const { return !launches.empty(); }
 };
@@ -25,17 +30,24 @@ struct Request {
 class Requests {
  public:
   /// Call it for every event. A stream whose next launch arrives at the very time at which the last one ended goes on
-  /// with the same request; after any pause it is a new one.
+  /// with the same request; after any pause it is a new one. Who has no stream left is forgotten when somebody else
+  /// arrives later.
   void observe(const Event& event, const State& state);
 
-  /// Everybody who ever asked, in order of their first arrival.
-  const std::vector<Request>& all() const { return all_; }
+  /// Everybody who has asked and is not forgotten.
+  const std::map<RequestId, Request>& all() const { return all_; }
 
  private:
+  Request* find(const std::string& owner);
+  Request& of(const std::string& owner);
+  void begin_stream(ApplicationId application, const State& state);
+  void end_stream(ApplicationId application, const State& state);
   void arrive(const RunningLaunch& launch, const State& state);
 
-  std::vector<Request> all_;
-  std::vector<std::size_t> request_of_;  // by OperationId
+  std::map<RequestId, Request> all_;
+  std::map<std::string, RequestId> by_owner_;
+  std::vector<RequestId> request_of_;  // by OperationId
+  RequestId next_ = 0;
 };
 
 /// Adds the launches of a request at full quota: they share the GPU as the streams of one application do.

@@ -4,6 +4,7 @@
 // places.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -33,21 +34,20 @@ class Turns {
   /// Begins the turn of the first of the active, if anybody is there.
   void begin_next(Time now);
 
-  const Turn* current() const { return current_ ? &turns_[*current_] : nullptr; }
-  const Request& current_request() const { return requests_.all()[*current_]; }
+  const Turn* current() const { return current_ ? &turns_.at(*current_) : nullptr; }
+  const Request& current_request() const { return requests_.all().at(*current_); }
   /// The requests without a turn that are there, in the order in which they are to be served.
-  std::vector<std::size_t> waiting(Time now) const;
-  const Turn& turn(std::size_t id) const { return turns_[id]; }
-  const Request& request(std::size_t id) const { return requests_.all()[id]; }
+  std::vector<RequestId> waiting(Time now) const;
+  const Turn& turn(RequestId id) const { return turns_.at(id); }
+  const Request& request(RequestId id) const { return requests_.all().at(id); }
 
  private:
-  bool is_waiting(std::size_t id) const { return id != current_ && requests_.all()[id].is_there(); }
-  void welcome(std::size_t id, Time now);
+  void welcome(RequestId id, Time now);
 
   Requests requests_;
-  std::vector<Turn> turns_;  // by request
-  std::optional<std::size_t> current_;
-  std::optional<std::size_t> ended_;  // who had the turn when it ended
+  std::map<RequestId, Turn> turns_;
+  std::optional<RequestId> current_;
+  std::optional<RequestId> ended_;  // who had the turn when it ended
 };
 
 }  // namespace gpushare

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -31,18 +32,22 @@ class ApplicationTallies : public RunObserver {
 
   const Tally& of(ApplicationId application) const {
     static constexpr Tally none;
-    return index(application) < tallies_.size() ? tallies_[index(application)] : none;
+    const auto found = tallies_.find(application);
+    return found != tallies_.end() ? found->second : none;
   }
+  void forget(ApplicationId application) { tallies_.erase(application); }
 
   /// The launch is about to end: call it while the state still has it.
   void ending(const RunningLaunch& launch, Time now) {
-    Tally& tally = at(launch.application);
+    Tally& tally = tallies_[launch.application];
     tally.sm_time += sm_time(launch, now);
     tally.blocks += launch.done;
   }
 
   void saw(const Event& event) override {
-    if (event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded) ++at(event.application).operations;
+    if (event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded) {
+      ++tallies_[event.application].operations;
+    }
   }
 
   void decided(const Plan& plan) override {
@@ -55,18 +60,13 @@ class ApplicationTallies : public RunObserver {
       if (std::ranges::find(holders_, before) != holders_.end()) continue;
       const RunningLaunch* launch = state_.find(before);
       if (launch == nullptr || launch->started == launch->done || launch->unstarted() == 0) continue;
-      ++at(launch->application).preemptions;
+      ++tallies_[launch->application].preemptions;
     }
   }
 
  private:
-  Tally& at(ApplicationId application) {
-    if (tallies_.size() <= index(application)) tallies_.resize(index(application) + 1);
-    return tallies_[index(application)];
-  }
-
   const State& state_;
-  std::vector<Tally> tallies_;        // by ApplicationId
+  std::map<ApplicationId, Tally> tallies_;
   std::vector<OperationId> holders_;  // of a quota, by the plan in force
   std::vector<OperationId> before_;   // by the one before it
 };

@@ -84,29 +84,30 @@ class ClosedTrace {
 };
 
 /// Those that were there, without their operations.
-std::vector<std::optional<ApplicationId>> applications_of(const OpenWork& work, std::span<const ApplicationId> owners,
-                                                          std::span<const OpenStream> streams,
-                                                          const std::vector<bool>& arrived, Workload& workload) {
-  std::vector<bool> has_begun(work.applications.size(), false);
+std::vector<std::optional<ApplicationId>> take_applications(std::span<const ApplicationId> owners,
+                                                            const std::map<ApplicationId, OpenStream>& streams,
+                                                            const State& state, const std::vector<bool>& arrived,
+                                                            Workload& workload) {
+  std::vector<bool> has_begun(streams.size(), false);
   for (std::size_t id = 0; id < owners.size(); ++id) {
     if (arrived[id]) has_begun[index(owners[id])] = true;
   }
-  std::vector<std::optional<ApplicationId>> numbers(work.applications.size());
-  for (std::size_t id = 0; id < numbers.size(); ++id) {
-    if (streams[id].is_withdrawn && !has_begun[id]) continue;
-    numbers[id] = static_cast<ApplicationId>(workload.applications.size());
-    workload.applications.push_back(work.applications[id]);
+  std::vector<std::optional<ApplicationId>> numbers(streams.size());
+  for (const auto& [id, stream] : streams) {
+    if (stream.is_withdrawn && !has_begun[index(id)]) continue;
+    numbers[index(id)] = static_cast<ApplicationId>(workload.applications.size());
+    workload.applications.push_back(state.application(id));
   }
   return numbers;
 }
 
 }  // namespace
 
-Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners, std::span<const OpenStream> streams,
-                    Trace& trace) {
+Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
+                    const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace) {
   Workload workload{.name = "session"};
   const std::vector<bool> arrived = arrived_in(trace, owners.size());
-  ClosedNumbers numbers{.applications = applications_of(work, owners, streams, arrived, workload), .operations = {}};
+  ClosedNumbers numbers{.applications = take_applications(owners, streams, state, arrived, workload), .operations = {}};
   std::vector<std::size_t> places(owners.size());
   for (std::size_t id = 0; id < owners.size(); ++id) {
     if (!arrived[id]) continue;

@@ -9,8 +9,8 @@
 
 namespace gpushare {
 
-/// As OpenRun::close() says. Renumbers the trace.
-Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners, std::span<const OpenStream> streams,
-                    Trace& trace);
+/// As OpenRun::close() says. Renumbers the trace. Requires that no application has been forgotten.
+Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
+                    const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace);
 
 }  // namespace gpushare

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which jobs of a session have ended, and how. Jobs are numbered in the order of their submission; what is kept of them
-// is a byte each, from the oldest one that has not ended on, and a line for each that was cancelled.
+// is a byte each, from the oldest one that has not ended on, and a line for each that was cancelled. Of those the
+// oldest are forgotten where a session goes on for ever: they then count as ended.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <string>
 #include <unordered_map>
 
@@ -16,6 +18,9 @@ using JobId = std::uint64_t;
 
 class JobBoard {
  public:
+  static constexpr std::size_t all_reasons = std::numeric_limits<std::size_t>::max();
+  explicit JobBoard(std::size_t most_reasons = all_reasons) : most_reasons_(most_reasons) {}
+
   JobId open() {
     jobs_.push_back(State::Open);
     ++unfinished_;
@@ -25,6 +30,11 @@ class JobBoard {
   void end(JobId job) { close(job, State::Ended); }
   void cancel(JobId job, std::string reason) {
     reasons_.emplace(job, std::move(reason));
+    cancelled_.push_back(job);
+    if (cancelled_.size() > most_reasons_) {
+      reasons_.erase(cancelled_.front());
+      cancelled_.pop_front();
+    }
     close(job, State::Cancelled);
   }
 
@@ -50,6 +60,8 @@ class JobBoard {
   JobId first_ = 0;  // of jobs_
   std::deque<State> jobs_;
   std::unordered_map<JobId, std::string> reasons_;
+  std::deque<JobId> cancelled_;  // those with a reason, the oldest first
+  const std::size_t most_reasons_;
   std::size_t unfinished_ = 0;
 };
 

@@ -15,7 +15,10 @@ class JobWatcher : public RunObserver {
   JobWatcher(std::mutex& mutex, std::condition_variable& changed, JobBoard& board, SessionListener* listener)
       : mutex_(mutex), changed_(changed), board_(board), listener_(listener) {}
 
-  void watch(const OpenRun& run) { run_ = &run; }
+  void watch(const OpenRun& run, const LiveGpu& gpu) {
+    run_ = &run;
+    gpu_ = &gpu;
+  }
 
   /// Jobs become operations in the order of their numbers: the next one has become this one.
   void expect(OperationId operation) {
@@ -29,7 +32,7 @@ class JobWatcher : public RunObserver {
     if (event.kind != EventKind::LaunchEnded && event.kind != EventKind::CopyEnded) return;
     if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
     const Job job = jobs_[index(event.operation)];
-    tell({.job = job.id, .application = event.application, .began = job.began, .end = event.time});
+    tell({.job = job.id, .application = event.application, .began = job.began, .end = event.time, .now = gpu_->now()});
     const std::scoped_lock lock(mutex_);
     board_.end(job.id);
     changed_.notify_all();
@@ -38,7 +41,12 @@ class JobWatcher : public RunObserver {
   void cancel(OperationId operation, Time now) {
     const Job job = jobs_[index(operation)];
     const ApplicationId owner = run_->owner(operation);
-    tell({.job = job.id, .application = owner, .is_cancelled = true, .began = job.began, .end = now});
+    tell({.job = job.id,
+          .application = owner,
+          .is_cancelled = true,
+          .began = job.began,
+          .end = now,
+          .now = gpu_->now()});
     const std::scoped_lock lock(mutex_);
     board_.cancel(job.id, "application '" + run_->state().application(owner).name + "' has been cancelled");
     changed_.notify_all();
@@ -57,7 +65,7 @@ class JobWatcher : public RunObserver {
 
   /// An application ends by itself only when it is withdrawn.
   void cancel_waiting(const Event& ended) {
-    for (const OperationId each : run_->streams()[index(ended.application)].waiting) cancel(each, ended.time);
+    for (const OperationId each : run_->streams().at(ended.application).waiting) cancel(each, ended.time);
   }
 
   void tell(const JobEnd& end) const {
@@ -69,6 +77,7 @@ class JobWatcher : public RunObserver {
   JobBoard& board_;
   SessionListener* listener_;
   const OpenRun* run_ = nullptr;
+  const LiveGpu* gpu_ = nullptr;
   std::vector<Job> jobs_;  // by OperationId
   JobId next_ = 0;
 };

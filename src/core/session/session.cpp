@@ -5,10 +5,19 @@
 #include "core/session/session_service.hpp"
 
 namespace gpushare {
+namespace {
+
+/// Of cancelled jobs, in a session that goes on for ever.
+constexpr std::size_t most_reasons = 65'536;
+
+}  // namespace
+
 Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions options)
     : device_(std::move(device)),
       make_policy_(std::move(make_policy)),
       options_(options),
+      jobs_(options.keeps_record ? JobBoard::all_reasons : most_reasons),
+      history_(options.most_history),
       thread_([this] { serve(); }) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return gpu_ != nullptr || failure_; });
@@ -23,9 +32,18 @@ void Session::require_alive() const {
   require(!closing_, "the session has been finished: open another one");
 }
 
-void Session::require_present(ApplicationId application) const {
-  const Known& known = applications_.at(index(application));
-  if (known.is_withdrawn) throw Cancelled("application '" + known.name + "' has been cancelled");
+/// nullptr: it has ended.
+Session::Known* Session::find(ApplicationId application) {
+  const auto number = static_cast<std::int32_t>(application);
+  require(number >= 0 && number < next_application_, "this session has no application " + std::to_string(number));
+  const auto found = applications_.find(application);
+  return found != applications_.end() ? &found->second : nullptr;
+}
+
+void Session::require_present(ApplicationId application) {
+  const Known* known = find(application);
+  if (known == nullptr) throw Cancelled("this application has been cancelled");
+  if (known->is_withdrawn) throw Cancelled("application '" + known->name + "' has been cancelled");
 }
 
 void Session::push(Request request) {
@@ -39,9 +57,10 @@ void Session::push(Request request) {
 ApplicationId Session::add(Application application) {
   const std::scoped_lock lock(mutex_);
   require_alive();
-  applications_.push_back({application.name});
+  const auto id = static_cast<ApplicationId>(next_application_++);
+  applications_.emplace(id, Known{application.name});
   push(std::move(application));
-  return static_cast<ApplicationId>(applications_.size() - 1);
+  return id;
 }
 
 JobId Session::submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code) {
@@ -55,9 +74,9 @@ JobId Session::submit(ApplicationId application, Operation operation, std::share
 
 void Session::withdraw(ApplicationId application) {
   const std::scoped_lock lock(mutex_);
-  Known& known = applications_.at(index(application));
-  if (failure_ || closing_ || known.is_withdrawn) return;
-  known.is_withdrawn = true;
+  Known* known = find(application);
+  if (failure_ || closing_ || known == nullptr || known->is_withdrawn) return;
+  known->is_withdrawn = true;
   push(Withdrawal{application});
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -32,6 +33,7 @@ struct JobEnd {
   bool is_cancelled = false;
   std::optional<Time> began{};  ///< its first block, or the copy, in the time of the run; none: it never did
   Time end{};                   ///< likewise
+  Time now{};                   ///< when this is told
 };
 
 /// Told of what happens in a session, in its thread, which waits meanwhile: be short, and do not call the session.
@@ -47,9 +49,11 @@ struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
   /// Whose operations go next; none: each goes when it is ready. Used in the session's thread.
   std::shared_ptr<Ordering> ordering{};
-  /// For finish(), of all that happens. Without it no job leaves anything but a cancelled one, and history() tells of
-  /// what was lately.
+  /// For finish(), of all that happens. Without it nothing is left of jobs and applications that have ended, so a
+  /// session can go on for ever; wait() knows the last 65536 jobs that were cancelled, and history() tells of what was
+  /// lately.
   bool keeps_record = true;
+  std::size_t most_history = 200'000;  ///< operations, quotas and steps that history() knows, some 100 bytes each
 };
 
 class Session {
@@ -62,6 +66,7 @@ class Session {
   Session(LiveDevice device, MakePolicy make_policy, SessionOptions options = {});
   ~Session() { close(); }
 
+  /// Numbers of applications never come again.
   ApplicationId add(Application application);
   /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that
   /// has to be said. Throws InvalidInput for a launch that cannot run, Cancelled for an application that was withdrawn,
@@ -140,7 +145,9 @@ class Session {
   void fail(std::exception_ptr failure);
   std::string names_on_gpu(const LiveGpu& gpu) const;
   void require_alive() const;
-  void require_present(ApplicationId application) const;
+  Known* find(ApplicationId application);
+  void require_present(ApplicationId application);
+  void forget_ended(Service& service);
 
   LiveDevice device_;
   MakePolicy make_policy_;
@@ -150,7 +157,8 @@ class Session {
   std::condition_variable requested_;  // for the session's thread
   std::condition_variable changed_;    // for all others
   std::vector<Request> requests_;
-  std::vector<Known> applications_;
+  std::map<ApplicationId, Known> applications_;  // but for those that have ended
+  std::int32_t next_application_ = 0;
   JobBoard jobs_;
   std::exception_ptr failure_;
   std::string given_up_;  // why the rest is not waited for
@@ -158,7 +166,7 @@ class Session {
   bool is_over_ = false;    // the thread does nothing more
   LiveGpu* gpu_ = nullptr;  // while the thread has one
   SessionRecord record_;
-  SessionHistory history_{200'000};  // at most some 100 bytes each
+  SessionHistory history_;
   std::mutex joining_;
   std::thread thread_;
 };

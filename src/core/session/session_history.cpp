@@ -38,32 +38,47 @@ void SessionHistory::saw(const Event& event) {
     case EventKind::LaunchEnded:
     case EventKind::CopyEnded:
       return end(event);
+    case EventKind::ApplicationEnded:
+      return forget(event.application, event.time);
     default:
       return;
   }
 }
 
-/// Grows with the applications, as the run itself does.
+SessionHistory::Present* SessionHistory::find(ApplicationId application) {
+  const auto found = present_.find(application);
+  return found != present_.end() ? &found->second : nullptr;
+}
+
 SessionHistory::Present& SessionHistory::of(ApplicationId application) {
-  if (present_.size() <= index(application)) {
-    const std::scoped_lock lock(mutex_);
-    present_.resize(index(application) + 1);
-    names_.resize(index(application) + 1);
+  if (Present* known = find(application)) return *known;
+  const std::string& name = run_->state().application(application).name;
+  auto described = std::make_shared<const PastApplication>(PastApplication{.id = application, .name = name});
+  const std::scoped_lock lock(mutex_);
+  return present_.emplace(application, Present{.application = std::move(described)}).first->second;
+}
+
+/// It has ended: what is known of it only as the present becomes part of the past.
+void SessionHistory::forget(ApplicationId application, Time now) {
+  const Present* present = find(application);
+  if (present == nullptr) return;
+  const HeldSms::Step held = present->held_lately;
+  if (held.time != Time{}) {
+    holds_.push({.application = present->application, .sms = held.sms, .time = held.time, .end = now});
   }
-  return present_[index(application)];
+  const std::scoped_lock lock(mutex_);
+  present_.erase(application);
 }
 
 void SessionHistory::arrive(const Event& event) {
   Present& present = of(event.application);
   const RunningLaunch* launch = run_->state().find(event.operation);
-  PastOperation operation{.application = event.application, .submitted = event.time};
+  PastOperation operation{.application = present.application, .submitted = event.time};
   if (index(event.operation) < submitted_.size()) {
     operation.submitted = std::exchange(submitted_[index(event.operation)], std::nullopt).value_or(event.time);
   }
   if (launch != nullptr) operation.kernel = launch->launch->kernel.name;
   const std::scoped_lock lock(mutex_);
-  std::string& name = names_[index(event.application)];
-  if (name.empty()) name = run_->state().application(event.application).name;
   present.operation = std::move(operation);
 }
 
@@ -76,8 +91,8 @@ void SessionHistory::begin(const Event& event) {
 
 void SessionHistory::end(const Event& event) {
   Present& present = of(event.application);
-  give(event.application, Quota::nowhere(), event.time);
-  hold(event.application, 0, event.time);
+  give(present, Quota::nowhere(), event.time);
+  hold(present, 0, event.time);
   if (!present.operation) return;
   std::unique_lock lock(mutex_);
   PastOperation ended = *std::exchange(present.operation, std::nullopt);
@@ -92,16 +107,16 @@ void SessionHistory::count_sms(const Event& event) {
   const RunningLaunch* launch = run_->state().find(event.operation);
   if (launch == nullptr) return;
   const int resident = launch->per_sm[index(event.sm)].resident;
-  const int held = of(event.application).held.sms();
-  if (event.kind == EventKind::BlockStarted && resident == event.blocks) hold(event.application, held + 1, event.time);
-  if (event.kind == EventKind::BlockEnded && resident == 0) hold(event.application, held - 1, event.time);
+  Present& present = of(event.application);
+  const int held = present.held.sms();
+  if (event.kind == EventKind::BlockStarted && resident == event.blocks) hold(present, held + 1, event.time);
+  if (event.kind == EventKind::BlockEnded && resident == 0) hold(present, held - 1, event.time);
 }
 
-void SessionHistory::hold(ApplicationId application, int sms, Time now) {
-  Present& present = of(application);
+void SessionHistory::hold(Present& present, int sms, Time now) {
   const bool comes_or_goes = sms == 0 || present.held.sms() == 0;
   const std::optional<HeldSms::Step> step = present.held.change(sms, now);
-  if (step) holds_.push({.application = application, .sms = step->sms, .time = step->time, .end = now});
+  if (step) holds_.push({.application = present.application, .sms = step->sms, .time = step->time, .end = now});
   if (!step && !comes_or_goes) return;  // most changes: no lock
   const std::scoped_lock lock(mutex_);
   present.held_lately = present.held.last();
@@ -115,28 +130,29 @@ void SessionHistory::decided(const Plan& plan) {
   for (const Share& share : plan.shares) {
     const RunningLaunch* launch = state.find(share.launch);
     if (launch == nullptr || share.quota.largest() == 0) continue;
-    of(launch->application).plan = plans_;
+    Present& present = of(launch->application);
+    present.plan = plans_;
     holders_.push_back(launch->application);
-    give(launch->application, share.quota, state.now());
+    give(present, share.quota, state.now());
   }
   for (const ApplicationId before : before_) {
-    if (of(before).plan != plans_) give(before, Quota::nowhere(), state.now());
+    Present* present = find(before);  // none: it has ended
+    if (present != nullptr && present->plan != plans_) give(*present, Quota::nowhere(), state.now());
   }
 }
 
-void SessionHistory::give(ApplicationId application, const Quota& quota, Time now) {
-  Present& present = of(application);
+void SessionHistory::give(Present& present, const Quota& quota, Time now) {
   if (present.quota == quota) return;
-  if (auto past = quota_of(application, present, now)) quotas_.push(std::move(*past));
+  if (auto past = quota_of(present, now)) quotas_.push(std::move(*past));
   const std::scoped_lock lock(mutex_);
   present.quota = quota;
   present.quota_since = now;
 }
 
 /// None where there is none, or where it lasted no time.
-std::optional<PastQuota> SessionHistory::quota_of(ApplicationId application, const Present& present, Time now) const {
+std::optional<PastQuota> SessionHistory::quota_of(const Present& present, Time now) const {
   if (present.quota.largest() == 0 || now <= present.quota_since) return std::nullopt;
-  return PastQuota{.application = application,
+  return PastQuota{.application = present.application,
                    .quota = short_form(present.quota),
                    .blocks = blocks_in(present.quota, run_->state().sms()),
                    .begin = present.quota_since,
@@ -147,14 +163,11 @@ SessionPast SessionHistory::since(Time since, Time now) const {
   SessionPast past{
       .now = now, .operations = operations_.since(since), .quotas = quotas_.since(since), .holds = holds_.since(since)};
   const std::scoped_lock lock(mutex_);
-  past.names = names_;
-  for (std::size_t id = 0; id < present_.size(); ++id) {
-    const Present& present = present_[id];
-    const auto application = static_cast<ApplicationId>(id);
-    if (auto quota = quota_of(application, present, now)) past.quotas.push_back(std::move(*quota));
+  for (const auto& [id, present] : present_) {
+    if (auto quota = quota_of(present, now)) past.quotas.push_back(std::move(*quota));
     const HeldSms::Step held = present.held_lately;
     if (held.sms > 0 || held.time >= since) {
-      past.holds.push_back({.application = application, .sms = held.sms, .time = held.time, .end = now});
+      past.holds.push_back({.application = present.application, .sms = held.sms, .time = held.time, .end = now});
     }
     if (!present.operation) continue;
     PastOperation& operation = past.operations.emplace_back(*present.operation);

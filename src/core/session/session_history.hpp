@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a session without an end did lately: operations from submission over their first block to their end, which
-// quotas the plans gave, and how many SMs applications held. What is older is forgotten, so memory does not grow.
+// quotas the plans gave, and how many SMs applications held. What is older is forgotten, as is an application that has
+// ended and that nothing here tells of any more, so memory does not grow.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +16,15 @@
 
 namespace gpushare {
 
+/// An application that the past tells of; it may have ended. Shared by all that tells of it.
+struct PastApplication {
+  ApplicationId id{};
+  std::string name{};
+};
+using PastApplicationPtr = std::shared_ptr<const PastApplication>;
+
 struct PastOperation {
-  ApplicationId application{};
+  PastApplicationPtr application{};
   std::string kernel{};  ///< empty: a copy
   Time submitted{};
   std::optional<Time> began{};  ///< its first block, or the copy; none: it was cancelled before
@@ -25,7 +35,7 @@ struct PastOperation {
 
 /// While the application had a launch and a plan gave it something.
 struct PastQuota {
-  ApplicationId application{};
+  PastApplicationPtr application{};
   std::string quota{};      ///< as short_form() writes it
   std::int64_t blocks = 0;  ///< on all SMs together
   Time begin{};
@@ -34,7 +44,7 @@ struct PastQuota {
 
 /// On how many SMs an application has blocks from `time` on (held_sms.hpp).
 struct PastHold {
-  ApplicationId application{};
+  PastApplicationPtr application{};
   int sms = 0;
   Time time{};
   Time end{};  ///< of the time that it is known for
@@ -42,7 +52,6 @@ struct PastHold {
 
 struct SessionPast {
   Time now{};
-  std::vector<std::string> names{};         ///< by ApplicationId; empty where nothing has ever run
   std::vector<PastOperation> operations{};  ///< in the order of their ends, then those under way
   std::vector<PastQuota> quotas{};          ///< likewise
   std::vector<PastHold> holds{};            ///< in the order of their times per application
@@ -69,6 +78,7 @@ class SessionHistory : public RunObserver {
 
  private:
   struct Present {
+    PastApplicationPtr application;
     std::optional<PastOperation> operation;
     Quota quota = Quota::nowhere();
     Time quota_since{};
@@ -79,13 +89,15 @@ class SessionHistory : public RunObserver {
   };
 
   Present& of(ApplicationId application);
+  Present* find(ApplicationId application);
+  void forget(ApplicationId application, Time now);
   void arrive(const Event& event);
   void begin(const Event& event);
   void end(const Event& event);
   void count_sms(const Event& event);
-  void hold(ApplicationId application, int sms, Time now);
-  void give(ApplicationId application, const Quota& quota, Time now);
-  std::optional<PastQuota> quota_of(ApplicationId application, const Present& present, Time now) const;
+  void hold(Present& present, int sms, Time now);
+  void give(Present& present, const Quota& quota, Time now);
+  std::optional<PastQuota> quota_of(const Present& present, Time now) const;
 
   const OpenRun* run_ = nullptr;
   std::vector<std::optional<Time>> submitted_;  // by OperationId, of those that wait
@@ -93,9 +105,8 @@ class SessionHistory : public RunObserver {
   std::vector<ApplicationId> before_;           // by the one before it
   std::uint64_t plans_ = 0;
 
-  mutable std::mutex mutex_;        // of what follows; only the session's thread changes it
-  std::vector<Present> present_;    // by ApplicationId
-  std::vector<std::string> names_;  // by ApplicationId
+  mutable std::mutex mutex_;  // of what follows; only the session's thread changes it
+  std::map<ApplicationId, Present> present_;
   RecentLog<PastOperation> operations_;
   RecentLog<PastQuota> quotas_;
   RecentLog<PastHold> holds_;

@@ -30,7 +30,10 @@ void Session::set_gpu(LiveGpu* gpu) {
 
 std::string Session::names_on_gpu(const LiveGpu& gpu) const {
   const std::scoped_lock lock(mutex_);
-  return quoted_list(gpu.applications_on_gpu(), [this](ApplicationId id) { return applications_[index(id)].name; });
+  return quoted_list(gpu.applications_on_gpu(), [this](ApplicationId id) {
+    const auto found = applications_.find(id);
+    return found != applications_.end() ? found->second.name : "an application that has been cancelled";
+  });
 }
 
 void Session::serve() {
@@ -84,8 +87,16 @@ void Session::serve_until_closed(Service& service) {
   while (take_requests(service)) {
     service.run.advance();
     service.run.reach(service.gpu.now());
+    forget_ended(service);
     require_progress(service);
   }
+}
+
+void Session::forget_ended(Service& service) {
+  const std::vector<ApplicationId> ended = service.run.forget_ended();
+  if (ended.empty()) return;
+  const std::scoped_lock lock(mutex_);
+  for (const ApplicationId id : ended) applications_.erase(id);
 }
 
 /// Does nothing where everything has ended.

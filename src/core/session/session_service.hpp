@@ -18,7 +18,7 @@ struct Session::Service {
         run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
             session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten,
             session.options_.ordering.get()) {
-    watcher.watch(run);
+    watcher.watch(run, gpu);
     history.watch(run);
   }
 

@@ -49,6 +49,14 @@ double sm_time_per_block(const RunningLaunch& launch, Time now) {
   return nanoseconds(sm_time(launch, now)) / (static_cast<double>(launch.done) + in_flight / 2);
 }
 
+/// On how many SMs it would be with nobody else there: all that it has blocks left for, and those that it is on.
+double sms_alone(const RunningLaunch& launch, const State& state) {
+  const auto is_on = [](const SmProgress& sm) { return sm.resident > 0; };
+  const std::int64_t useful = (launch.unfinished() + launch.max_residency - 1) / launch.max_residency;
+  const auto held = std::int64_t{std::ranges::count_if(launch.per_sm, is_on)};
+  return static_cast<double>(std::clamp<std::int64_t>(useful, std::max<std::int64_t>(held, 1), state.sms()));
+}
+
 Duration rounded(double nanoseconds) { return Duration(std::llround(nanoseconds)); }
 
 }  // namespace
@@ -68,22 +76,15 @@ std::string short_form(const Quota& quota) {
 
 std::optional<Duration> remaining_time(const RunningLaunch& launch, const State& state, Time now) {
   const auto left = static_cast<double>(launch.unfinished());
-  const auto is_on = [](const SmProgress& sm) { return sm.resident > 0; };
-  const auto sms = std::ranges::count_if(launch.per_sm, is_on);
-  if (launch.done > 0 && sms > 0) {
-    return rounded(left * sm_time_per_block(launch, now) / static_cast<double>(sms));
-  }
+  if (launch.done > 0) return rounded(left * sm_time_per_block(launch, now) / sms_alone(launch, state));
   if (launch.launch->kernel.is_profiled) return rounded(left / launch_rate_alone(state.device(), *launch.launch));
-  if (launch.done == 0) return std::nullopt;
-  return rounded(left * sm_time_per_block(launch, now) / state.sms());
+  return std::nullopt;
 }
 
 SessionStatus status_of(const OpenRun& run, Time now) {
   SessionStatus status{.now = now};
-  for (std::size_t number = 0; number < run.streams().size(); ++number) {
-    const OpenStream& stream = run.streams()[number];
+  for (const auto& [id, stream] : run.streams()) {
     if (stream.has_ended) continue;
-    const auto id = static_cast<ApplicationId>(number);
     const Application& application = run.state().application(id);
     const Tally& tally = run.tally(id);
     ApplicationStatus each{.id = id,

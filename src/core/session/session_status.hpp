@@ -29,7 +29,7 @@ struct ApplicationStatus {
   std::int64_t operations = 0;  ///< that have ended
   std::int64_t preemptions = 0;
   Duration elapsed{};                   ///< since it came
-  std::optional<Duration> remaining{};  ///< of the present launch, where something says so
+  std::optional<Duration> remaining{};  ///< of the present launch, alone (remaining_time()), where something says so
 };
 
 struct SessionStatus {
@@ -42,8 +42,9 @@ SessionStatus status_of(const OpenRun& run, Time now);
 /// Blocks per SM: "8", or by ranges of SMs, those with none left out: "8 on 0-65, 2 on 66".
 std::string short_form(const Quota& quota);
 
-/// How long the rest of a launch takes: with the SMs that it is on, at the pace at which SMs have ended its blocks so
-/// far; before the first block has ended, or while it is on no SM, with all SMs, by its profile if there is one.
+/// How long the rest of a launch takes if it has the GPU to itself from now on: on all SMs that it has blocks for, at
+/// the pace at which an SM has ended its blocks so far, or by its profile, if there is one, before the first has ended.
+/// So it does not jump when others squeeze the launch onto a few SMs for a moment, and is too small while they stay.
 std::optional<Duration> remaining_time(const RunningLaunch& launch, const State& state, Time now);
 
 }  // namespace gpushare

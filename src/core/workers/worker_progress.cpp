@@ -165,24 +165,19 @@ void WorkerProgress::end_rest(Time now, std::vector<Event>& events) {
   }
 }
 
-std::int64_t WorkerProgress::share_of(SmId sm) const {
-  const auto sms = static_cast<std::int64_t>(per_sm_.size());
-  const auto before = static_cast<std::int64_t>(index(sm));
+std::int64_t WorkerProgress::part_of(std::size_t sm) const {
+  const auto sms = static_cast<std::int64_t>(whole_on_.size());
+  const auto before = static_cast<std::int64_t>(sm);
   return blocks_ * (before + 1) / sms - blocks_ * before / sms;
 }
 
-void WorkerProgress::start_whole(Time now, std::vector<Event>& events) {
-  for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
-    const auto id = static_cast<SmId>(sm);
-    start(id, share_of(id), now, events);
-  }
+void WorkerProgress::start_whole(std::vector<SmId> sms, Time now, std::vector<Event>& events) {
+  whole_on_ = std::move(sms);
+  for (std::size_t sm = 0; sm < whole_on_.size(); ++sm) start(whole_on_[sm], part_of(sm), now, events);
 }
 
-void WorkerProgress::end_whole(Time started, Time now, std::vector<Event>& events) {
-  for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
-    const auto id = static_cast<SmId>(sm);
-    end(id, share_of(id), now - started, now, events);
-  }
+void WorkerProgress::end_whole(Duration block_time, Time now, std::vector<Event>& events) {
+  for (std::size_t sm = 0; sm < whole_on_.size(); ++sm) end(whole_on_[sm], part_of(sm), block_time, now, events);
   done_ = blocks_;
   unclaimed_ = 0;
 }

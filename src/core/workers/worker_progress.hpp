@@ -46,9 +46,10 @@ class WorkerProgress {
   void finish(Time now, std::vector<Event>& events);
 
   /// For a launch that runs outside the workers' control: all blocks start, and later end, at once, spread evenly over
-  /// the SMs.
-  void start_whole(Time now, std::vector<Event>& events);
-  void end_whole(Time started, Time now, std::vector<Event>& events);
+  /// these SMs.
+  void start_whole(std::vector<SmId> sms, Time now, std::vector<Event>& events);
+  /// Requires start_whole().
+  void end_whole(Duration block_time, Time now, std::vector<Event>& events);
 
   /// The launch is over, and its workers are gone: no block that was reported runs any more.
   void end_rest(Time now, std::vector<Event>& events);
@@ -81,8 +82,8 @@ class WorkerProgress {
 
   /// Is there anything new on this SM that has to be reported?
   bool is_due(const OnSm& sm, const WorkerSm& counted, Report report) const;
-  /// Of a launch that is spread evenly.
-  std::int64_t share_of(SmId sm) const;
+  /// Of a launch that is spread evenly over SMs: what falls to one of them.
+  std::int64_t part_of(std::size_t sm) const;
   void take_totals(const WorkerLook& look);
   void report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);
@@ -95,7 +96,8 @@ class WorkerProgress {
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
   std::vector<OnSm> per_sm_;
-  std::vector<SmId> due_;       // of the present look
+  std::vector<SmId> due_;  // of the present look
+  std::vector<SmId> whole_on_;
   std::vector<WorkerSm> last_;  // as of the last look
   std::int64_t started_ = 0;
   std::int64_t ended_ = 0;

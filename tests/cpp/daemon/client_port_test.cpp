@@ -135,13 +135,15 @@ TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
 }
 
 TEST(ClientPort, TooManyFencesAreRefused) {
-  PortServer server(echo(50ms));
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
   TestClient alice(server, {.most_fences = 2});
   alice.launch();
   const JobNumber fence = alice.port.fence();
   alice.port.fence();
   const JobNumber refused = alice.port.fence();
   EXPECT_EQ(alice.port.wait(refused, 10s)->status, JobStatus::Refused);
+  sink->end_all();
   EXPECT_EQ(alice.port.wait(fence, 10s)->status, JobStatus::Done);
 }
 
@@ -286,6 +288,19 @@ TEST(ClientPort, FreedArraysWaitForCommandsThatMayNameThem) {
   const Handle other = arrays.add(std::make_shared<ArrayEntry>(4096, 64));
   alice.at_worker->remove_array_after(other, 3);
   EXPECT_TRUE(eventually_gone());
+}
+
+TEST(ClientPort, AnApplicationGoesOnceTheCommandsBeforeHaveBeenTaken) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const auto& applications = alice.at_worker->tables().applications;
+  alice.at_worker->remove_application_after(alice.handles.application, 2);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(applications.size(), 1u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  for (int look = 0; applications.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(applications.size(), 0u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
 }
 
 TEST(ClientPort, ClosingEndsTheWaitsOfOtherThreads) {

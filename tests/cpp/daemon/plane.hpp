@@ -57,4 +57,25 @@ struct TestClient {
 
 inline std::shared_ptr<EchoSink> echo(Duration after = {}) { return std::make_shared<EchoSink>(after); }
 
+/// Launches end when the test says so. Does not copy.
+class HeldSink : public CommandSink {
+ public:
+  void launch(LaunchCommand&& command) override {
+    const std::lock_guard lock(mutex_);
+    held_.push_back(std::move(command.reply));
+  }
+  void copy(CopyCommand&&) override { throw std::logic_error("no copies here"); }
+  void client_gone(ClientId) noexcept override {}  // its jobs go on, as blocks do that have begun
+
+  void end_all() {
+    const std::lock_guard lock(mutex_);
+    for (JobReply& reply : held_) reply.complete({});
+    held_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<JobReply> held_;
+};
+
 }  // namespace gpushare::test

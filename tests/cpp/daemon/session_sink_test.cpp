@@ -70,6 +70,41 @@ TEST(SessionSink, ALaunchTakesAsLongAsItsModelSays) {
   EXPECT_GE(end->ended - end->accepted, 20'000'000);
 }
 
+/// How much later than the first one the second job started.
+std::int64_t apart(const std::optional<Completion>& first, const std::optional<Completion>& second) {
+  return second->started - first->started;
+}
+
+TEST(SessionSink, JobsStartedWhenTheSessionSaysThatTheyBegan) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const JobNumber long_one = alice.launch(alice.slow, 8);  // two waves of 20 ms
+  const JobNumber behind_it = alice.launch(alice.slow);
+  const auto second = alice.client.port.wait(behind_it, 20s);
+  const auto first = alice.client.port.wait(long_one, 0s);
+  const std::vector<PastOperation> past = sink->session().history(60s).operations;
+  ASSERT_EQ(past.size(), 2U);
+  const std::int64_t began_apart = (*past[1].began - *past[0].began).count();
+  EXPECT_GE(began_apart, 40'000'000);
+  EXPECT_NEAR(static_cast<double>(apart(first, second)), static_cast<double>(began_apart), 10e6);
+  EXPECT_GE(first->started, first->accepted);
+  EXPECT_GE(second->started - second->accepted, 20'000'000);  // it came long before it began
+  EXPECT_GE(second->ended - second->started, 20'000'000);
+}
+
+TEST(SessionSink, AJobThatWasWithdrawnSaysWhetherItHadStarted) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const JobNumber running = alice.launch(alice.slow, 4'000);
+  const JobNumber waiting = alice.launch(alice.quick);
+  EXPECT_EQ(alice.client.port.wait(running, 50ms), std::nullopt);
+  sink->session().withdraw(ApplicationId{0});
+  EXPECT_GT(alice.client.port.wait(running, 10s)->started, 0);
+  EXPECT_EQ(alice.client.port.wait(waiting, 10s)->started, 0);
+}
+
 TEST(SessionSink, WhatTheSessionRefusesIsRefused) {
   const auto sink = simulated_session();
   PortServer server(sink);

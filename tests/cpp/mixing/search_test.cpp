@@ -36,15 +36,22 @@ Kernel random_kernel(Dice& dice, const Device& device) {
   return kernel;
 }
 
+struct RandomContenders {
+  RandomContenders(Dice& dice, const Device& device, int count) {
+    for (int left = count; left > 0; --left) kernels.push_back(random_kernel(dice, device));
+    for (const Kernel& kernel : kernels) contenders.push_back(contender_of(device, kernel));
+  }
+  std::vector<Kernel> kernels;
+  std::vector<Contender> contenders;  // of these
+};
+
 TEST(MixSearch, FindsTheBestVectorOfTwoKernels) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = mixing_device();
-    const Kernel one = random_kernel(dice, device);
-    const Kernel other = random_kernel(dice, device);
-    const std::vector contenders{contender_of(device, one), contender_of(device, other)};
-    const Forecast forecast(device, contenders);
+    const RandomContenders random(dice, device, 2);
+    const Forecast forecast(device, random.contenders);
     const double best = best_of_all_vectors(forecast, 0);
     const Choice choice = best_vector(forecast, {});
     ASSERT_EQ(choice.division.empty(), best == 0);
@@ -60,17 +67,14 @@ TEST(MixSearch, NeverDoesWorseThanTheBestVector) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = mixing_device();
-    std::vector<Kernel> kernels;
-    for (int left = dice.between(2, 5); left > 0; --left) kernels.push_back(random_kernel(dice, device));
-    std::vector<Contender> contenders;
-    for (const Kernel& kernel : kernels) contenders.push_back(contender_of(device, kernel));
-    const Forecast forecast(device, contenders);
+    const RandomContenders random(dice, device, dice.between(2, 5));
+    const Forecast forecast(device, random.contenders);
     const Choice any = best_division(forecast, {});
     const Choice vector = best_vector(forecast, {});
     ASSERT_FALSE(any.division.empty());
     int sms = 0;
     for (const SmGroup& group : any.division) {
-      EXPECT_TRUE(can_share_an_sm(device, contenders, group.blocks));
+      EXPECT_TRUE(can_share_an_sm(device, random.contenders, group.blocks));
       sms += group.sms;
     }
     EXPECT_EQ(sms, device.sms);
@@ -135,12 +139,9 @@ TEST(MixSearch, AsManyAsCannotRunTogetherHaveNoDivision) {
 
 TEST(MixSearch, EightKernelsAreDividedTheSameWayEveryTime) {
   const Device device = mixing_device(132);
-  std::vector<Kernel> kernels;
   Dice dice(3);
-  for (int i = 0; i < 8; ++i) kernels.push_back(random_kernel(dice, device));
-  std::vector<Contender> contenders;
-  for (const Kernel& kernel : kernels) contenders.push_back(contender_of(device, kernel));
-  const Forecast forecast(device, contenders);
+  const RandomContenders random(dice, device, 8);
+  const Forecast forecast(device, random.contenders);
   const Choice once = best_division(forecast, {});
   const Choice again = best_division(forecast, {});
   ASSERT_FALSE(once.division.empty());
@@ -156,13 +157,11 @@ TEST(CautiousDivision, LeavesEqualPartsOnlyForClearlyMore) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = mixing_device();
-    const Kernel one = random_kernel(dice, device);
-    const Kernel other = random_kernel(dice, device);
-    const std::vector contenders{contender_of(device, one), contender_of(device, other)};
-    const Forecast forecast(device, contenders);
-    const double equal = forecast.of(equal_parts(device, contenders)).throughput;
+    const RandomContenders random(dice, device, 2);
+    const Forecast forecast(device, random.contenders);
+    const double equal = forecast.of(equal_parts(device, random.contenders)).throughput;
     const Choice choice = cautious_division(forecast, {});
-    if (same_division(choice.division, equal_parts(device, contenders))) continue;
+    if (same_division(choice.division, equal_parts(device, random.contenders))) continue;
     const bool is_shared = choice.division.size() == 1;
     EXPECT_GT(choice.outlook.throughput, (is_shared ? 1.3 : 1.2) * equal);
     ++(is_shared ? shared : other_parts);
@@ -176,12 +175,9 @@ TEST(CautiousDivision, ComesToTheSameAFewQuestionsAtATime) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const Device device = mixing_device();
-    std::vector<Kernel> kernels;
-    for (int left = dice.between(2, 4); left > 0; --left) kernels.push_back(random_kernel(dice, device));
-    std::vector<Contender> contenders;
-    for (const Kernel& kernel : kernels) contenders.push_back(contender_of(device, kernel));
-    const Choice at_once = cautious_division(Forecast(device, contenders), {});
-    CautiousSearch search(device, contenders, {});
+    const RandomContenders random(dice, device, dice.between(2, 4));
+    const Choice at_once = cautious_division(Forecast(device, random.contenders), {});
+    CautiousSearch search(device, random.contenders, {});
     std::optional<Choice> choice;
     int thoughts = 0;
     for (; !choice && thoughts < 500; ++thoughts) choice = search.think();

@@ -103,7 +103,7 @@ TEST(OrderedOpenRun, WhoIsWithdrawnWhileHeldBackIsGoneAtOnce) {
   for (const ApplicationId each : {first, second, third}) session.submit(each, {launch_of(40, 100)});
   ASSERT_TRUE(session.advance(3));
   EXPECT_THAT(session.withdraw(second), ElementsAre(OperationId{1}));
-  EXPECT_TRUE(session.run().streams()[index(second)].has_ended);
+  EXPECT_TRUE(session.run().streams().at(second).has_ended);
   ASSERT_TRUE(session.advance());
   EXPECT_THAT(session.begun(), ElementsAre(0, 2));
   Trace trace = session.trace();

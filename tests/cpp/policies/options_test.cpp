@@ -7,6 +7,8 @@
 #include "core/errors.hpp"
 #include "core/policies/registry.hpp"
 #include "recorded_run.hpp"
+#include "sample_devices.hpp"
+#include "sample_workloads.hpp"
 
 namespace gpushare {
 namespace {
@@ -44,7 +46,33 @@ TEST(PolicyOptions, AnOptionThatNobodyAsksForIsAnError) {
   options.number("step", 2, 1, 10);
   EXPECT_THAT(message_of<InvalidInput>([&] { options.require_all_known(); }),
               HasSubstr("no option 'stpe'; known: 'step'"));
-  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }), HasSubstr("it has none"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }),
+              HasSubstr("no option 'fast'; known: 'whole_up_to_us'"));
+}
+
+// What that means is up to the device; a simulated one preempts what it likes.
+TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
+  const Workload pair =
+      workload_of({with_alone(launch_of(8, 1000), 2000), with_alone(launch_of(8, 500), 1000)}, {0, 300});
+  for (const PolicyEntry& each : policies()) {
+    const std::string name(each.name);
+    SCOPED_TRACE(name);
+    const Trace plain = record(small_device(2), pair, name);
+    const Trace whole = record(small_device(2), pair, name + ":whole_up_to_us=0.5");
+    EXPECT_EQ(plain.events, whole.events);
+    ASSERT_EQ(plain.decisions.size(), whole.decisions.size());
+    for (std::size_t index = 0; index < plain.decisions.size(); ++index) {
+      EXPECT_EQ(plain.decisions[index].plan.shares, whole.decisions[index].plan.shares);
+      EXPECT_EQ(plain.decisions[index].plan.whole_up_to, Duration{});
+      EXPECT_EQ(whole.decisions[index].plan.whole_up_to, Duration(500));
+    }
+  }
+}
+
+TEST(PolicyOptions, NoPlanLeavesLaunchesWholeUpToLessThanNothing) {
+  const auto decide = [](const State&) { return Plan{.whole_up_to = Duration(-1)}; };
+  EXPECT_THAT(message_of<PolicyError>([&] { record(small_device(), workload_of({launch_of(1, 10)}), decide); }),
+              HasSubstr("whole up to -1 ns; it must be 0 or more"));
 }
 
 TEST(PolicyOptions, OptionsAreWrittenInOneWay) {

@@ -33,7 +33,7 @@ class LiveTrial {
 
   void withdraw_somebody() {
     const auto who = static_cast<ApplicationId>(dice_.between(0, applications_ - 1));
-    const OpenStream& stream = trial_.run().streams()[index(who)];
+    const OpenStream& stream = trial_.run().streams().at(who);
     const std::size_t waiting = stream.waiting.size();
     const bool has_gone = stream.is_withdrawn;
     const auto dropped = trial_.run().withdraw(who, trial_.now());
@@ -85,7 +85,7 @@ class LiveTrial {
     }
     EXPECT_EQ(started, ended);
     EXPECT_EQ(ends, 1);
-    if (trial_.run().streams()[id].is_withdrawn) {
+    if (trial_.run().streams().at(static_cast<ApplicationId>(id)).is_withdrawn) {
       EXPECT_LE(ended, due);
     } else {
       EXPECT_EQ(ended, due);

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 State rebuilt(const OpenRun& run, const std::vector<Application>& applications, const std::vector<Operation>& work) {
   State state(run.state().device());
   std::vector<ApplicationId> present;
-  for (const Application& each : applications) present.push_back(state.add(each));
+  for (const Application& each : applications) present.push_back(state.add(std::make_shared<const Application>(each)));
   for (const Operation& each : work) state.add(each);
   for (const Event& event : history_of(run.state(), present)) state.update(event);
   return state;

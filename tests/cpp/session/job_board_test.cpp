@@ -27,5 +27,13 @@ TEST(JobBoard, KnowsHowEveryJobEnded) {
   EXPECT_FALSE(board.is_over(third + 1));
 }
 
+TEST(JobBoard, ForgetsTheOldestReasonsWhereItMay) {
+  JobBoard board(2);
+  for (int job = 0; job < 3; ++job) board.cancel(board.open(), "gone");
+  board.require_not_cancelled(0);
+  EXPECT_THROW(board.require_not_cancelled(1), Cancelled);
+  EXPECT_THROW(board.require_not_cancelled(2), Cancelled);
+}
+
 }  // namespace
 }  // namespace gpushare

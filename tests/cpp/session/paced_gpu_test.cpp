@@ -110,12 +110,12 @@ TEST_F(PacedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
   PacedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 4, 50ms);
   for (int block = 0; block < 4; ++block) ASSERT_TRUE(gpu.next_event(std::nullopt));
-  const auto begin = Clock::now();
   ASSERT_EQ(all_events(gpu).size(), 5U);  // ended
   launch(gpu, 1, 4, 50ms);
   std::this_thread::sleep_for(100ms);  // nobody asks for what has long happened
+  const auto begin = Clock::now();
   all_events(gpu);
-  EXPECT_GE(Clock::now() - begin, 145ms);
+  EXPECT_GE(Clock::now() - begin, 50ms);
 }
 
 }  // namespace

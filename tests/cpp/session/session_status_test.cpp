@@ -44,6 +44,44 @@ TEST(SessionStatus, FollowsALaunch) {
   EXPECT_EQ(trial.run().tally(a).blocks, 80);
 }
 
+/// Everybody may have so many blocks on SM 0, and none on the others.
+class SqueezedOntoOneSm : public Policy {
+ public:
+  Plan decide(const State& state) const override {
+    std::vector<int> quota(static_cast<std::size_t>(state.sms()), 0);
+    quota.front() = 4;
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) {
+      plan.shares.push_back({.launch = launch.id, .quota = Quota::per_sm(quota)});
+    }
+    return plan;
+  }
+};
+
+TEST(SessionStatus, WhatRemainsOfASqueezedLaunchIsItsTimeAlone) {
+  const Device device = small_device(20);
+  InterruptedRun trial(device, "fifo");
+  const ApplicationId a = trial.add("a");
+  trial.submit(a, launch_of(8000, 100));  // 100 waves of 80 blocks
+  ASSERT_TRUE(trial.advance(800));
+  const auto remaining = [&] { return *status_of(trial.run(), trial.now()).applications.at(0).remaining; };
+  EXPECT_NEAR(nanoseconds(remaining()), 9'500, 300);
+  SqueezedOntoOneSm squeeze;
+  trial.run().hand_over(squeeze, trial.now());
+  ASSERT_TRUE(trial.advance(400));
+  EXPECT_EQ(status_of(trial.run(), trial.now()).applications.at(0).quota, "4 on 0");
+  EXPECT_NEAR(nanoseconds(remaining()), 9'000, 300);  // and not 20 times as much
+}
+
+TEST(SessionStatus, TheLastBlocksAreNotSpreadOverSmsThatTheyDoNotFill) {
+  InterruptedRun trial(small_device(20), "fifo");
+  trial.submit(trial.add("a"), launch_of(84, 100));
+  ASSERT_TRUE(trial.advance(80 + 80 + 4));  // a wave, and the starts of the rest
+  const Duration remaining = *status_of(trial.run(), trial.now()).applications.at(0).remaining;
+  EXPECT_GT(nanoseconds(remaining), 20);
+  EXPECT_LT(nanoseconds(remaining), 150);
+}
+
 TEST(SessionStatus, SmTimeCountsEverySmWithABlock) {
   InterruptedRun trial(small_device(2), "fifo");
   const ApplicationId a = trial.add("a");

@@ -60,9 +60,15 @@ TEST(Session, JobsEndWhenTheirTimeHasCome) {
   TrialSession trial;
   const auto begin = std::chrono::steady_clock::now();
   const JobId job = trial.submit(trial.add("a"), 16, 10ms);  // two waves
-  EXPECT_FALSE(trial.session.wait(job, 1ms));
   EXPECT_TRUE(trial.session.wait(job, patience));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+}
+
+TEST(Session, WaitingEndsWithItsTime) {
+  TrialSession trial;
+  const JobId job = trial.submit(trial.add("a"), 1, 1h);
+  EXPECT_FALSE(trial.session.wait(job, 1ms));
+  EXPECT_FALSE(trial.session.wait(job, 0s));
 }
 
 TEST(Session, LeavesARecordOfWhatWasDone) {
@@ -259,10 +265,11 @@ TEST(Session, AStatusTellsWhatGoesOn) {
   EXPECT_EQ(one.kernel, "kernel");
   EXPECT_EQ(one.blocks, 1'000'000'000);
   EXPECT_GE(one.done, 8);
-  EXPECT_EQ(one.started, one.done + 8);
+  EXPECT_GE(one.started, one.done);  // fewer than there is room for in the midst of a wave's ends
+  EXPECT_LE(one.started, one.done + 8);
   EXPECT_EQ(one.quota, "4");
   EXPECT_GE(one.sm_time, 2ms);
-  EXPECT_GT(one.elapsed, 1ms);
+  EXPECT_GE(one.elapsed, 1ms);
   ASSERT_TRUE(one.remaining);
   EXPECT_NEAR(nanoseconds(*one.remaining), 1e9 / 8 * 1e6, 0.5e9 / 8 * 1e6);
   EXPECT_EQ(status.applications[1].priority, 2);

@@ -78,8 +78,10 @@ class ObservedLaunch {
 
   std::vector<Event> whole(Time started, Time ended) {
     std::vector<Event> events;
-    progress_.start_whole(started, events);
-    progress_.end_whole(started, ended, events);
+    std::vector<SmId> sms;
+    for (std::size_t sm = 0; sm < launch().per_sm.size(); ++sm) sms.push_back(static_cast<SmId>(sm));
+    progress_.start_whole(std::move(sms), started, events);
+    progress_.end_whole(ended - started, ended, events);
     take(events, ended);
     return events;
   }

@@ -24,8 +24,8 @@ PATIENCE_S = 30
 
 @contextlib.contextmanager
 def short_folder():
-    """Not pytest's own: the path of a socket has to be short."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="gpushare"))
+    """Neither pytest's own nor TMPDIR: the path of a socket has to be short."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="gpushare", dir="/tmp"))
     yield path
     shutil.rmtree(path)
 

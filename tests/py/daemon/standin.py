@@ -37,6 +37,8 @@ class Array:
         self.values.reshape(-1).view(np.uint8)[offset : offset + source.size] = source
 
     def download(self, target, offset):
+        if not self.session.device.core.is_healthy:
+            raise gs.CudaError("cuMemcpyDtoHAsync failed: CUDA_ERROR_ILLEGAL_ADDRESS")
         target[...] = self.values.reshape(-1).view(np.uint8)[offset : offset + target.size]
 
     def free(self):
@@ -165,17 +167,39 @@ def sleep(application, seconds):
     application.session.sleep(application, seconds)
 
 
+def add_once_open(application, array, value, gate):
+    while application.jobs and not gate.values.any():
+        time.sleep(0.002)
+    add(application, array, value)
+
+
 def fault(application):
     raise gs.CudaError(f"a kernel of '{application.name}' failed: CUDA_ERROR_ILLEGAL_ADDRESS")
+
+
+def fault_unnoticed(application):
+    """As on a GPU: copies may fail before anybody has looked at the kernels."""
+    application.session.device.core.is_healthy = False
+    time.sleep(0.5)
+    fault(application)
+
+
+def fault_beside_others(application):
+    """As on a GPU: nobody knows whose kernel it was."""
+    names = ", ".join(f"'{each.name}'" for each in application.session.applications if each.jobs)
+    raise gs.CudaError(f"a kernel of {names} failed: CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
 def kill(application):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-KERNELS = {each.__name__: each for each in (add, add_to, slow_add, sleep, fault, kill)}
+ENDING = (fault, fault_unnoticed, fault_beside_others, kill)
+KERNELS = {each.__name__: each for each in (add, add_to, slow_add, add_once_open, sleep, *ENDING)}
 """They get the application and the arguments."""
-PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "sleep": "d", "fault": "", "kill": ""}
+PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "add_once_open": "pdp", "sleep": "d"} | {
+    each.__name__: "" for each in ENDING
+}
 """Pointers and doubles."""
 
 

@@ -38,7 +38,7 @@ def test_a_copy_takes_no_more_arenas_than_pieces_under_way(session):
     before = descriptors()
     for _ in range(20):
         assert np.array_equal(array.numpy(), values)
-    assert descriptors() == before
+    assert descriptors() <= before
 
 
 def test_threads_copy_at_the_same_time(session):

@@ -80,16 +80,19 @@ def test_a_session_without_a_record_tells_when_jobs_began():
     long = gs.KernelModel("long", threads=1024, latency_ns=50_000_000)
     device = gs.device("sim:h100")
     with gs.Session("sim:h100", "fifo", keeps_record=False) as session:
-        alice, bob = session.application("alice"), session.application("bob")
+        before, alice, bob = (session.application(name) for name in ("before", "alice", "bob"))
+        before.submit(long, grid=10**9, block=1024)  # until both have come
         alice.submit(long, grid=2 * device.sms, block=1024)
-        bob.submit(long, grid=device.sms, block=1024).result()
+        last = bob.submit(long, grid=device.sms, block=1024)
+        before.cancel()
+        last.result()
         past = past_of(session, 60)
-    first, second = past.jobs
+    first, second = (each for each in past.jobs if each.application != "before")
     assert (first.application, second.application) == ("alice", "bob")
     assert first.submitted_ns <= first.began_ns
     assert math.isclose(first.end_ns - first.began_ns, 50_000_000, abs_tol=2_000_000)
     assert second.submitted_ns < first.end_ns < second.began_ns + 1_000_000  # the last block ends before the launch
-    assert [(each.application, each.quota) for each in past.quotas][:1] == [("alice", "2")]
+    assert next(each.quota for each in past.quotas if each.application == "alice") == "2"
     assert max(each.sms for each in past.holds if each.application == "alice") == device.sms
 
 

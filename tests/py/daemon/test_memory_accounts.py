@@ -35,16 +35,19 @@ def test_who_waits_gets_it_in_order_of_asking(eventually):
         served.append(client)
 
     threads = []
-    for number, (client, amount) in enumerate([(2, 90), (3, 10)], 1):
-        assert not accounts.take_now(client, amount, None)  # 10 would fit, but may not overtake
+    for number, (client, amount) in enumerate([(2, 90), (3, 20)], 1):
+        assert not accounts.take_now(client, amount, None)  # 20 would fit, but may not overtake
         threads.append(in_thread(lambda client=client, amount=amount: wait(client, amount)))
         eventually(lambda number=number: accounts.waiting == number)
     assert served == []
     accounts.give_back(1, 80)
-    for thread in threads:
-        thread.join()
+    threads[0].join()
+    assert (served, accounts.waiting) == ([2], 1)
+    assert (accounts.used_bytes, accounts.held_by(2)) == (90, 90)
+    accounts.give_back(2, 90)
+    threads[1].join()
     assert served == [2, 3]
-    assert (accounts.used_bytes, accounts.held_by(2), accounts.held_by(3)) == (100, 90, 10)
+    assert (accounts.used_bytes, accounts.held_by(3)) == (20, 20)
 
 
 def test_who_gives_up_lets_the_next_one_pass(eventually):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import gpushare as gs
 from gpushare.daemon import replay
 from gpushare.daemon.client_array import ArrayState
 from gpushare.daemon.client_job import DaemonJob
@@ -117,6 +118,37 @@ def test_a_refused_job_is_no_step(log):
     log.uploaded(array, None)
     log.refused(submitted(log, array, ended=False))
     assert kept(log) == [array]
+
+
+LOST = gs.WorkerLostError("the worker has ended")
+FAILURE = gs.CudaError("a kernel of 'a', 'b' failed")
+
+
+def test_who_was_there_when_a_kernel_failed_is_tried_once_more():
+    job = Job()
+    job.suspect(FAILURE, LOST)
+    assert not job.has_ended
+    job.end(LOST)  # that others' workers end is no fault of its own
+    assert not job.has_ended
+    job.suspect(FAILURE, LOST)
+    assert job.error is FAILURE
+
+
+def test_who_may_not_be_run_again_fails_at_the_first_suspicion():
+    job = Job()
+    job.is_replayable = False
+    job.suspect(FAILURE, LOST)
+    assert job.error is FAILURE
+
+
+def test_a_repetition_is_suspected_in_the_name_of_the_job_that_it_repeats():
+    job = Job()
+    job.settle(None)
+    repetitions = [DaemonJob(job.submission, is_replayable=False, repeats=job) for _ in range(2)]
+    for each in repetitions:
+        each.suspect(FAILURE, LOST)
+    assert [each.error for each in repetitions] == [LOST, FAILURE]
+    assert job.error is None
 
 
 def test_the_log_does_not_grow_for_ever(log, monkeypatch):

@@ -3,11 +3,14 @@
 
 import os
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.handles import HandleTable
+from gpushare.daemon.work_requests import _forget_cancelled
 
 
 def test_a_job_computes_on_what_was_uploaded(session, run):
@@ -56,11 +59,13 @@ def test_dropped_arrays_give_their_memory_back(session, eventually):
 def test_a_job_keeps_its_arrays(session, run, eventually):
     eventually(lambda: len(session.status()["clients"]) == 1)
     application = session.application("alice")
-    array = session.array(np.zeros(1000, np.float32))
-    job = run(application, "slow_add", array, 1, 0.3)
+    array, gate = session.zeros(1000), session.zeros(1)
+    job = run(application, "add_once_open", array, 1, gate)
     array.free()
-    assert session.status()["memory"]["used_bytes"] == 4000
+    assert session.status()["memory"]["used_bytes"] == 4004
+    gate.upload([1])
     job.result(30)
+    gate.free()
     eventually(lambda: session.status()["memory"]["used_bytes"] == 0)
 
 
@@ -73,10 +78,12 @@ def test_jobs_of_an_application_run_in_order(session, run):
 
 
 def test_waiting_ends_with_its_time_and_not_the_job(session, run):
-    job = run(session.application("alice"), "sleep", 0.4)
+    array, gate = session.zeros(1), session.zeros(1)
+    job = run(session.application("alice"), "add_once_open", array, 1, gate)
     assert not job.done()
-    with pytest.raises(TimeoutError, match=r"job 'sleep' of 'alice' has not ended within 0\.05 s"):
+    with pytest.raises(TimeoutError, match=r"job 'add_once_open' of 'alice' has not ended within 0\.05 s"):
         job.result(timeout=0.05)
+    gate.upload([1])
     job.result(timeout=30)
     assert job.done()
 
@@ -90,6 +97,33 @@ def test_cancelled_jobs_fail_and_others_do_not(session, run):
         with pytest.raises(gs.Cancelled, match=r"application 'alice@[0-9]+' has been cancelled"):
             job.result(30)
     other.result(30)
+
+
+def test_cancelled_applications_are_forgotten_once_they_are_over(session, run, eventually):
+    for number in range(20):
+        application = session.application(f"passing {number}")
+        run(application, "sleep", 0).result(30)
+        application.cancel()
+        application.cancel()  # which is nothing more
+        with pytest.raises(gs.Cancelled):
+            run(application, "sleep", 0)
+    steady = session.application("steady")
+    eventually(lambda: session.status()["clients"][0]["applications"] == 1)
+    run(steady, "sleep", 0).result(30)
+
+
+def test_a_cancelled_application_is_there_until_its_last_block_has_ended():
+    """For the watchdog, and to be named if it faults."""
+    table = HandleTable("application")
+    cancelled = SimpleNamespace(is_cancelled=True, totals=SimpleNamespace(unfinished=1))
+    steady = SimpleNamespace(is_cancelled=False, totals=SimpleNamespace(unfinished=0))
+    for each in (cancelled, steady):
+        table.add(each)
+    _forget_cancelled(SimpleNamespace(applications=table))
+    assert list(table) == [cancelled, steady]
+    cancelled.totals.unfinished = 0
+    _forget_cancelled(SimpleNamespace(applications=table))
+    assert list(table) == [steady]
 
 
 def test_what_compilers_say_comes_back(session):
@@ -197,8 +231,8 @@ def test_threads_share_a_session(session, run):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_gets_a_connection_of_its_own(session, run):
-    application, array = session.application("alice"), session.array(np.ones(3))
-    job = run(application, "slow_add", array, 1, 0.3)
+    application, array, gate = session.application("alice"), session.array(np.ones(3)), session.zeros(1)
+    job = run(application, "add_once_open", array, 1, gate)
     child = os.fork()
     if child == 0:
         status = 1
@@ -214,6 +248,7 @@ def test_a_forked_process_gets_a_connection_of_its_own(session, run):
         finally:
             os._exit(status)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    gate.upload([1])
     job.result(30)
     assert array.numpy().tolist() == [2, 2, 2]
 

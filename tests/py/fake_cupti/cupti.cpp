@@ -8,11 +8,14 @@
 #include <cupti_result.h>
 #include <cupti_version.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -25,6 +28,7 @@ struct Fake {
   std::set<int> enabled;
   std::vector<std::vector<std::uint8_t>> waiting;
   std::size_t dropped = 0;
+  std::atomic<int> flushes = 0;
 };
 
 /// Never destroyed: the library flushes at the very end.
@@ -73,6 +77,13 @@ void fake_add(const CUpti_Activity* activity) {
 
 /// What a thread does that is interrupted within CUPTI: flushes wait for ever.
 void fake_hold() { fake().mutex.lock(); }
+
+/// Returns once all that was added before has been asked for, and taken.
+void fake_await_flush() {
+  // The one under way may have begun before.
+  for (const int until = fake().flushes + 2; fake().flushes < until;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 /// A context ends: whoever has subscribed is told.
 void fake_end_context() {
@@ -139,6 +150,7 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t) {
     }
     fake().complete(nullptr, 0, buffer, size, used);
   }
+  ++fake().flushes;
   return CUPTI_SUCCESS;
 }
 

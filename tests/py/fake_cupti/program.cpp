@@ -178,6 +178,10 @@ void hold(Words&) {
   if (void* library = fake()) reinterpret_cast<void (*)()>(dlsym(library, "fake_hold"))();
 }
 
+void await_flush(Words&) {
+  if (void* library = fake()) reinterpret_cast<void (*)()>(dlsym(library, "fake_await_flush"))();
+}
+
 /// What the handlers leave with.
 int exit_code = 0;
 
@@ -204,6 +208,7 @@ const std::map<std::string, void (*)(Words&)> verbs{
     {"_exit", [](Words& words) { _exit(words); }},
     {"kill", [](Words&) { raise(SIGKILL); }},
     {"hold", hold},
+    {"await-flush", await_flush},
     {"terminate", terminate},
 };
 

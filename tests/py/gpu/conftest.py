@@ -329,7 +329,7 @@ def gate(kernels):
 @contextlib.contextmanager
 def serving(configuration=""):
     """A server of this GPU; its socket. What it says is shown with a test that fails."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare"))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare", dir="/tmp"))  # the path of a socket has to be short
     (folder / "config.toml").write_text(configuration)
     line = ["serve", "--device", DEVICE, "--policy", "even", "--config", folder / "config.toml"]
     command = [sys.executable, "-m", "gpushare", *line, "--socket", folder / "socket"]

@@ -146,7 +146,7 @@ def test_orderings_learn_from_a_run_of_their_own(runner, prepared):
 def test_copies_are_measured_where_no_profile_has_them(runner):
     known = known_by_measured_copies(runner.device)
     for engine in (known.to_device, known.to_host):
-        assert 0 < engine.latency_ns < 1_000_000
+        assert 0 <= engine.latency_ns < 1_000_000
         assert 1e8 < engine.bandwidth_bytes_per_s < 1e12
     assert known.sms == runner.device.description.sms
 

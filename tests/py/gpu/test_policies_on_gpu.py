@@ -43,7 +43,11 @@ def check_copies(run):
     assert (copies["start_ns"] <= copies["end_ns"]).all()
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+SHORT_ONES_WHOLE = ["fifo:whole_up_to_us=100000", "even:whole_up_to_us=100000", "srtf:whole_up_to_us=100000"]
+"""Whole once it is known how short they are, which the policies before have shown."""
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, *SHORT_ONES_WHOLE])
 def test_a_policy(runner, prepared, check_trace, check_metrics, policy):
     run = runner.run(prepared, policy, 0, record=True)
     check_trace(run)
@@ -53,14 +57,14 @@ def test_a_policy(runner, prepared, check_trace, check_metrics, policy):
     assert run.trace.decision_count >= 6  # a launch's arrival or end at least
 
 
-by_green_contexts = pytest.mark.real_gpu("cannot be cut into green contexts")
+of_real_size = pytest.mark.real_gpu("has fewer SMs")
 
 
 @pytest.mark.parametrize(
     "policy",
     [
-        *(pytest.param(each, marks=by_green_contexts if each == "green-contexts" else ()) for each in BASELINES),
-        pytest.param("green-contexts:40,92", marks=by_green_contexts),
+        *BASELINES,
+        pytest.param("green-contexts:40,92", marks=of_real_size),
     ],
 )
 def test_a_way_of_the_hardware(runner, prepared, check_metrics, policy):
@@ -79,7 +83,7 @@ def test_a_way_of_the_hardware(runner, prepared, check_metrics, policy):
         assert short["arrival_ns"].min() >= launches[launches["application"] == "long"]["end_ns"].max()
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", [*POLICIES, *SHORT_ONES_WHOLE])
 def test_replay_decides_the_same(runner, prepared, policy):
     run = runner.run(prepared, policy, 0, record=True)
     assert _core.replay(run.trace, run.device, prepared.core, policy) == run.trace

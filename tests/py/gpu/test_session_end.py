@@ -40,8 +40,9 @@ def test_close_ends_what_runs_at_a_block_boundary(kernels):
     with gs.Session("cuda:0") as session:
         counter = session.zeros(1, np.uint32)
         job = session.application("long").submit(kernels.spin, grid=most, block=64, args=[counter, 36_000])
-        with pytest.raises(TimeoutError):
-            job.result(timeout=0.1)
+        while counter.numpy()[0] == 0:
+            with pytest.raises(TimeoutError):
+                job.result(timeout=0.1)
     assert 0 < counter.numpy()[0] < most
     with pytest.raises((gs.CudaError, gs.InvalidInput), match=r"closed|finished"):
         job.result(timeout=1)

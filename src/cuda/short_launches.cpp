@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/short_launches.hpp"
+
+#include <algorithm>
+
+#include "cuda/launch_on_gpu.hpp"
+
+namespace gpushare::cuda {
+
+std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_residency) {
+  std::vector<SmId> sms;
+  for (std::size_t sm = 0; sm < wanted.size(); ++sm) {
+    if (wanted[sm] == 0) continue;
+    if (wanted[sm] < max_residency) return std::nullopt;
+    sms.push_back(static_cast<SmId>(sm));
+  }
+  if (sms.empty()) return std::nullopt;
+  return sms;
+}
+
+std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                      const std::vector<SmId>& sms, Duration longest) {
+  const auto block_time = resources.block_times.find(code.kernel->worker());
+  if (code.kernel->worker() == nullptr || block_time == resources.block_times.end()) return std::nullopt;
+  const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
+  const std::int64_t waves = (count(code.grid) + places - 1) / places;
+  if (block_time->second * waves > longest) return std::nullopt;
+  if (sms.size() == static_cast<std::size_t>(resources.device.sms)) return WholeWay{code.kernel->original(), sms};
+  return resources.partitions.find(code.kernel, sms);
+}
+
+}  // namespace gpushare::cuda

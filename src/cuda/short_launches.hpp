@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches so short that nobody needs to preempt them, and the ways to run them as they were written on some SMs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/units.hpp"
+#include "cuda/program.hpp"
+#include "cuda/stream_pool.hpp"
+
+namespace gpushare::cuda {
+
+struct LaunchResources;
+
+/// An original kernel in a context that has these SMs and no others.
+struct WholeWay {
+  CUfunction function = nullptr;
+  std::vector<SmId> sms{};
+  std::shared_ptr<StreamPool> streams{};  ///< none: the GPU's own
+};
+
+/// The SMs that it has, if it has all or nothing of each; nothing otherwise, or if it has none.
+std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_residency);
+
+/// For a launch that should end within `longest` on these SMs, as earlier ones of its kernel have shown. Nothing where
+/// that is not known, or where the hardware cannot keep it to these SMs, or not yet.
+std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                      const std::vector<SmId>& sms, Duration longest);
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/whole_launch.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gpushare::cuda {
+namespace {
+
+WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code) {
+  WholeWay way{.function = code.kernel->original(),
+               .sms = std::vector<SmId>(static_cast<std::size_t>(resources.device.sms))};
+  for (std::size_t sm = 0; sm < way.sms.size(); ++sm) way.sms[sm] = static_cast<SmId>(sm);
+  return way;
+}
+
+}  // namespace
+
+WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
+    : LaunchOnGpu(resources, submission, code), way_(anywhere(resources, code)) {}
+
+WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code,
+                         WholeWay way, Duration longest)
+    : LaunchOnGpu(resources, submission, code, way.streams), way_(std::move(way)), longest_(longest) {}
+
+// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have.
+RoomClaim WholeLaunch::claim() const {
+  const std::int64_t blocks = launched_ || has_quota_ ? count(code_.grid) : 0;
+  return {.block = footprint(resources_.device, needs_),
+          .wanted = wanted_,
+          .present = std::vector<int>(wanted_.size()),
+          .unclaimed = progress_.finished() ? 0 : blocks};
+}
+
+void WholeLaunch::hand_to_hardware(int level, Time now) {
+  hardware_.launch(way_.function, code_.grid, code_, {}, level, {});
+  launched_ = true;
+  start_ = now;
+}
+
+bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
+  if (!launched_) return false;
+  if (!is_reported_) progress_.start_whole(way_.sms, start_, events);
+  is_reported_ = true;
+  if (!hardware_.collect()) return false;
+  end_ = now;
+  const std::int64_t at_a_time = std::min(count(code_.grid), places());
+  const Duration block_time = (end_ - start_) * at_a_time / count(code_.grid);
+  progress_.end_whole(block_time, end_, events);
+  // The next one had better be preemptible.
+  if (longest_ > Duration{} && end_ - start_ > longest_) resources_.block_times[code_.kernel->worker()] = block_time;
+  return true;
+}
+
+bool WholeLaunch::may_be_followed() const {
+  return longest_ > Duration{} && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_;
+}
+
+void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time /*now*/) {
+  std::optional<WholeWay> way =
+      way_for_short(resources_, code, residency_of(resources_.device, next), way_.sms, longest);
+  if (!way) return;
+  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(*way), longest);
+  follower_->take_quota_of(*this);
+  follower_->hardware_.launch(follower_->way_.function, code.grid, code, {}, hardware_.level(), hardware_.mark_ends());
+  follower_->launched_ = follower_->has_quota_ = true;
+}
+
+std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch, Duration longest) {
+  if (launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
+  const std::optional<std::vector<SmId>> sms = whole_sms(launch.wanted(), launch.max_residency());
+  if (!sms) return nullptr;
+  std::optional<WholeWay> way = way_for_short(launch.resources(), launch.code(), launch.max_residency(), *sms, longest);
+  if (!way) return nullptr;
+  auto whole =
+      std::make_unique<WholeLaunch>(launch.resources(), launch.submission(), launch.code(), std::move(*way), longest);
+  whole->take_quota_of(launch);
+  return whole;
+}
+
+}  // namespace gpushare::cuda

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that are over too soon to be worth preempting run as they were written, on the SMs that the policy gives.
+#include "cuda/short_launches.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "core/policies/registry.hpp"
+#include "cuda/cuda_gpu.hpp"
+#include "cuda/driver.hpp"
+#include "cuda/sm_groups.hpp"
+#include "sample_work.hpp"
+#include "trace_promises.hpp"
+
+namespace gpushare::cuda::test {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Ge;
+using testing::IsEmpty;
+using testing::Le;
+
+constexpr SmId sm(int number) { return static_cast<SmId>(number); }
+
+std::vector<SmId> sms_in(unsigned bits) {
+  std::vector<SmId> sms;
+  for (int number = 0; number < 4; ++number) {
+    if ((bits >> number & 1) != 0) sms.push_back(sm(number));
+  }
+  return sms;
+}
+
+/// Every block says where it is, and adds a number to that.
+std::string tell_where(int plus) {
+  return R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry tell_where(.param .u64 where)
+{
+  .reg .b32 %block;
+  .reg .b32 %sm;
+  .reg .b64 %where;
+  .reg .b64 %offset;
+  ld.param.u64 %where, [where];
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %sm, %smid;
+  add.u32 %sm, %sm, )" +
+         std::to_string(plus) + R"(;
+  mul.wide.u32 %offset, %block, 4;
+  add.u64 %where, %where, %offset;
+  st.global.u32 [%where], %sm;
+  ret;
+}
+)";
+}
+constexpr int of_worker = 1000;
+constexpr unsigned blocks = 64;  // more than fit at a time
+
+class ShortLaunches : public OnStandIn {
+ protected:
+  ShortLaunches() : kernel(load_kernel()) {}
+
+  /// As workers it tells more, so that one can see as what it ran.
+  std::shared_ptr<KernelCode> load_kernel() {
+    const std::string original = tell_where(0);
+    const std::string worker = ptx::make_preemptible(tell_where(of_worker)).ptx;
+    return std::make_shared<KernelCode>(context, "tell_where", std::span(original.c_str(), original.size() + 1),
+                                        std::span(worker.c_str(), worker.size() + 1));
+  }
+
+  /// As many launches of the kernel one after the other, in an application of their own.
+  void add_application(const std::string& name, int launches) {
+    work.add_application(name);
+    auto& applications_places = places.emplace_back();
+    for (int launch = 0; launch < launches; ++launch) {
+      const DeviceMemory& where = applications_places.emplace_back(array(std::vector<int>(blocks, -1)));
+      work.add_launch(kernel, blocks, 32, arguments(where.get()));
+    }
+  }
+
+  Trace run_under(const std::string& policy) {
+    TraceRecorder recorder;
+    std::vector<RunObserver*> observers{&recorder};
+    CudaGpu gpu(*resources, work.program);
+    run(gpu, *make_policy(policy), work.workload, observers);
+    return recorder.take();
+  }
+
+  /// Asks until it has been made.
+  std::optional<WholeWay> way_for(const std::shared_ptr<KernelCode>& code, const std::vector<SmId>& sms) {
+    for (int time = 0; time < 10; ++time) resources->partitions.find(code, sms);
+    resources->partitions.wait_ready();
+    return resources->partitions.find(code, sms);
+  }
+
+  /// Where the blocks of each launch of an application were that ran as they were written.
+  std::vector<std::set<int>> whole_launches(std::size_t application = 0) {
+    std::vector<std::set<int>> found;
+    for (const DeviceMemory& where : places[application]) {
+      const std::vector<int> seen = values<int>(where, blocks);
+      if (seen.front() < of_worker) found.emplace_back(seen.begin(), seen.end());
+    }
+    return found;
+  }
+
+  std::shared_ptr<KernelCode> kernel;
+  std::deque<std::deque<DeviceMemory>> places;  // by application
+  Work work;
+};
+
+TEST_F(ShortLaunches, TheHardwaresGroupsAreFoundOut) {
+  const CurrentContext current(*context);
+  const SmGroups groups(context);
+  EXPECT_THAT(groups.within({sm(0), sm(1)}).sms, ElementsAre(sm(0), sm(1)));
+  EXPECT_THAT(groups.within({sm(0), sm(2), sm(3)}).sms, ElementsAre(sm(2), sm(3)));
+  EXPECT_THAT(groups.within({sm(1), sm(2)}).sms, IsEmpty());
+  EXPECT_EQ(groups.within({sm(0), sm(1), sm(2), sm(3)}).groups.size(), 2u);
+}
+
+TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}));
+  const std::optional<WholeWay> way = way_for(kernel, {sm(2), sm(3)});
+  ASSERT_TRUE(way);
+  EXPECT_THAT(way->sms, ElementsAre(sm(2), sm(3)));
+  const DeviceMemory where = array(std::vector<int>(blocks, -1));
+  const DeviceLaunch launch{
+      .kernel = kernel, .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .arguments = arguments(where.get())};
+  const MarkedStream taken = way->streams->take(0);
+  launch_grid(way->function, launch.grid, launch, {}, taken.stream.get());
+  drain(taken.stream);
+  EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
+}
+
+TEST_F(ShortLaunches, WhatTheHardwareCannotKeepApartIsNeverReady) { EXPECT_FALSE(way_for(kernel, {sm(1), sm(2)})); }
+
+TEST_F(ShortLaunches, KernelsThatAreGoneLeaveTheirPartitions) {
+  for (int time = 0; time < 20; ++time) {
+    const auto code = load_kernel();
+    ASSERT_TRUE(way_for(code, {sm(0), sm(1)}));
+    ASSERT_TRUE(way_for(code, {sm(2), sm(3)}));
+  }
+}
+
+TEST_F(ShortLaunches, APartitionThatOthersReplacedIsMadeAgain) {
+  ASSERT_TRUE(way_for(kernel, {sm(0), sm(1)}));
+  for (unsigned sms = 4; sms < 16; ++sms) resources->partitions.find(kernel, sms_in(sms));
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(0), sm(1)}));
+  EXPECT_TRUE(way_for(kernel, {sm(0), sm(1)}));
+}
+
+TEST_F(ShortLaunches, RunWholeWhereAPolicyGivesTheWholeGpu) {
+  add_application("only", 6);
+  run_under("fifo");
+  EXPECT_THAT(whole_launches(), IsEmpty());
+  const Trace trace = run_under("fifo:whole_up_to_us=1000000");
+  EXPECT_EQ(whole_launches().size(), 6u);  // the run before has shown how short they are
+  gpushare::test::expect_time_moves_forward(trace);
+  gpushare::test::expect_streams_in_order(trace, work.workload);
+}
+
+TEST_F(ShortLaunches, StayOnTheSmsOfTheirApplication) {
+  add_application("first", 30);
+  add_application("second", 30);
+  run_under("even");
+  run_under("even:whole_up_to_us=1000000");  // asks for partitions
+  resources->partitions.wait_ready();
+  const Trace trace = run_under("even:whole_up_to_us=1000000");
+  gpushare::test::expect_streams_in_order(trace, work.workload);
+  // Together they have halves; who is alone has all.
+  const std::set<int> all{0, 1, 2, 3};
+  for (const std::size_t application : {0u, 1u}) {
+    const std::vector<std::set<int>> whole = whole_launches(application);
+    EXPECT_FALSE(whole.empty());
+    const std::set<int> half = application == 0 ? std::set{0, 1} : std::set{2, 3};
+    EXPECT_THAT(whole, Each(AnyOf(half, all)));
+  }
+  EXPECT_THAT(whole_launches(0), Contains(std::set{0, 1}));
+}
+
+TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
+  add_application("only", 4);
+  run_under("fifo");
+  run_under("fifo:whole_up_to_us=0.001");
+  EXPECT_THAT(whole_launches(), IsEmpty());
+}
+
+TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
+  add_application("only", 20);
+  run_under("fifo");
+  resources->block_times[kernel->worker()] = Duration(1);  // which is not so
+  run_under("fifo:whole_up_to_us=1");
+  EXPECT_THAT(whole_launches().size(), AllOf(Ge(1u), Le(10u)));  // some may have stood behind it
+}
+
+}  // namespace
+}  // namespace gpushare::cuda::test

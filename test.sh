@@ -96,12 +96,14 @@ stage_lint() { # ruff check
   ruff check
 }
 
+# At most 16 processes of pytest: a container may have fewer processors than it sees, and each takes some 200 MB.
+
 stage_pytest() { # tests/py and tests/cuda, with what runs kernels on the PTX interpreter
   ensure_installed test
   cmake --preset release
   cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu gpushare_cuda_tests
   build/release/gpushare_cuda_tests --gtest_brief=1
-  GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --dist loadgroup
+  GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --maxprocesses 16 --dist loadgroup
 }
 
 stage_standin() { # the tests of tests/py/gpu that take minutes on a GPU that is none
@@ -134,7 +136,7 @@ for notebook in map(pathlib.Path, sys.argv[1:]):
     if cells(notebook) != cells(twin):
         sys.exit(f"{notebook} and {twin} differ; the newer one wins with: jupytext --sync {notebook}")
 PYTHON
-  GPUSHARE_DEVICE=sim:h100 python -m pytest -q -n auto -W default --nbmake --nbmake-timeout 300 --timeout 600 notebooks
+  GPUSHARE_DEVICE=sim:h100 python -m pytest -q -n auto --maxprocesses 16 -W default --nbmake --nbmake-timeout 300 --timeout 600 notebooks
 }
 
 stage_benchmarks() { # they build and run; how fast is not judged here

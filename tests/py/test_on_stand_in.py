@@ -17,7 +17,7 @@ import gpushare
 HERE = pathlib.Path(__file__).parent
 FILES = sorted(path.name for path in (HERE / "gpu").glob("test_*.py"))
 ONLY_ON_A_GPU = {"test_documented_examples.py", "test_front_ends.py", "test_record.py", "test_validate.py"}
-TAKE_MINUTES = {"test_bad_input.py", "test_policies_on_gpu.py", "test_profile.py", "test_suite_kernels.py"}
+TAKE_MINUTES = {"test_suite_kernels.py"}
 ALL = "GPUSHARE_STAND_IN_ALL"
 """Set to 1 for those that take minutes, too."""
 LONGEST_S = 1500

@@ -68,9 +68,15 @@ class HeldSink : public CommandSink {
   void client_gone(ClientId) noexcept override {}  // its jobs go on, as blocks do that have begun
 
   void end_all() {
+    while (end_last()) continue;
+  }
+  /// Of those that have come; false if there is none.
+  bool end_last() {
     const std::lock_guard lock(mutex_);
-    for (JobReply& reply : held_) reply.complete({});
-    held_.clear();
+    if (held_.empty()) return false;
+    held_.back().complete({});
+    held_.pop_back();
+    return true;
   }
 
  private:

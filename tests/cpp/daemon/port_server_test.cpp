@@ -95,6 +95,19 @@ TEST(PortServer, ForgetsClientsThatGoAndSaysSo) {
   EXPECT_EQ(server.wait_gone(0s), std::nullopt);
 }
 
+TEST(PortServer, WhoLeavesOutAJobsNumberIsDropped) {
+  PortServer server(echo());
+  auto [at_worker, ends] = server.add({});
+  const PortMemory memory = PortMemory::map(std::move(ends.memory));
+  RingWriter writer(*memory.commands().control, memory.commands().bytes);
+  const wire::Fence fence{.header = {.kind = wire::CommandKind::Fence, .bytes = sizeof(wire::Fence), .job = 2}};
+  writer.write({part_of(fence)});
+  Doorbell(std::move(ends.doorbell)).ring();
+  const auto left = server.wait_gone(10s);
+  ASSERT_TRUE(left);
+  EXPECT_NE(left->reason.find("not the next one"), std::string::npos) << left->reason;
+}
+
 TEST(PortServer, RemovedClientsAreNotServedAnyMore) {
   const auto sink = std::make_shared<NotingSink>();
   PortServer server(sink);

@@ -126,15 +126,16 @@ TEST(SessionHistory, SaysHowManySmsAnApplicationHeld) {
   const ApplicationId a = trial.session.add({.name = "a"});
   const SessionPast past = trial.past_of([&] {
     trial.submit(a, 1, 1ms);
-    trial.submit(a, 16, 1ms);
-    return trial.submit(a, 1, 1ms);
+    trial.submit(a, 17, 1ms);
+    return trial.submit(a, 8, 1ms);
   });
   std::vector<int> sms;
   for (const PastHold& hold : past.holds) sms.push_back(hold.sms);
-  EXPECT_THAT(sms, ElementsAre(1, 2, 1, 0));  // two waves hold the same, and nothing is there for no time
+  EXPECT_THAT(sms, ElementsAre(1, 2, 1, 2, 0));  // two waves hold the same, and nothing is there for no time
   ASSERT_THAT(past.operations, SizeIs(3));
   EXPECT_EQ(past.holds[1].time, *past.operations[1].began);
-  EXPECT_EQ(past.holds[3].time, past.operations[2].end);
+  EXPECT_EQ(past.holds[3].time, *past.operations[2].began);
+  EXPECT_EQ(past.holds[4].time, past.operations[2].end);
 }
 
 TEST(HeldSms, TellsOfComingAndGoingExactlyAndOfTheRestNowAndThen) {

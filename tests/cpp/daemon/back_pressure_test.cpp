@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients that submit more than the rings and the worker hold, or than they may.
+#include <gtest/gtest.h>
+
+#include "daemon/peer_errors.hpp"
+#include "plane.hpp"
+
+namespace gpushare::test {
+namespace {
+
+TEST(BackPressure, TooManyFencesAreRefused) {
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
+  TestClient alice(server, {.most_fences = 2});
+  alice.launch();
+  const JobNumber fence = alice.port.fence();
+  alice.port.fence();
+  const JobNumber refused = alice.port.fence();
+  EXPECT_EQ(alice.port.wait(refused, 10s)->status, JobStatus::Refused);
+  sink->end_all();
+  EXPECT_EQ(alice.port.wait(fence, 10s)->status, JobStatus::Done);
+}
+
+// The client submits far more than the rings and the worker hold, and takes no completion before the end: it is made
+// to wait, nothing is lost.
+TEST(BackPressure, LosesNothing) {
+  PortServer server(echo());
+  TestClient alice(server, {.command_ring_bytes = 4096, .completion_ring_bytes = 4096, .most_jobs = 200});
+  std::vector<JobNumber> jobs;
+  for (int time = 0; time < 20'000; ++time) jobs.push_back(alice.launch());
+  for (const JobNumber job : jobs) ASSERT_EQ(alice.port.wait(job, 10s)->status, JobStatus::Done);
+}
+
+// Nothing ends, so nothing else wakes a client that waits for room.
+TEST(BackPressure, WhoWaitsForRoomIsWoken) {
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
+  TestClient alice(server, {.command_ring_bytes = 1024, .most_jobs = 3'000}, 0us);
+  for (int time = 0; time < 2'000; ++time) alice.launch();
+  EXPECT_EQ(alice.at_worker->statistics().completions, 0u);
+}
+
+// More has ended at once than the ring of completions holds: the rest comes as the client takes what is there.
+TEST(BackPressure, WhoWaitsForAnEndThatComesLateIsWoken) {
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
+  constexpr std::uint64_t many = 1'000;
+  TestClient alice(server, {.completion_ring_bytes = 4096, .most_jobs = many}, 0us);
+  const JobNumber first = alice.launch();  // the last to end
+  for (std::uint64_t time = 1; time < many; ++time) alice.launch();
+  while (alice.at_worker->statistics().commands < many) std::this_thread::yield();
+  sink->end_all();
+  const auto end = alice.port.wait(first, 20s);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->status, JobStatus::Done);
+}
+
+TEST(BackPressure, AWorkerThatTakesNothingIsAnErrorInTheEnd) {
+  PortServer server(echo(60s));
+  TestClient alice(server, {.command_ring_bytes = 1024, .most_jobs = 4});
+  EXPECT_THROW(
+      {
+        for (int time = 0; time < 100; ++time) alice.port.launch(alice.request(), 50ms);
+      },
+      PeerBusy);
+}
+
+TEST(BackPressure, MoreJobsThanMayBeKeptAreRefused) {
+  PortServer server(echo());
+  TestClient alice(server);
+  for (std::size_t time = 0; time < ClientPort::most_jobs; ++time) alice.launch();
+  EXPECT_THROW(alice.launch(), InvalidInput);
+  alice.port.forget(1);
+  alice.launch();
+}
+
+}  // namespace
+}  // namespace gpushare::test

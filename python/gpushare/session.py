@@ -23,7 +23,7 @@ from gpushare.launch_geometry import Extent
 from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.session_application import SessionApplication
-from gpushare.session_device import session_device
+from gpushare.session_device import is_ordering, session_device
 from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Workload
 
 
@@ -40,6 +40,8 @@ class Session:
     Args:
         device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
         policy: the name of a built-in policy, or an instance of your own.
+        ordering: whose operations go next, before the policy says who runs where: a name that :func:`gpushare.compare`
+            takes before a ``+``, such as ``"cumas:kernels=2"``; docs/cumas.md. It stays as long as the session.
         measure_alone: when the session is finished, run every application's launches again, original kernels with
             nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
             the session keeps all arrays alive. Without it times alone count as 1 ns.
@@ -65,22 +67,26 @@ class Session:
         device: str | Path | Device = "cuda:0",
         policy: str | Policy = "srtf",
         *,
+        ordering: str = "arrival",
         measure_alone: bool = True,
         highest_priority: int | None = None,
         speed: float = 1.0,
         keeps_record: bool = True,
     ) -> None:
         _require_policy(policy)
+        require(isinstance(ordering, str), f"ordering must be a name, got {ordering!r}")
+        _core.require_open_ordering(ordering)
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
         self._on = session_device(device, speed)
         self.device = self._on.device
         self.policy = policy
+        self.ordering = ordering
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
-        self._core = self._on.open(_own(policy), keeps_record=keeps_record)
+        self._core = self._on.open(_own(policy), ordering, keeps_record=keeps_record)
         self._applications: list[SessionApplication] = []
         self._jobs = UnfinishedJobs()
         self._finished = False
@@ -204,18 +210,23 @@ class Session:
         except KeyboardInterrupt:
             self._finished = False  # all goes on, until somebody closes it
             raise
+        # Who was cancelled while an ordering held everything of it back has left nothing.
+        begun = {each.name: len(each.operations) for each in done.applications}
+        busy = [each for each in busy if each.name in begun]
+        require(len(busy) > 0, "nothing that was submitted to this session has begun")
         turnarounds = [end - start for start, end in zip(record.arrivals, record.ends, strict=True)]
         alone = {
             each.name: turnaround if each._cancelled else self._alone_ns(each)
             for each, turnaround in zip(busy, turnarounds, strict=True)
         }
-        begun = [len(each.operations) for each in done.applications]
         applications = [
-            each._as_run(start, count) for each, start, count in zip(busy, record.arrivals, begun, strict=True)
+            each._as_run(start, begun[each.name]) for each, start in zip(busy, record.arrivals, strict=True)
         ]
         workload = Workload("session", tuple(applications))
         measured = self._on.conditions(workload, done)
         policy = ", then ".join(self._policies)
+        if is_ordering(self.ordering):
+            policy = f"{self.ordering}+{policy}"
         return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
 
     def _alone_ns(self, application: SessionApplication) -> int:

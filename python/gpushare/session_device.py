@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gpushare import _core
 from gpushare._core import Device, HardwareSharing, InvalidInput
+from gpushare.cuda_copies import known_by_measured_copies
 from gpushare.cuda_device import CudaDevice, cuda_device, give_up_if_broken, is_cuda
 from gpushare.device import chosen
 from gpushare.device_array import DeviceArray, Kept, allocate, from_host
@@ -25,14 +26,23 @@ if TYPE_CHECKING:
 ALONE_REPEATS = 3
 
 
+def is_ordering(name: str) -> bool:
+    """Whether operations wait for anything but those before them in their application.
+
+    >>> is_ordering("arrival"), is_ordering("cumas:window=4")
+    (False, True)
+    """
+    return name.partition(":")[0] != "arrival"
+
+
 class SessionDevice(Protocol):
     """A device to open sessions on."""
 
     device: Any
     """What users see of it: it has a ``name`` and a ``description``."""
 
-    def open(self, policy: Any, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy."""
+    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
+        """A session of the core under this policy, and this ordering."""
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""
@@ -75,15 +85,21 @@ def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
     return SimulatorInSession(name, speed)
 
 
+def estimates_for(device: CudaDevice, ordering: str) -> Device | None:
+    """By what an ordering tells times on a GPU; None where it need not."""
+    return known_by_measured_copies(device) if is_ordering(ordering) else None
+
+
 class GpuInSession:
     """A GPU, for sessions."""
 
     def __init__(self, device: CudaDevice) -> None:
         self.device = device
 
-    def open(self, policy: Any, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy."""
-        return _core.CoreSession(self.device.core, policy, keeps_record)
+    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
+        """A session of the core under this policy, and this ordering."""
+        estimates = estimates_for(self.device, ordering)
+        return _core.CoreSession(self.device.core, policy, keeps_record, ordering, estimates)
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""

@@ -72,9 +72,9 @@ class SimulatorInSession:
         self._speed = number("speed", speed, *SPEEDS)
         self._memory = HostAllocator()
 
-    def open(self, policy: Any, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy."""
-        return _core.CoreSession(self.device.description, policy, 0, self._speed, keeps_record)
+    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
+        """A session of the core under this policy, and this ordering."""
+        return _core.CoreSession(self.device.description, policy, 0, self._speed, keeps_record, ordering)
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values in host memory."""

@@ -43,6 +43,9 @@ void bind_tables(py::module_& module) {
       .def_property_readonly("summary", [](const OrderingEntry& entry) { return std::string(entry.summary); })
       .def_property_readonly("source", [](const OrderingEntry& entry) { return std::string(entry.source); });
   module.def("orderings", [] { return std::vector<OrderingEntry>(orderings().begin(), orderings().end()); });
+  module.def(
+      "require_open_ordering", [](const std::string& name) { require_open_ordering(name); }, py::arg("name"),
+      "Raise InvalidInput unless this names an ordering that a session can have, with options behind it.");
   module.def("solvers", [] {
     std::vector<std::string> names;
     for (const SolverEntry& entry : solvers()) names.emplace_back(entry.name);

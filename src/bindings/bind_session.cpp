@@ -6,6 +6,7 @@
 #include "bindings/cuda_views.hpp"
 #include "bindings/policy_maker.hpp"
 #include "bindings/run_record.hpp"
+#include "bindings/session_ordering.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
@@ -37,10 +38,13 @@ struct WithoutGil {
   }
 };
 
-SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record) {
+SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record, const std::string& ordering,
+                        const std::optional<Device>& estimates) {
   const Session::MakePolicy make_policy = maker_of(policy);
+  SessionOptions options{.ordering = session_ordering(ordering, estimates.value_or(*device.description)),
+                         .keeps_record = keeps_record};
   const py::gil_scoped_release no_gil;
-  return {new Session(std::move(device), make_policy, {.keeps_record = keeps_record}), WithoutGil{}};
+  return {new Session(std::move(device), make_policy, std::move(options)), WithoutGil{}};
 }
 
 Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
@@ -126,15 +130,18 @@ void bind_status(py::module_& module) {
 
 void bind_opening(py::class_<Session, SessionPtr>& session) {
   session
-      .def(py::init([](const CudaDevice& device, const py::object& policy, bool keeps_record) {
-             return open_session(cuda::live_device(device.resources), policy, keeps_record);
+      .def(py::init([](const CudaDevice& device, const py::object& policy, bool keeps_record,
+                       const std::string& ordering, const std::optional<Device>& estimates) {
+             return open_session(cuda::live_device(device.resources), policy, keeps_record, ordering, estimates);
            }),
-           py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true)
-      .def(py::init(
-               [](const Device& device, const py::object& policy, std::uint64_t seed, double speed, bool keeps_record) {
-                 return open_session(paced_device(device, seed, speed), policy, keeps_record);
-               }),
+           py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true, py::arg("ordering") = "arrival",
+           py::arg("estimates") = py::none(), "An ordering tells times by the device `estimates`.")
+      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
+                       bool keeps_record, const std::string& ordering) {
+             return open_session(paced_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
+           }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
+           py::arg("ordering") = "arrival",
            "On a simulated device; `speed`: seconds of it in one of the wall clock's.");
 }
 

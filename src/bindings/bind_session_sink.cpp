@@ -3,6 +3,7 @@
 #include "bindings/cuda_views.hpp"
 #include "bindings/daemon_waits.hpp"
 #include "bindings/policy_maker.hpp"
+#include "bindings/session_ordering.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "daemon/server_port.hpp"
@@ -100,14 +101,20 @@ void bind_session_sink(py::module_& module) {
       .def("cancel", &SessionApplication::withdraw, no_gil)
       .def("set_priority", &SessionApplication::set_priority, py::arg("priority"), no_gil);
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
-      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed) {
-             return open_sink(paced_device(device, seed, speed), policy, {});
+      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
+                       const std::string& ordering) {
+             return open_sink(paced_device(device, seed, speed), policy,
+                              {.ordering = bindings::session_ordering(ordering, device)});
            }),
-           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"))
-      .def(py::init([](const bindings::CudaDevice& device, const py::object& policy) {
-             return open_sink(cuda::live_device(device.resources), policy, {.copy_code = &copy_on_gpu});
+           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("ordering") = "arrival")
+      .def(py::init([](const bindings::CudaDevice& device, const py::object& policy, const std::string& ordering,
+                       const std::optional<Device>& estimates) {
+             LiveDevice live = cuda::live_device(device.resources);
+             auto ordered = bindings::session_ordering(ordering, estimates.value_or(*live.description));
+             return open_sink(std::move(live), policy, {.copy_code = &copy_on_gpu, .ordering = std::move(ordered)});
            }),
-           py::arg("device"), py::arg("policy"))
+           py::arg("device"), py::arg("policy"), py::arg("ordering") = "arrival", py::arg("estimates") = py::none(),
+           "An ordering tells times by the device `estimates`.")
       .def_property_readonly(
           "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
           "What the commands go to.")

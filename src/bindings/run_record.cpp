@@ -57,9 +57,9 @@ std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<cons
   if (py::isinstance<py::str>(policy)) {
     const auto name = policy.cast<std::string>();
     const OrderedPolicy parts = ordered_policy(name);
-    require(parts.ordering == "arrival", "'" + name + "': '" + parts.ordering +
-                                             "' orders the operations of a known workload; here take '" + parts.policy +
-                                             "'");
+    require(parts.ordering == "arrival", "'" + name + "': here take '" + parts.policy + "'; '" + parts.ordering +
+                                             "' is said where a session is opened (ordering=, serve --ordering), and "
+                                             "stays");
     return make_policy(parts.policy);
   }
   return wrap_python_policy(policy, std::move(world));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/dispatcher.hpp"
 
-#include <algorithm>
-
 #include "core/plan_check.hpp"
 
 namespace gpushare {
@@ -42,23 +40,20 @@ void Dispatcher::hand_over(Policy& policy, State empty, std::span<const Event> h
 }
 
 void Dispatcher::deliver(EventKind kind, ApplicationId application) {
-  deliver(Event{.time = std::max(now_, state_.now()), .application = application, .kind = kind});
+  deliver(Event{.time = now(), .application = application, .kind = kind});
 }
 
 void Dispatcher::submit(const Submission& submission) {
   gpu_.submit(submission);
   if (!std::holds_alternative<Launch>(*submission.operation)) return;
-  deliver(Event{.time = std::max(now_, state_.now()),
+  deliver(Event{.time = now(),
                 .application = submission.application,
                 .operation = submission.id,
                 .kind = EventKind::LaunchArrived});
 }
 
 void Dispatcher::change_priority(ApplicationId application, int priority) {
-  deliver(Event{.time = std::max(now_, state_.now()),
-                .block = priority,
-                .application = application,
-                .kind = EventKind::PriorityChanged});
+  deliver(Event{.time = now(), .block = priority, .application = application, .kind = EventKind::PriorityChanged});
 }
 
 void Dispatcher::wake_policy() {

@@ -4,6 +4,7 @@
 // share it.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -24,6 +25,8 @@ class Dispatcher {
   std::optional<Time> wake_at() const { return wake_at_; }
   /// Time has come this far, though no event says so.
   void advance_to(Time time) { now_ = time; }
+  /// Of the latest event, or what advance_to() said.
+  Time now() const { return std::max(now_, state_.now()); }
 
   void deliver(const Event& event);
   /// Something that no device reports: an arrival, an end of an application.

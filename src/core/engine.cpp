@@ -9,7 +9,7 @@
 #include "core/application_streams.hpp"
 #include "core/dispatcher.hpp"
 #include "core/errors.hpp"
-#include "core/ordering/ordering.hpp"
+#include "core/ordering/ordered_dispatch.hpp"
 #include "core/plan_check.hpp"
 
 namespace gpushare {
@@ -18,7 +18,7 @@ namespace {
 /// So many wake-ups in a row without any other event mean that the policy waits for something that cannot happen.
 constexpr int most_idle_wake_ups = 100'000;
 
-class WorkloadEngine {
+class WorkloadEngine : private OperationSource {
  public:
   WorkloadEngine(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
                  Ordering* ordering)
@@ -27,7 +27,7 @@ class WorkloadEngine {
         streams_(workload),
         hosts_(workload.applications.size()),
         admission_(workload, gpu.device()),
-        ordering_(ordering) {}
+        ordered_(gpu, dispatcher_, *this, ordering) {}
 
   void run() {
     while (!streams_.finished()) {
@@ -38,7 +38,7 @@ class WorkloadEngine {
       } else {
         reach_deadline();
       }
-      submit_ordered();
+      ordered_.let_go();
     }
   }
 
@@ -61,54 +61,37 @@ class WorkloadEngine {
     const auto submission = streams_.next(application);
     if (submission) return issue(*submission);
     dispatcher_.deliver(EventKind::ApplicationEnded, application);
-    if (ordering_ != nullptr) ordering_->ended(application, now());
-    ordering_has_news_ = true;
+    ordered_.ended(application);
     admission_.leave(application);
     start_admitted();
   }
 
   /// At once, or when the application's host has come so far.
   void issue(const Submission& submission) {
-    const Time ready = hosts_.ready(submission.application, pace_of(*submission.operation), now());
-    if (ready <= now()) return submit(submission);
+    const Time now = dispatcher_.now();
+    const Time ready = hosts_.ready(submission.application, pace_of(*submission.operation), now);
+    if (ready <= now) return ordered_.offer(submission);
     issued_later_.emplace(ready, submission);
   }
 
-  /// At once, or when the ordering lets it.
-  void submit(const Submission& submission) {
-    if (ordering_ != nullptr) {
-      ordering_->offer(submission, now());
-      ordering_has_news_ = true;
-      return;
-    }
-    dispatcher_.submit(submission);
-    const auto next = streams_.peek(submission.application);
-    if (next && pace_of(*next->operation) == HostPace{}) gpu_.announce(*next);
+  /// None where the application's host may come later.
+  std::optional<Submission> following(ApplicationId application) const override {
+    const auto next = streams_.peek(application);
+    return next && pace_of(*next->operation) == HostPace{} ? next : std::nullopt;
   }
 
   /// Those whose memory fits.
   void start_admitted() {
     while (const auto application = admission_.admit()) {
-      hosts_.start(*application, now());
+      hosts_.start(*application, dispatcher_.now());
       start_next(*application);
     }
   }
-
-  /// Only now, so that the ordering knows of everybody who has arrived at the same time. Blocks are none of its
-  /// business.
-  void submit_ordered() {
-    if (ordering_ == nullptr || !std::exchange(ordering_has_news_, false)) return;
-    while (const auto submission = ordering_->next(now())) dispatcher_.submit(*submission);
-  }
-
-  /// Of the latest event, or the latest deadline, which no event tells.
-  Time now() const { return std::max(dispatcher_.state().now(), reached_); }
 
   void reach_deadline() {
     const std::optional<Time> reached = deadline();
     if (!reached) throw PolicyError(starvation_message(dispatcher_.state()));
     dispatcher_.advance_to(*reached);
-    reached_ = *reached;
     if (dispatcher_.wake_at() == reached) wake_policy();
     while (streams_.next_arrival() == reached) {
       idle_wake_ups_ = 0;
@@ -119,7 +102,7 @@ class WorkloadEngine {
     }
     while (!issued_later_.empty() && issued_later_.begin()->first == reached) {
       idle_wake_ups_ = 0;
-      submit(issued_later_.extract(issued_later_.begin()).mapped());
+      ordered_.offer(issued_later_.extract(issued_later_.begin()).mapped());
     }
   }
 
@@ -142,9 +125,7 @@ class WorkloadEngine {
   HostTimes hosts_;
   std::multimap<Time, Submission> issued_later_;  // equal times in the order in which they came
   Admission admission_;
-  Ordering* ordering_;
-  Time reached_{};
-  bool ordering_has_news_ = false;
+  OrderedDispatch ordered_;
   int idle_wake_ups_ = 0;
 };
 

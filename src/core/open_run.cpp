@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/open_run.hpp"
 
-#include <limits>
 #include <utility>
 
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
 #include "core/residency.hpp"
+#include "core/session/closed_run.hpp"
 #include "core/session/handover.hpp"
 
 namespace gpushare {
@@ -19,64 +19,6 @@ constexpr std::size_t ids_at_rest = 4096;
 bool ends_operation(const Event& event) {
   return event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded;
 }
-
-bool names_operation(EventKind kind) {
-  return kind != EventKind::ApplicationArrived && kind != EventKind::ApplicationEnded &&
-         kind != EventKind::DeadlineReached && kind != EventKind::PriorityChanged;
-}
-
-/// Which operations were handed to the device.
-std::vector<bool> arrived_in(const Trace& trace, std::size_t operations) {
-  std::vector<bool> arrived(operations, false);
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::CopyStarted) {
-      arrived[index(event.operation)] = true;
-    }
-  }
-  return arrived;
-}
-
-/// A trace with other numbers for its operations, and with every application's end behind its last operation; of one
-/// that was withdrawn the trace tells the end by itself.
-class ClosedTrace {
- public:
-  ClosedTrace(const Workload& workload, const std::vector<OperationId>& renumbered) : renumbered_(renumbered) {
-    for (const Application& application : workload.applications) unfinished_.push_back(application.operations.size());
-  }
-
-  Trace of(const Trace& trace) {
-    for (const Event& event : trace.events) {
-      if (event.kind == EventKind::ApplicationEnded) unfinished_[index(event.application)] = never;
-    }
-    Trace closed;
-    auto decision = trace.decisions.begin();
-    for (std::size_t position = 0; position < trace.events.size(); ++position) {
-      append(trace.events[position], closed.events);
-      for (; decision != trace.decisions.end() && decision->after_event == position; ++decision) {
-        closed.decisions.push_back({closed.events.size() - 1, decision->plan});
-        for (Share& share : closed.decisions.back().plan.shares) share.launch = renumbered_[index(share.launch)];
-      }
-      append_end(trace.events[position], closed.events);
-    }
-    return closed;
-  }
-
- private:
-  void append(Event event, std::vector<Event>& events) const {
-    if (names_operation(event.kind)) event.operation = renumbered_[index(event.operation)];
-    events.push_back(event);
-  }
-
-  void append_end(const Event& event, std::vector<Event>& events) {
-    if (!ends_operation(event) || --unfinished_[index(event.application)] > 0) return;
-    events.push_back({.time = event.time, .application = event.application, .kind = EventKind::ApplicationEnded});
-  }
-
-  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-
-  const std::vector<OperationId>& renumbered_;
-  std::vector<std::size_t> unfinished_;  // operations, by application
-};
 
 std::vector<RunObserver*> with(std::span<RunObserver* const> observers, RunObserver& another) {
   std::vector<RunObserver*> all(observers.begin(), observers.end());
@@ -97,11 +39,12 @@ void require_runnable(const Operation& operation, const Device& device) {
 }
 
 OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
-                 EndedWork ended_work)
+                 EndedWork ended_work, Ordering* ordering)
     : gpu_(gpu),
       policy_(&policy),
       observers_(with(observers, tallies_)),
       dispatcher_(gpu, policy, State(gpu.device()), observers_),
+      ordered_(gpu, dispatcher_, *this, ordering),
       tallies_(dispatcher_.state()),
       work_(std::move(work)),
       ended_work_(ended_work) {}
@@ -112,6 +55,7 @@ ApplicationId OpenRun::add(Application application, Time now) {
   application.arrival = now.time_since_epoch();
   const ApplicationId id = dispatcher_.state().add(std::make_shared<const Application>(std::move(application)));
   streams_.emplace(id, OpenStream{});
+  ordered_.add(state().application(id), id);
   dispatcher_.advance_to(now);
   dispatcher_.deliver(EventKind::ApplicationArrived, id);
   return id;
@@ -128,10 +72,12 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   OpenStream& stream = streams_.at(application);
   stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
-  if (!stream.current) {
+  ordered_.issue(application, work_->operations[index(id)]);
+  if (stream.waiting.size() > 1) return id;
+  if (stream.current) {
+    ordered_.announce_following(application);
+  } else {
     start_next(application);
-  } else if (stream.waiting.size() == 1) {
-    gpu_.announce(submission_of(id));
   }
   return id;
 }
@@ -156,12 +102,20 @@ void OpenRun::forget(OperationId operation) {
 void OpenRun::start_next(ApplicationId application) {
   OpenStream& stream = streams_.at(application);
   stream.current.reset();
-  if (stream.waiting.empty()) return;
-  const OperationId id = stream.waiting.front();
+  if (stream.waiting.empty()) return ordered_.ended(application);
+  ordered_.offer(submission_of(stream.waiting.front()));
+}
+
+void OpenRun::going(const Submission& operation) {
+  OpenStream& stream = streams_.at(operation.application);
   stream.waiting.pop_front();
-  stream.current = id;
-  dispatcher_.submit(submission_of(id));
-  if (!stream.waiting.empty()) gpu_.announce(submission_of(stream.waiting.front()));
+  stream.current = operation.id;
+}
+
+std::optional<Submission> OpenRun::following(ApplicationId application) const {
+  const OpenStream& stream = streams_.at(application);
+  if (stream.waiting.empty()) return std::nullopt;
+  return submission_of(stream.waiting.front());
 }
 
 Submission OpenRun::submission_of(OperationId id) const {
@@ -176,6 +130,7 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   OpenStream& stream = streams_.at(application);
   stream.is_withdrawn = true;
   dispatcher_.advance_to(now);
+  ordered_.withdraw(application);
   if (stream.current) gpu_.withdraw(*stream.current);
   const bool is_first_leaving = !stream.waiting.empty() && gpu_.is_leaving(stream.waiting.front());
   std::vector<OperationId> dropped(stream.waiting.begin() + (is_first_leaving ? 1 : 0), stream.waiting.end());
@@ -210,6 +165,7 @@ void OpenRun::end_withdrawn(ApplicationId application) {
   stream.current.reset();
   stream.has_ended = true;
   ended_.push_back(application);
+  ordered_.ended(application);
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
   const std::vector<OperationId> left(stream.waiting.begin(), stream.waiting.end());
   stream.waiting.clear();
@@ -224,6 +180,7 @@ void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
   policy_->check(changed);
   dispatcher_.advance_to(now);
   dispatcher_.change_priority(application, priority);
+  ordered_.set_priority(application, priority);
 }
 
 void OpenRun::hand_over(Policy& policy, Time now) {
@@ -241,6 +198,7 @@ void OpenRun::hand_over(Policy& policy, Time now) {
 }
 
 void OpenRun::advance() {
+  ordered_.let_go();
   while (const auto event = gpu_.next_event(dispatcher_.wake_at())) {
     if (event->kind == EventKind::LaunchEnded) tallies_.ending(*state().find(event->operation), event->time);
     dispatcher_.deliver(*event);
@@ -252,6 +210,7 @@ void OpenRun::advance() {
     } else {
       start_next(event->application);
     }
+    ordered_.let_go();
   }
 }
 
@@ -263,29 +222,6 @@ void OpenRun::reach(Time now) {
 
 std::string OpenRun::waiting() const { return starvation_message(dispatcher_.state()); }
 
-Workload OpenRun::close(Trace& trace) const {
-  Workload workload{.name = "session"};
-  for (const auto& [id, stream] : streams_) workload.applications.push_back(state().application(id));
-  std::vector<std::size_t> places(owners_.size());
-  const std::vector<bool> arrived = arrived_in(trace, owners_.size());
-  for (std::size_t id = 0; id < owners_.size(); ++id) {
-    if (!arrived[id]) continue;
-    auto& operations = workload.applications[index(owners_[id])].operations;
-    places[id] = operations.size();
-    operations.push_back(work_->operations[id]);
-  }
-  std::size_t first = 0;
-  std::vector<std::size_t> firsts;
-  for (const Application& application : workload.applications) {
-    firsts.push_back(first);
-    first += application.operations.size();
-  }
-  std::vector<OperationId> renumbered;
-  for (std::size_t id = 0; id < places.size(); ++id) {
-    renumbered.push_back(static_cast<OperationId>(firsts[index(owners_[id])] + places[id]));
-  }
-  trace = ClosedTrace(workload, renumbered).of(trace);
-  return workload;
-}
+Workload OpenRun::close(Trace& trace) const { return closed_run(*work_, owners_, streams_, state(), trace); }
 
 }  // namespace gpushare

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/dispatcher.hpp"
+#include "core/ordering/ordered_dispatch.hpp"
 #include "core/session/application_tally.hpp"
 
 namespace gpushare {
@@ -22,8 +23,8 @@ struct OpenWork {
 
 /// An application of an open run: its stream of operations, one under way at a time.
 struct OpenStream {
-  std::deque<OperationId> waiting;
-  std::optional<OperationId> current;
+  std::deque<OperationId> waiting;     ///< the first for the ordering, if nothing is on the device
+  std::optional<OperationId> current;  ///< on the device
   bool is_withdrawn = false;
   bool has_ended = false;
 };
@@ -37,10 +38,11 @@ enum class EndedWork {
 /// Throws InvalidInput for a launch without blocks, or whose blocks the device cannot run, and for a copy of nothing.
 void require_runnable(const Operation& operation, const Device& device);
 
-class OpenRun {
+class OpenRun : private OperationSource {
  public:
+  /// With an ordering operations go when it lets them.
   OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,
-          EndedWork ended_work = EndedWork::IsKept);
+          EndedWork ended_work = EndedWork::IsKept, Ordering* ordering = nullptr);
   OpenRun(const OpenRun&) = delete;
   OpenRun& operator=(const OpenRun&) = delete;
 
@@ -83,14 +85,15 @@ class OpenRun {
 
   const State& state() const { return dispatcher_.state(); }
   const Plan& plan() const { return dispatcher_.plan(); }
+  const Operation& operation(OperationId id) const { return work_->operations[index(id)]; }
   ApplicationId owner(OperationId operation) const { return owners_[index(operation)]; }
   /// Of applications that have not been forgotten.
   const std::map<ApplicationId, OpenStream>& streams() const { return streams_; }
   const Tally& tally(ApplicationId application) const { return tallies_.of(application); }
 
   /// What has been done, as a workload: operations are numbered application by application, in the trace too, and an
-  /// application ends with its last operation. What was dropped is not part of it. Requires is_idle(), and that ended
-  /// work was kept.
+  /// application ends with its last operation. What was dropped is not part of it, nor is an application that was
+  /// withdrawn before anything of it began. Requires is_idle(), and that ended work was kept.
   Workload close(Trace& trace) const;
 
  private:
@@ -98,6 +101,8 @@ class OpenRun {
   void forget(OperationId operation);
   void drop(std::span<const OperationId> operations);
   void start_next(ApplicationId application);
+  std::optional<Submission> following(ApplicationId application) const override;
+  void going(const Submission& operation) override;
   Submission submission_of(OperationId id) const;
   void end_withdrawn(ApplicationId application);
 
@@ -105,6 +110,7 @@ class OpenRun {
   Policy* policy_;
   std::vector<RunObserver*> observers_;
   Dispatcher dispatcher_;
+  OrderedDispatch ordered_;
   ApplicationTallies tallies_;
   std::shared_ptr<OpenWork> work_;
   std::vector<ApplicationId> owners_;  // by OperationId

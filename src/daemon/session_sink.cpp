@@ -30,7 +30,8 @@ std::int64_t blocks_of(const std::array<std::uint32_t, 3>& grid) { return std::i
 
 SessionSink::SessionSink(LiveDevice device, Session::MakePolicy make_policy, SessionSinkOptions options)
     : options_(std::move(options)),
-      session_(std::move(device), std::move(make_policy), {.listener = this, .keeps_record = options_.keeps_record}) {}
+      session_(std::move(device), std::move(make_policy),
+               {.listener = this, .ordering = options_.ordering, .keeps_record = options_.keeps_record}) {}
 
 SessionSink::~SessionSink() { session_.close(); }
 

@@ -27,7 +27,8 @@ using CopyCode = std::function<std::shared_ptr<const DeviceCode>(const CopyComma
 
 struct SessionSinkOptions {
   CopyCode copy_code{};
-  bool keeps_record = false;  ///< of everything since the session began: without end, in a daemon
+  std::shared_ptr<Ordering> ordering{};  ///< as SessionOptions has it
+  bool keeps_record = false;             ///< of everything since the session began: without end, in a daemon
 };
 
 /// Applications that have no ApplicationEntry::in_session are refused.

@@ -17,6 +17,7 @@ from gpushare.kernel_model import require
 @click.command()
 @click.option("--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, or sim:NAME; may be repeated.")
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
+@click.option("--ordering", metavar="O", help="Whose operations go next, as in docs/cumas.md.  [default: arrival]")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="See docs/daemon.md.")
 @click.option(
     "--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Where clients connect."
@@ -27,6 +28,7 @@ from gpushare.kernel_model import require
 def serve(
     devices: tuple[str, ...],
     policy: str | None,
+    ordering: str | None,
     config: Path | None,
     socket: Path | None,
     metrics_port: int | None,
@@ -40,6 +42,7 @@ def serve(
     \b
     Examples:
       gpushare serve --device cuda:0 --policy auto
+      gpushare serve --device cuda:0 --policy srtf --ordering cumas:kernels=2
       gpushare serve --device sim:h100 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --metrics-port 9400
     """
@@ -47,10 +50,11 @@ def serve(
     from gpushare.daemon.settings import default_socket, settings_in
     from gpushare.daemon.supervisor import Supervisor
 
-    given = {"devices": list(devices) or None, "policy": policy, "metrics_port": metrics_port}
+    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device names a device twice")
     _core.require_policy(settings.policy)
+    _core.require_open_ordering(settings.ordering)
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
     log_to_stderr(as_json=log_json, level=log_level)
     supervisor = Supervisor(settings, path, log_json=log_json)

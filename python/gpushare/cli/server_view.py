@@ -21,7 +21,9 @@ def headline(status: dict[str, Any]) -> str:
     memory = status["memory"]
     waiting = f", {memory['waiting_requests']} wait for memory" if memory["waiting_requests"] else ""
     used = f"{byte_count(memory['used_bytes'])} of {byte_count(memory['total_bytes'])}"
-    return f"{status['device']} under {status['policy']}: {len(status['clients'])} clients, {used}{waiting}"
+    ordering = status["ordering"]
+    policy = status["policy"] if ordering == "arrival" else f"{ordering}+{status['policy']}"
+    return f"{status['device']} under {policy}: {len(status['clients'])} clients, {used}{waiting}"
 
 
 def application_rows(status: dict[str, Any]) -> list[list[str]]:

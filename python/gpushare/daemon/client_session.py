@@ -51,6 +51,11 @@ class DaemonSession:
         """The server's, now."""
         return self.status()["policy"]
 
+    @property
+    def ordering(self) -> str:
+        """The server's; it stays."""
+        return self.status()["ordering"]
+
     def application(
         self, name: str, priority: int = 0, weight: float = 1.0, deadline_ns: float | None = None
     ) -> DaemonApplication:

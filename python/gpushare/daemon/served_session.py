@@ -13,7 +13,7 @@ from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_geometry import Extent
 from gpushare.operation import Launch
-from gpushare.session_device import GpuInSession, session_device
+from gpushare.session_device import GpuInSession, estimates_for, session_device
 from gpushare.simulated_session import of_model
 
 AloneNs = tuple[float, float]
@@ -28,15 +28,16 @@ class ServedSession:
         sink: takes what comes through the rings.
     """
 
-    def __init__(self, device: str, policy: str) -> None:
+    def __init__(self, device: str, policy: str, ordering: str) -> None:
         self._on = session_device(device, 1.0)
         self._policy = policy
         self.device = self._on.device
         self._is_gpu = isinstance(self._on, GpuInSession)
         if self._is_gpu:
-            self.sink = _core.SessionSink(self.device.core, policy)
+            estimates = estimates_for(self.device, ordering)
+            self.sink = _core.SessionSink(self.device.core, policy, ordering, estimates)
         else:
-            self.sink = _core.SessionSink(self.device.description, policy, 0, 1.0)
+            self.sink = _core.SessionSink(self.device.description, policy, 0, 1.0, ordering)
 
     def application(
         self, name: str, priority: int, weight: float, deadline_ns: float | None

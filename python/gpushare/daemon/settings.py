@@ -31,6 +31,7 @@ class Settings(Schema):
     group: str | None = None
     devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0"], min_length=1, max_length=64)]
     policy: str = "auto"
+    ordering: str = "arrival"
     highest_priority: Priority = 0
     priority_of_user: dict[str, Priority] = Field(default_factory=dict)
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)

@@ -38,6 +38,7 @@ def status_of(worker: Worker) -> dict[str, Any]:
     return {
         "device": worker.device,
         "policy": worker.policy,
+        "ordering": worker.settings.ordering,
         "started_s": worker.started_s,
         "descriptors": len(os.listdir("/proc/self/fd")),
         "memory": {

@@ -39,7 +39,8 @@ TIME_TO_BLAME_S = 1.0
 """A request that copies may fail before the session has noticed the fault, and only the session knows who was there."""
 LONGEST_WAIT_S = 3600.0
 
-OpenSession = Callable[[str, str], Any]
+OpenSession = Callable[[str, str, str], Any]
+"""Of a device, a policy, and an ordering."""
 
 
 class Worker:
@@ -59,7 +60,7 @@ class Worker:
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
         self.device = device
         self.settings = settings
-        self.session = open_session(device, settings.policy)
+        self.session = open_session(device, settings.policy, settings.ordering)
         self.policy = settings.policy
         self.accounts = MemoryAccounts(_memory_of(self.session, settings))
         self.pinning = Pinning(self.session.device)

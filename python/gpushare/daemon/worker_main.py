@@ -27,11 +27,11 @@ EXIT_NO_DEVICE = 72
 """It could not open its device, and another one would not be able to either."""
 
 
-def open_session(device: str, policy: str) -> Any:
+def open_session(device: str, policy: str, ordering: str) -> Any:
     """What the worker's clients share."""
     from gpushare.daemon.served_session import ServedSession
 
-    return ServedSession(device, policy)
+    return ServedSession(device, policy, ordering)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:
@@ -55,7 +55,7 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
         serve_metrics(worker, order["metrics_port"])
     keep_looking(worker.history, lambda: status_of(worker))
     watch(worker)
-    LOG.info("%s is served under policy %s", worker.device, worker.policy)
+    LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)
     worker.serve(supervisor)
     os._exit(0)  # what runs dies with the process; to wait for it would keep the next server waiting
 

@@ -29,9 +29,19 @@ class Ordering {
   virtual void offer(const Submission& operation, Time now) = 0;
   /// All that the application has issued has ended, or will never be wanted any more. It may issue again.
   virtual void ended(ApplicationId application, Time now) = 0;
+  /// The application goes for good: nothing more of it may go to the device. What it has there ends sooner than it
+  /// would have, and tells nothing of how long such an operation takes; ended() follows then, or at once if there is
+  /// nothing.
+  virtual void withdraw(ApplicationId application) = 0;
+  /// From now on.
+  virtual void set_priority(ApplicationId application, int priority) = 0;
   /// The next operation that may go to the device, of those that have been offered; asked until there is none. Called
   /// when everything that happened at `now` has been told. Must let something go if nothing is on the device.
   virtual std::optional<Submission> next(Time now) = 0;
+  /// Of an application whose operation is on the device: is what it has issued behind that sure to go as soon as it is
+  /// offered, whatever happens until then, unless the application is withdrawn? If so, it may be announced to the
+  /// device.
+  virtual bool goes_on(ApplicationId application) const = 0;
 };
 
 /// Runs the workload as run() in engine.hpp does, but operations go when the ordering lets them.

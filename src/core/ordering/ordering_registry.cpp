@@ -116,6 +116,13 @@ OrderedPolicy ordered_policy(std::string_view text) {
 
 void require_ordering(std::string_view text) { read(text); }
 
+void require_open_ordering(std::string_view text) {
+  require(read(text).settings.window.memory_limit == no_memory_limit,
+          "'" + std::string(text) +
+              "': memory_gb is for workloads known beforehand; what a session's tasks copy lies in arrays that are "
+              "there already, so leave it out");
+}
+
 std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device,
                                         const OrderingSurroundings& surroundings) {
   const Read ordering = read(text);

@@ -32,9 +32,20 @@ void ReorderWindow::add_unknown(const ReadyTask& task) {
   ordered_.push_front(task);
 }
 
-bool ReorderWindow::is_due(bool uplink_is_idle) const {
+bool ReorderWindow::is_waiting(ApplicationId application) const {
+  return std::ranges::find(waiting_, application, &ReadyTask::application) != waiting_.end();
+}
+
+void ReorderWindow::grow(ApplicationId application, const Task& task) {
+  const auto waiting = std::ranges::find(waiting_, application, &ReadyTask::application);
+  GPUSHARE_EXPECT(waiting != waiting_.end(), "no task of the application waits");
+  waiting->task = task;
+  require_fits(*waiting);
+}
+
+bool ReorderWindow::is_due(bool engine_is_idle) const {
   if (!ordered_.empty() || waiting_.empty()) return false;
-  return uplink_is_idle || waiting_.size() >= settings_.size;
+  return engine_is_idle || waiting_.size() >= settings_.size;
 }
 
 std::vector<const ReadyTask*> ReorderWindow::latecomers() const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The re-ordering window of CuMAS (sections 3.2, 3.3): tasks queue up in order of arrival, and at most `size` of them
 // at a time are put in order. The window moves on as soon as the last of its tasks has begun to copy to the device;
-// then the next one is ordered, once it is full or the uplink has nothing to do. Who comes in between is a latecomer.
+// then the next one is ordered, once it is full or the uplink has nothing to do; a task that copies nothing there lets
+// the engine that it begins with count instead. Who comes in between is a latecomer.
 #pragma once
 
 #include <deque>
@@ -40,8 +41,14 @@ class ReorderWindow {
   /// As add(), for a task of which nobody knows how long it takes: it goes before the tasks in the window.
   void add_unknown(const ReadyTask& task);
 
-  /// Should order() be called? No search as long as tasks of the last order have not begun.
-  bool is_due(bool uplink_is_idle) const;
+  /// Does the application's task wait to be put in order?
+  bool is_waiting(ApplicationId application) const;
+  /// More has been issued that belongs to it. It keeps its place.
+  void grow(ApplicationId application, const Task& task);
+
+  /// Should order() be called? `engine_is_idle`: a task that waits could use its first engine. No search as long as
+  /// tasks of the last order have not begun.
+  bool is_due(bool engine_is_idle) const;
   void order(const EnginesState& engines, Time now = {});
 
   /// The task that has to begin next, or nullptr if order() has to come first.
@@ -56,6 +63,7 @@ class ReorderWindow {
   void drop(ApplicationId application);
 
   std::size_t waiting() const { return waiting_.size(); }
+  const std::deque<ReadyTask>& queue() const { return waiting_; }
   /// What the solver has said last.
   const OrderedTasks& latest() const { return latest_; }
 

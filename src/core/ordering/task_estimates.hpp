@@ -35,13 +35,15 @@ class TaskEstimates {
     bool is_known = true;  ///< false: a kernel of it has never run; its time counts as none
   };
   /// Of operations that are one task. Its memory is what it copies.
-  Estimate of(std::span<const Operation* const> operations) const;
+  Estimate of(std::span<const Operation* const> operations);
 
   /// A launch, alone on the GPU, took so long.
   void learn(const Launch& launch, Duration time) { learnt_->add(launch.kernel, launch.blocks, time); }
 
  private:
-  std::optional<Duration> time_of(const Launch& launch) const;
+  std::optional<Duration> time_of(const Launch& launch, bool waits_in_hardware);
+  Duration by_profile(const Launch& launch);
+  bool may_be_followed(const Launch& launch) const;
 
   const Device& device_;
   FirstEstimate first_;
@@ -49,6 +51,8 @@ class TaskEstimates {
   TransferTime to_device_;
   TransferTime to_host_;
   std::shared_ptr<KernelTimes> learnt_;
+  std::optional<Launch> latest_{};  // by its profile, and
+  Duration latest_time_{};          // how long it takes
 };
 
 }  // namespace gpushare

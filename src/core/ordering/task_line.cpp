@@ -66,6 +66,19 @@ void TaskLine::end(ApplicationId application, Time now) {
   std::erase_if(tasks_, [&](const UnderWay& each) { return each.ready.application == application; });
 }
 
+void TaskLine::cut_short(ApplicationId application) {
+  const UnderWay* found = find(application);
+  if (found == nullptr) return;
+  Task& task = at(application).ready.task;
+  if (found->engine < compute) task.compute = Duration::zero();
+  if (found->engine < downlink) task.downlink = Duration::zero();
+}
+
+bool TaskLine::is_using(ApplicationId application, Engine engine) const {
+  const UnderWay* task = find(application);
+  return task != nullptr && task->engine == engine && task->uses;
+}
+
 void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
   UnderWay& task = at(application);
   if (task.engine == engine) return;
@@ -96,10 +109,19 @@ bool TaskLine::may_compute(const UnderWay& task) const {
   int before = 0;  // tasks in the way
   for (const UnderWay& other : tasks_) {
     if (&other == &task) break;
-    const bool will_compute = other.engine == uplink && other.ready.task.compute > Duration::zero();
-    before += other.engine == compute || will_compute ? 1 : 0;
+    before += is_for_kernels(other) ? 1 : 0;
   }
   return before < most_computing_;
+}
+
+/// It computes, or will.
+bool TaskLine::is_for_kernels(const UnderWay& task) {
+  return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
+}
+
+bool TaskLine::has_room_at(Engine engine) const {
+  if (engine == compute) return std::ranges::count_if(tasks_, is_for_kernels) < most_computing_;
+  return is_idle(engine);
 }
 
 void TaskLine::use(ApplicationId application, Engine engine, Time now) {

@@ -24,16 +24,23 @@ class TaskLine {
   /// The application's task has nothing more to do.
   void end(ApplicationId application, Time now);
 
+  /// Nothing more of it comes than what an engine is at.
+  void cut_short(ApplicationId application);
+
   /// The task's next operation is for this engine: it has left the engines before it.
   void reach(ApplicationId application, Engine engine, Time now);
   /// May it go? Copies of a direction: one task at a time, unless it may cut in. Kernels: in the order of the line.
   bool may_use(ApplicationId application, Engine engine, Time now) const;
   /// An operation of the task goes to the engine now.
   void use(ApplicationId application, Engine engine, Time now);
+  /// Is the application's task at this engine, and has begun to use it? What it has for it then goes at once.
+  bool is_using(ApplicationId application, Engine engine) const;
   /// Of the task's copies; the smaller, the sooner.
   std::int64_t rank(ApplicationId application) const { return find(application)->rank; }
 
   bool is_idle(Engine engine) const;
+  /// Could a task that begins with this engine use it at once, behind those in the line?
+  bool has_room_at(Engine engine) const;
   Bytes held() const;
   /// When each engine will be free and memory will be released, by the tasks' estimates.
   EnginesState engines(Time now) const;
@@ -54,6 +61,7 @@ class TaskLine {
   static Duration left_of(const UnderWay& task, Time now);
   bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
   bool may_compute(const UnderWay& task) const;
+  static bool is_for_kernels(const UnderWay& task);
   void leave(const UnderWay& task, Time now);
 
   int most_computing_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ordering/window_ordering.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpushare {
 namespace {
+
+/// An application that issues more and more must not be estimated again and again.
+constexpr std::size_t most_grown = 256;
 
 Call call_of(const Operation& operation) {
   const auto* copy = std::get_if<Copy>(&operation);
@@ -40,17 +44,20 @@ WindowOrdering::WindowOrdering(const Device& device, std::unique_ptr<Solver> sol
       line_(settings.computing, settings.pieces.who) {}
 
 ApplicationId WindowOrdering::add(const Application& application) {
-  streams_.push_back({.weight = application.weight, .priority = application.priority});
-  return static_cast<ApplicationId>(streams_.size() - 1);
+  const auto id = static_cast<ApplicationId>(next_application_++);
+  streams_.emplace(id, Stream{.weight = application.weight, .priority = application.priority});
+  return id;
 }
 
 void WindowOrdering::issue(ApplicationId application, const Operation& operation) {
-  streams_[index(application)].issued.push_back(&operation);
+  Stream& stream = streams_.at(application);
+  if (stream.offered && stream.left_in_task == stream.issued.size()) grown_.push_back(application);
+  stream.issued.push_back(&operation);
 }
 
 void WindowOrdering::offer(const Submission& operation, Time now) {
-  Stream& stream = streams_[index(operation.application)];
-  learn(stream, now);
+  Stream& stream = streams_.at(operation.application);
+  learn(operation.application, now);
   stream.offered = operation;
   stream.offered_at = now;
   stream.issued.pop_front();
@@ -66,7 +73,26 @@ void WindowOrdering::offer(const Submission& operation, Time now) {
 /// Only when the next operation is asked for: until then more of the task may be issued. Calls return at once, so that
 /// a task's are known when its first one could go (section 3.1).
 void WindowOrdering::form_task(ApplicationId application) {
-  Stream& stream = streams_[index(application)];
+  Stream& stream = streams_.at(application);
+  const TaskEstimates::Estimate estimate = take_task(stream);
+  const ReadyTask task{
+      .application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at};
+  estimate.is_known ? window_.add(task) : window_.add_unknown(task);
+}
+
+/// A task that waits in the queue takes in what belongs to it; one that has been put in order stays as it is.
+void WindowOrdering::grow_task(ApplicationId application) {
+  Stream& stream = streams_.at(application);
+  if (!window_.is_waiting(application) || stream.left_in_task >= most_grown) return;
+  const TaskEstimates::Estimate estimate = take_task(stream);
+  if (estimate.is_known) return window_.grow(application, estimate.task);
+  window_.drop(application);
+  window_.add_unknown(
+      {.application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at});
+}
+
+/// The operations from the one offered on.
+TaskEstimates::Estimate WindowOrdering::take_task(Stream& stream) {
   std::vector<const Operation*> operations{stream.offered->operation};
   const std::size_t count = first_task(*operations.front(), stream.issued, settings_.rule);
   stream.left_in_task = count - 1;
@@ -74,45 +100,71 @@ void WindowOrdering::form_task(ApplicationId application) {
                     stream.issued.begin() + static_cast<std::ptrdiff_t>(stream.left_in_task));
   TaskEstimates::Estimate estimate = estimates_.of(operations);
   estimate.task.weight = stream.weight;
-  const ReadyTask task{
-      .application = application, .task = estimate.task, .priority = stream.priority, .since = stream.offered_at};
-  estimate.is_known ? window_.add(task) : window_.add_unknown(task);
+  return estimate;
 }
 
 void WindowOrdering::ended(ApplicationId application, Time now) {
-  Stream& stream = streams_[index(application)];
-  learn(stream, now);
+  learn(application, now);
+  drop_offered(application);
+  line_.end(application, now);
+  if (streams_.at(application).is_withdrawn) streams_.erase(application);
+}
+
+/// Its task stays in the line as long as an engine is at it.
+void WindowOrdering::withdraw(ApplicationId application) {
+  Stream& stream = streams_.at(application);
+  stream.is_withdrawn = true;
+  stream.runs_alone = false;
+  drop_offered(application);
+  line_.cut_short(application);
+}
+
+/// What has not gone to the device.
+void WindowOrdering::drop_offered(ApplicationId application) {
+  Stream& stream = streams_.at(application);
   stream.offered.reset();
   stream.issued.clear();
   stream.left_in_task = 0;
   std::erase(new_tasks_, application);
+  std::erase(grown_, application);
   window_.drop(application);
-  line_.end(application, now);
+}
+
+/// The next task's.
+void WindowOrdering::set_priority(ApplicationId application, int priority) {
+  streams_.at(application).priority = priority;
+}
+
+bool WindowOrdering::goes_on(ApplicationId application) const {
+  const Stream& stream = streams_.at(application);
+  return stream.left_in_task > 0 && line_.is_using(application, engine_of(*stream.issued.front()));
 }
 
 /// The application's latest launch has ended.
-void WindowOrdering::learn(Stream& stream, Time now) {
+void WindowOrdering::learn(ApplicationId application, Time now) {
+  Stream& stream = streams_.at(application);
   const Launch* launch = std::exchange(stream.running, nullptr);
-  if (launch != nullptr && stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
+  if (launch == nullptr) return;
+  std::erase(running_, application);
+  if (stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
 }
 
 /// What takes longer because of somebody else tells nothing of the kernel.
-void WindowOrdering::note_launch(Stream& stream, const Launch& launch, Time now) {
-  stream.runs_alone = true;
-  for (Stream& other : streams_) {
-    if (other.running == nullptr) continue;
-    other.runs_alone = false;
-    stream.runs_alone = false;
-  }
+void WindowOrdering::note_launch(ApplicationId application, const Launch& launch, Time now) {
+  Stream& stream = streams_.at(application);
+  stream.runs_alone = running_.empty();
+  for (const ApplicationId other : running_) streams_.at(other).runs_alone = false;
+  running_.push_back(application);
   stream.running = &launch;
   stream.running_since = now;
 }
 
 std::optional<Submission> WindowOrdering::next(Time now) {
   for (const ApplicationId application : std::exchange(new_tasks_, {})) form_task(application);
+  for (const ApplicationId application : std::exchange(grown_, {})) grow_task(application);
   begin_tasks(now);
   for (const ApplicationId application : line_.applications()) {
-    Stream& stream = streams_[index(application)];
+    Stream& stream = streams_.at(application);
     if (!stream.offered) continue;
     const Engine engine = engine_of(*stream.offered->operation);
     if (line_.may_use(application, engine, now)) return submit(stream, engine, now);
@@ -124,7 +176,7 @@ Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
   Submission operation = *std::exchange(stream.offered, std::nullopt);
   line_.use(operation.application, engine, now);
   if (const auto* launch = std::get_if<Launch>(operation.operation)) {
-    note_launch(stream, *launch, now);
+    note_launch(operation.application, *launch, now);
   } else {
     operation.rank = line_.rank(operation.application);
     operation.piece = settings_.pieces.piece_of(std::get<Copy>(*operation.operation));
@@ -135,10 +187,10 @@ Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
 
 void WindowOrdering::begin_tasks(Time now) {
   const auto engine_of_first = [this](const ReadyTask& task) {
-    return engine_of(*streams_[index(task.application)].offered->operation);
+    return engine_of(*streams_.at(task.application).offered->operation);
   };
   while (true) {
-    if (window_.is_due(line_.is_idle(uplink))) window_.order(line_.engines(now), now);
+    if (is_due()) window_.order(line_.engines(now), now);
     if (const ReadyTask* task = window_.next(); task != nullptr && may_begin(*task)) {
       line_.begin(*task);
       line_.reach(task->application, engine_of_first(*task), now);
@@ -152,8 +204,15 @@ void WindowOrdering::begin_tasks(Time now) {
   }
 }
 
+/// Tasks of kernels alone wait for the SMs in the queue, where the order is still open.
+bool WindowOrdering::is_due() const {
+  return window_.is_due(std::ranges::any_of(window_.queue(), [this](const ReadyTask& task) {
+    return line_.has_room_at(engine_of(*streams_.at(task.application).offered->operation));
+  }));
+}
+
 bool WindowOrdering::may_begin(const ReadyTask& task) const {
-  const Stream& stream = streams_[index(task.application)];
+  const Stream& stream = streams_.at(task.application);
   return fits(task) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "core/ordering/ordering.hpp"
@@ -33,7 +34,11 @@ class WindowOrdering : public Ordering {
   void issue(ApplicationId application, const Operation& operation) override;
   void offer(const Submission& operation, Time now) override;
   void ended(ApplicationId application, Time now) override;
+  void withdraw(ApplicationId application) override;
+  void set_priority(ApplicationId application, int priority) override;
   std::optional<Submission> next(Time now) override;
+  /// Operations of a task that are for the engine which it uses already.
+  bool goes_on(ApplicationId application) const override;
 
  private:
   /// Where an application stands.
@@ -46,25 +51,33 @@ class WindowOrdering : public Ordering {
     Time offered_at{};
     const Launch* running = nullptr;  // its launch on the device
     bool runs_alone = false;          // as far as the ordering knows
+    bool is_withdrawn = false;
     Time running_since{};
   };
 
   void form_task(ApplicationId application);
+  void grow_task(ApplicationId application);
+  TaskEstimates::Estimate take_task(Stream& stream);
   void begin_tasks(Time now);
+  bool is_due() const;
   bool may_begin(const ReadyTask& task) const;
   bool fits(const ReadyTask& task) const;
   /// The first of those who may cut in, by value; it is taken out of the window.
   std::optional<ReadyTask> take_latecomer(Time now);
-  void learn(Stream& stream, Time now);
-  void note_launch(Stream& stream, const Launch& launch, Time now);
+  void drop_offered(ApplicationId application);
+  void learn(ApplicationId application, Time now);
+  void note_launch(ApplicationId application, const Launch& launch, Time now);
   Submission submit(Stream& stream, Engine engine, Time now);
 
   Settings settings_;
   TaskEstimates estimates_;
   ReorderWindow window_;
   TaskLine line_;
-  std::vector<Stream> streams_;           // by ApplicationId
+  std::map<ApplicationId, Stream> streams_;  // but for those that have gone
+  std::int32_t next_application_ = 0;
   std::vector<ApplicationId> new_tasks_;  // whose first operation has been offered
+  std::vector<ApplicationId> grown_;      // who have issued something while their task waits
+  std::vector<ApplicationId> running_;    // that have a launch on the device
 };
 
 }  // namespace gpushare

@@ -14,6 +14,9 @@ namespace {
 /// The paper's estimates from an eighth of the grid are at most 15 % off (section 6.4).
 constexpr double most_difference = 0.15;
 
+constexpr std::size_t most_sizes = 256;
+constexpr std::size_t most_kernels = 4096;
+
 double per_block(const std::pair<const std::int64_t, Duration>& run) {
   return nanoseconds(run.second) / static_cast<double>(run.first);
 }
@@ -52,7 +55,10 @@ double on_power(const Runs& runs, double blocks) {
 
 void KernelTime::add(std::int64_t blocks, Duration time) {
   GPUSHARE_EXPECT(blocks > 0 && time >= Duration::zero(), "a launch has blocks and takes time");
-  runs_[blocks] = std::max(time, Duration(1));
+  if (runs_.insert_or_assign(blocks, std::max(time, Duration(1))).second) sizes_.push_back(blocks);
+  if (sizes_.size() <= most_sizes) return;
+  runs_.erase(sizes_.front());
+  sizes_.pop_front();
 }
 
 bool KernelTime::is_linear() const {
@@ -70,6 +76,16 @@ std::optional<Duration> KernelTime::of(std::int64_t blocks) const {
   if (is_linear()) return Duration(std::llrint(per_block(*runs_.rbegin()) * count));
   const bool has_fixed_part = per_block(*runs_.rbegin()) < per_block(*runs_.begin());
   return Duration(std::llrint(has_fixed_part ? on_line(runs_, count) : on_power(runs_, count)));
+}
+
+void KernelTimes::add(const Kernel& kernel, std::int64_t blocks, Duration time) {
+  const auto [found, is_new] = times_.try_emplace(key(kernel));
+  found->second.add(blocks, time);
+  if (!is_new) return;
+  keys_.push_back(found->first);
+  if (keys_.size() <= most_kernels) return;
+  times_.erase(keys_.front());
+  keys_.pop_front();
 }
 
 }  // namespace gpushare

@@ -5,6 +5,7 @@
 // launch, and the time is a straight line; if it takes more, the time is a power of the blocks.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,7 +17,8 @@ namespace gpushare {
 
 class KernelTime {
  public:
-  /// A launch of so many blocks, alone on the GPU, took so long. Of runs of one size the latest counts.
+  /// A launch of so many blocks, alone on the GPU, took so long. Of runs of one size the latest counts, and of sizes
+  /// those that came last: a session has no end.
   void add(std::int64_t blocks, Duration time);
 
   /// Do the times grow with the blocks, as far as is known? One run says nothing against it.
@@ -26,12 +28,14 @@ class KernelTime {
 
  private:
   std::map<std::int64_t, Duration> runs_;  // by blocks
+  std::deque<std::int64_t> sizes_;         // of those, in the order in which they came
 };
 
-/// Those of many kernels. Launches with other numbers of threads per block are of another kernel, in this respect.
+/// Those of many kernels: the latest. Launches with other numbers of threads per block are of another kernel, in this
+/// respect.
 class KernelTimes {
  public:
-  void add(const Kernel& kernel, std::int64_t blocks, Duration time) { times_[key(kernel)].add(blocks, time); }
+  void add(const Kernel& kernel, std::int64_t blocks, Duration time);
   std::size_t size() const { return times_.size(); }
   std::optional<Duration> of(const Kernel& kernel, std::int64_t blocks) const {
     const auto found = times_.find(key(kernel));
@@ -43,6 +47,7 @@ class KernelTimes {
   static Key key(const Kernel& kernel) { return {kernel.name, kernel.needs.threads}; }
 
   std::map<Key, KernelTime> times_;
+  std::deque<Key> keys_;  // in the order in which they came
 };
 
 }  // namespace gpushare

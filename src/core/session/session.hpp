@@ -47,6 +47,8 @@ class SessionListener {
 
 struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
+  /// Whose operations go next; none: each goes when it is ready. Used in the session's thread.
+  std::shared_ptr<Ordering> ordering{};
   /// For finish(), of all that happens. Without it nothing is left of jobs and applications that have ended, so a
   /// session can go on for ever; wait() knows the last 65536 jobs that were cancelled, and history() tells of what was
   /// lately.

@@ -16,7 +16,8 @@ struct Session::Service {
         watcher(session.mutex_, session.changed_, session.jobs_, session.options_.listener),
         history(session.history_),
         run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
-            session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten) {
+            session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten,
+            session.options_.ordering.get()) {
     watcher.watch(run, gpu);
     history.watch(run);
   }

@@ -33,6 +33,16 @@ void describe(const RunningLaunch& launch, const OpenRun& run, Time now, Applica
   status.remaining = remaining_time(launch, run.state(), now);
 }
 
+/// The ordering has not let it go.
+void describe_first(const Operation& operation, ApplicationStatus& status) {
+  status.state = "waiting";
+  --status.waiting;
+  const auto* launch = std::get_if<Launch>(&operation);
+  if (launch == nullptr) return;
+  status.kernel = launch->kernel.name;
+  status.blocks = launch->blocks;
+}
+
 /// Those in flight are half done, as a guess.
 double sm_time_per_block(const RunningLaunch& launch, Time now) {
   const auto in_flight = static_cast<double>(launch.started - launch.done);
@@ -89,6 +99,7 @@ SessionStatus status_of(const OpenRun& run, Time now) {
     const RunningLaunch* launch = stream.current ? run.state().find(*stream.current) : nullptr;
     if (launch != nullptr) describe(*launch, run, now, each);
     if (stream.current && launch == nullptr) each.state = "copying";
+    if (!stream.current && !stream.waiting.empty()) describe_first(run.operation(stream.waiting.front()), each);
     if (stream.is_withdrawn) each.state = "cancelled";
     status.applications.push_back(std::move(each));
   }

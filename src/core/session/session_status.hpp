@@ -15,8 +15,9 @@ struct ApplicationStatus {
   std::string name;
   int priority = 0;
   double weight = 1;
-  /// "idle"; "copying"; "waiting": no plan gives its launch anything; "starting": one does, and no block has begun yet;
-  /// "running"; "leaving": the plan has taken everything away, and its blocks end; "cancelled": so it is for good.
+  /// "idle"; "copying"; "waiting": no plan gives its launch anything, or the ordering has not let its operation go;
+  /// "starting": a plan gives it something, and no block has begun yet; "running"; "leaving": the plan has taken
+  /// everything away, and its blocks end; "cancelled": so it is for good.
   std::string state = "idle";
   std::size_t waiting = 0;  ///< operations behind the present one
   std::string kernel{};     ///< of its present launch, as everything up to `quota`

@@ -20,6 +20,23 @@ TEST(KernelTime, ScalesTheTimePerBlock) {
   EXPECT_EQ(times.of(800), Duration(38'000));
 }
 
+TEST(KernelTime, KeepsTheSizesThatCameLast) {
+  KernelTime times;
+  times.add(10'000, Duration(1));  // one that nothing else is like
+  for (std::int64_t blocks = 1; blocks <= 1000; ++blocks) times.add(blocks, Duration(10 * blocks));
+  EXPECT_TRUE(times.is_linear());
+  EXPECT_EQ(times.of(10'000), Duration(100'000));
+}
+
+TEST(KernelTimes, KeepsTheKernelsThatCameLast) {
+  KernelTimes times;
+  const auto kernel = [](int number) { return Kernel{.name = std::to_string(number), .needs = {.threads = 64}}; };
+  for (int number = 0; number < 10'000; ++number) times.add(kernel(number), 10, Duration(100));
+  EXPECT_LT(times.size(), 5000u);
+  EXPECT_EQ(times.of(kernel(0), 10), std::nullopt);
+  EXPECT_EQ(times.of(kernel(9999), 10), Duration(100));
+}
+
 TEST(KernelTime, TwoRunsShowThatAKernelIsNotLinear) {
   KernelTime times;
   times.add(10, Duration(1000));

@@ -236,7 +236,7 @@ class Sink(_core.CommandSink):
 class StandIn:
     """What a worker needs of a ServedSession."""
 
-    def __init__(self, device, policy):
+    def __init__(self, device, policy, ordering):
         if device == "sim:none":
             raise gs.InvalidInput("no device 'sim:none'")
         self.device = SimpleNamespace(description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))

@@ -155,7 +155,7 @@ def test_compare_and_the_command(four, launch):
     result = gs.compare(four, ["fifo", "strings+fifo", "cumas+fifo", "cumas:kernels=2+srtf"], device="cuda:0")
     assert result.errors == {}
     assert list(result.metrics().index) == ["fifo", "strings+fifo", "cumas+fifo", "cumas:kernels=2+srtf"]
-    with pytest.raises(gs.InvalidInput, match="'cumas' orders the operations of a known workload; here take 'fifo'"):
+    with pytest.raises(gs.InvalidInput, match="here take 'fifo'; 'cumas' is said where a session is opened"):
         gs.Session("cuda:0", "cumas+fifo")
     with pytest.raises(gs.InvalidInput, match="more than the device's memory of 1000000: copy less at a time"):
         gs.run(four, "cumas:memory_gb=0.001+fifo", device="cuda:0")

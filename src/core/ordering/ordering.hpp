@@ -31,7 +31,7 @@ class Ordering {
   virtual void ended(ApplicationId application, Time now) = 0;
   /// The application goes for good: nothing more of it may go to the device. What it has there ends sooner than it
   /// would have, and tells nothing of how long such an operation takes; ended() follows then, or at once if there is
-  /// nothing.
+  /// nothing, and after that nobody says anything of it any more.
   virtual void withdraw(ApplicationId application) = 0;
   /// From now on.
   virtual void set_priority(ApplicationId application, int priority) = 0;

@@ -125,6 +125,7 @@ __all__: list[str] = [
     "rate_alone",
     "rate_on_sms",
     "replay",
+    "require_open_ordering",
     "require_policy",
     "require_priority",
     "require_runnable",
@@ -1209,7 +1210,17 @@ class CoreSession:
     An open run on a device, in a thread of its own.
     """
     @typing.overload
-    def __init__(self, device: CudaDevice, policy: typing.Any, keeps_record: bool = True) -> None: ...
+    def __init__(
+        self,
+        device: CudaDevice,
+        policy: typing.Any,
+        keeps_record: bool = True,
+        ordering: str = "arrival",
+        estimates: Device | None = None,
+    ) -> None:
+        """
+        An ordering tells times by the device `estimates`.
+        """
     @typing.overload
     def __init__(
         self,
@@ -1218,6 +1229,7 @@ class CoreSession:
         seed: typing.SupportsInt | typing.SupportsIndex,
         speed: typing.SupportsFloat | typing.SupportsIndex,
         keeps_record: bool = True,
+        ordering: str = "arrival",
     ) -> None:
         """
         On a simulated device; `speed`: seconds of it in one of the wall clock's.
@@ -2001,9 +2013,15 @@ class SessionSink(CommandSink):
         policy: typing.Any,
         seed: typing.SupportsInt | typing.SupportsIndex,
         speed: typing.SupportsFloat | typing.SupportsIndex,
+        ordering: str = "arrival",
     ) -> None: ...
     @typing.overload
-    def __init__(self, device: CudaDevice, policy: typing.Any) -> None: ...
+    def __init__(
+        self, device: CudaDevice, policy: typing.Any, ordering: str = "arrival", estimates: Device | None = None
+    ) -> None:
+        """
+        An ordering tells times by the device `estimates`.
+        """
     def application(
         self,
         name: str,
@@ -2202,6 +2220,11 @@ def rate_on_sms(device: Device, kernel: KernelModel, sms: typing.SupportsInt | t
 def replay(trace: Trace, device: Device, workload: CoreWorkload, policy: typing.Any) -> Trace:
     """
     The trace with the decisions that this policy takes on its events, without a device.
+    """
+
+def require_open_ordering(name: str) -> None:
+    """
+    Raise InvalidInput unless this names an ordering that a session can have, with options behind it.
     """
 
 def require_policy(name: str) -> None:

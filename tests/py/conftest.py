@@ -7,9 +7,11 @@ import itertools
 import os
 import pathlib
 import re
+import signal
 import struct
 import subprocess
 import tempfile
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +28,18 @@ from gpushare.recorded.capture import LIBRARY, capture
 
 BIG_ARRAY = np.arange(1000, dtype=np.float32)
 GPU_NAME = "NVIDIA H100 80GB HBM3"
+
+
+def heed_signals():
+    """What a shell has this process ignore (Ctrl-C in the background, SIGHUP under nohup), others would ignore, too."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL, signal.SIGTERM: signal.SIG_DFL}
+    for number, handler in usual.items():
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+if threading.current_thread() is threading.main_thread():
+    heed_signals()
 
 
 def use_stand_in():

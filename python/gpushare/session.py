@@ -24,7 +24,8 @@ from gpushare.policy import Policy, policy_name
 from gpushare.run import Run
 from gpushare.session_application import SessionApplication
 from gpushare.session_device import is_ordering, session_device
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS, Workload
+from gpushare.session_run import begun_work
+from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
 
 
 class Session:
@@ -198,9 +199,8 @@ class Session:
         self._require_open()
         timeout = number("timeout", timeout, 0, 1e6)
         require(self._keeps_record, "this session keeps no record that it could be finished with: close it")
-        busy = [each for each in self._applications if each._launches]
+        busy = sorted((each for each in self._applications if each._launches), key=lambda each: each._number or 0)
         require(len(busy) > 0, "nothing was submitted to this session")
-        busy.sort(key=lambda each: each._number or 0)
         self._finished = True
         try:
             done, record = self._core.finish(self.device.description, timeout)
@@ -210,24 +210,13 @@ class Session:
         except KeyboardInterrupt:
             self._finished = False  # all goes on, until somebody closes it
             raise
-        # Who was cancelled while an ordering held everything of it back has left nothing.
-        begun = {each.name: len(each.operations) for each in done.applications}
-        busy = [each for each in busy if each.name in begun]
-        require(len(busy) > 0, "nothing that was submitted to this session has begun")
-        turnarounds = [end - start for start, end in zip(record.arrivals, record.ends, strict=True)]
-        alone = {
-            each.name: turnaround if each._cancelled else self._alone_ns(each)
-            for each, turnaround in zip(busy, turnarounds, strict=True)
-        }
-        applications = [
-            each._as_run(start, begun[each.name]) for each, start in zip(busy, record.arrivals, strict=True)
-        ]
-        workload = Workload("session", tuple(applications))
+        workload, alone = begun_work(busy, done, record, self._alone_ns)
         measured = self._on.conditions(workload, done)
+        return Run(workload, self._decided_by(), self.device.description, 0, alone, record, measured=measured)
+
+    def _decided_by(self) -> str:
         policy = ", then ".join(self._policies)
-        if is_ordering(self.ordering):
-            policy = f"{self.ordering}+{policy}"
-        return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
+        return f"{self.ordering}+{policy}" if is_ordering(self.ordering) else policy
 
     def _alone_ns(self, application: SessionApplication) -> int:
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1

@@ -3,7 +3,7 @@
 
 ``python -m benchmarks.daemon_clients --device cuda:0`` starts a server, measures, and ends it; ``sim:h100`` does as
 well, in the time of the wall clock. Submissions: every client submits a tiny kernel as fast as it can, all at the same
-time, until the ends of all have come back. Latency: one launch at a time, from before ``submit`` until ``result`` has
+time, until the ends of all have come back; a burst is what each may have under way. Latency: one launch at a time, from before ``submit`` until ``result`` has
 returned, through the server and in a session of this process, and the difference of the two.
 """
 
@@ -55,15 +55,17 @@ def client(path: str, device: str, launches: int) -> None:
         submit = warmed_up(session, device)
         print("ready", flush=True)
         sys.stdin.read()
-        began = time.monotonic()
+        began = burst = time.monotonic()
         jobs: list[Any] = []
         for number in range(launches):
             jobs.append(submit())
+            if number + 1 == IN_FLIGHT:
+                burst = time.monotonic()
             if number >= IN_FLIGHT:
                 jobs[number - IN_FLIGHT].result(PATIENCE_S)
         submitted = time.monotonic()
         jobs[-1].result(PATIENCE_S)
-        print(json.dumps([began, submitted, time.monotonic()]), flush=True)
+        print(json.dumps([began, burst, submitted, time.monotonic()]), flush=True)
 
 
 def submissions(path: pathlib.Path, device: str, clients: int, launches: int) -> dict[str, float]:
@@ -81,11 +83,12 @@ def submissions(path: pathlib.Path, device: str, clients: int, launches: int) ->
     for process in processes:
         process.stdout.close()
         process.wait()
-    took_s = max(end for _, _, end in times) - min(began for began, _, _ in times)
+    start = min(began for began, *_ in times)
     return {
         "clients": clients,
-        "launches_per_s": clients * launches / took_s,
-        "submit_us": statistics.median((submitted - began) / launches * 1e6 for began, submitted, _ in times),
+        "burst_submits_per_s": clients * IN_FLIGHT / (max(burst for _, burst, *_ in times) - start),
+        "launches_per_s": clients * launches / (max(end for *_, end in times) - start),
+        "submit_us": statistics.median((submitted - began) / launches * 1e6 for began, _, submitted, _ in times),
     }
 
 
@@ -102,12 +105,13 @@ def latencies_us(session: Any, device: str, samples: int, pause_s: float) -> np.
     return np.array(times)
 
 
-def beyond(path: pathlib.Path, device: str, samples: int, pause_s: float) -> dict[str, float]:
+def beyond(path: pathlib.Path, options: argparse.Namespace, pause_s: float) -> dict[str, float]:
     """Quantiles in the process and through the server. Their differences are what the server adds."""
+    device, samples = options.device, options.samples
     with gs.connect(path) as session:
         served = latencies_us(session, device, samples, pause_s)
     command = [sys.executable, "-m", "benchmarks.daemon_clients", "--in-process", str(pause_s)]
-    command += ["--device", device, "--samples", str(samples)]
+    command += ["--device", device, "--samples", str(samples), "--policy", options.policy]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     own = np.array(json.loads(answer.stdout))
     found: dict[str, float] = {"pause_us": pause_s * 1e6}
@@ -120,9 +124,9 @@ def beyond(path: pathlib.Path, device: str, samples: int, pause_s: float) -> dic
 class Server:
     """``gpushare serve`` as a process."""
 
-    def __init__(self, device: str, folder: str) -> None:
+    def __init__(self, device: str, policy: str, folder: str) -> None:
         self.path = pathlib.Path(folder) / "socket"
-        line = ["serve", "--device", device, "--policy", "fifo", "--socket", str(self.path)]
+        line = ["serve", "--device", device, "--policy", policy, "--socket", str(self.path)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gpushare", *line], stderr=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -140,14 +144,15 @@ class Server:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All of it."""
-    found: dict[str, Any] = {"device": options.device, "processors": os.cpu_count(), "submissions": [], "latency": []}
+    found: dict[str, Any] = {"device": options.device, "policy": options.policy, "processors": os.cpu_count()}
+    found |= {"submissions": [], "latency": []}
     with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
-        server = Server(options.device, folder)
+        server = Server(options.device, options.policy, folder)
         try:
             for clients in (int(each) for each in options.clients.split(",")):
                 found["submissions"].append(submissions(server.path, options.device, clients, options.launches))
             for pause_s in (0.0, 0.0005):
-                found["latency"].append(beyond(server.path, options.device, options.samples, pause_s))
+                found["latency"].append(beyond(server.path, options, pause_s))
         finally:
             server.close()
     return found
@@ -155,7 +160,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 def print_tables(found: dict[str, Any]) -> None:
     """As Markdown."""
-    print(f"Device {found['device']}, {found['processors']} processors.\n")
+    print(f"Device {found['device']}, policy {found['policy']}, {found['processors']} processors.\n")
     for rows in (found["submissions"], found["latency"]):
         print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
         for row in rows:
@@ -167,6 +172,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--policy", default="fifo", help="of the server and of the session (default fifo)")
     parser.add_argument("--clients", default="1,8", help="how many, one measurement each (default 1,8)")
     parser.add_argument("--launches", type=int, default=20_000, help="of each client (default 20000)")
     parser.add_argument("--samples", type=int, default=3_000, help="of the latency (default 3000)")
@@ -177,7 +183,7 @@ def main() -> None:
     if options.client is not None:
         return client(options.client, options.device, options.launches)
     if options.in_process is not None:
-        with gs.Session(options.device, "fifo", measure_alone=False, keeps_record=False) as session:
+        with gs.Session(options.device, options.policy, measure_alone=False, keeps_record=False) as session:
             times = latencies_us(session, options.device, options.samples, options.in_process)
             return print(json.dumps(times.tolist()))
     found = measure(options)

@@ -28,12 +28,15 @@ CudaGpu::CudaGpu(LaunchResources& resources, const Program& program)
       current_(*resources.context),
       program_(program),
       to_device_(resources.context, resources.completions),
-      to_host_(resources.context, resources.completions),
-      start_(Clock::now()) {
+      to_host_(resources.context, resources.completions) {
   require(turn_.owns_lock(), "another run or session of this process is on this GPU: finish it first");
 }
 
-Time CudaGpu::elapsed() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
+Time CudaGpu::elapsed() const {
+  const Clock::time_point now = Clock::now();
+  if (!start_) start_ = now;
+  return Time(std::chrono::duration_cast<Duration>(now - *start_));
+}
 
 // Whoever asks stamps what arrives with it, while events that were seen before may not have been taken yet: from now
 // on they are reported with this time.
@@ -169,7 +172,7 @@ void CudaGpu::sleep_until(Time deadline) {
   const Time end = std::min(deadline - sleep_margin, elapsed() + heartbeat_interval);
   watch_.sleeps(elapsed());
   std::unique_lock lock(mutex_);
-  wakes_.wait_until(lock, start_ + end.time_since_epoch(), [this] { return woken_.load(); });
+  wakes_.wait_until(lock, *start_ + end.time_since_epoch(), [this] { return woken_.load(); });
 }
 
 void CudaGpu::wake() {

@@ -106,7 +106,7 @@ class CudaGpu final : public LiveGpu {
   std::mutex mutex_;
   std::condition_variable wakes_;
   std::atomic<bool> woken_{false};
-  const Clock::time_point start_;
+  mutable std::optional<Clock::time_point> start_;  // the first time that anybody asks
 };
 
 /// A GPU to open sessions on.

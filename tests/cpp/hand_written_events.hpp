@@ -54,7 +54,8 @@ class HandWrittenRun {
     end_block(launch, sm, started, at);
   }
   void end_launch(int launch, std::int64_t at) {
-    happen({.operation = id(launch), .kind = EventKind::LaunchEnded}, at);
+    happen({.application = static_cast<ApplicationId>(launch), .operation = id(launch), .kind = EventKind::LaunchEnded},
+           at);
   }
   void end_application(int application, std::int64_t at) {
     happen({.application = static_cast<ApplicationId>(application), .kind = EventKind::ApplicationEnded}, at);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/policy.hpp"
+#include "core/policies/ranking.hpp"
 
 namespace gpushare {
 namespace {
@@ -173,7 +173,7 @@ Choice Mixer::search(const Device& device, std::span<const Contender> contenders
 
 Plan Mixer::plan(const State& state) const {
   Plan plan;
-  for (const RunningLaunch* launch : seating_.first) plan.shares.push_back(full_share(*launch));
+  rank_behind(plan, seating_.first);
   // Who fills shared SMs would keep the room for himself: he comes last.
   for (const bool fills : {false, true}) {
     for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
@@ -183,7 +183,7 @@ Plan Mixer::plan(const State& state) const {
       plan.shares.push_back({.launch = seat.running->id, .quota = quota_in(division(), i)});
     }
   }
-  for (const RunningLaunch* launch : seating_.waiting) plan.shares.push_back(full_share(*launch));
+  rank_behind(plan, seating_.waiting);
   plan.wake_at = attendance_.next_loss(state.now());
   return plan;
 }

@@ -24,14 +24,16 @@ ReserveOptions ReserveOptions::from(const PolicyOptions& options) {
 }
 
 void Reserve::observe(const Event& event, const State& state) {
+  held_up_.observe(event);
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
-  if (!is_urgent(launch)) return;
+  if (!is_for(launch)) return;
   if (event.time >= until_) sms_ = 0;
   const auto most = static_cast<std::int64_t>(options_.share * state.sms());
   const std::int64_t least = (launch.blocks() + launch.max_residency - 1) / launch.max_residency;
   if (least > most) return;
-  sms_ = std::max(sms_, static_cast<int>(std::min(most, launches_at_once * launch.blocks())));
+  const std::int64_t wanted = is_urgent(launch) ? launches_at_once * launch.blocks() : least;
+  sms_ = std::max(sms_, static_cast<int>(std::min(most, wanted)));
   until_ = event.time + options_.patience;
 }
 
@@ -39,7 +41,7 @@ Plan Reserve::applied_to(Plan plan, const State& state) const {
   if (sms_ == 0 || state.now() >= until_) return plan;
   bool is_needed = false;
   for (Share& share : plan.shares) {
-    if (is_urgent(*state.find(share.launch))) continue;
+    if (is_for(*state.find(share.launch))) continue;
     share.quota = without_last(share.quota, sms_, state.sms());
     is_needed = true;
   }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMs that are kept free for latency-critical launches (priority above 0). Blocks cannot be interrupted, so that an
-// urgent launch waits for somebody's block to end wherever it is put: on SMs that nobody else has it waits for nobody.
+// SMs that are kept free for latency-critical launches (priority above 0), and for small ones that others have held up.
+// Blocks cannot be interrupted, so that such a launch waits for somebody's block to end wherever it is put: on SMs that
+// nobody else has it waits for nobody.
 //
-// Kept are SMs for two launches like the latest, with an SM for every block as far as the share allows; who would not
-// fit has none. They are given back once no such launch has come for some time.
+// Kept are SMs for two launches like the latest urgent one, with an SM for every block as far as the share allows; of
+// those that were held up, as many as hold one. Who would not fit has none. They are given back once no such launch has
+// come for some time.
 #pragma once
 
+#include "core/mixing/held_up.hpp"
 #include "core/policy.hpp"
 
 namespace gpushare {
 
 struct ReserveOptions {
   double share = 0;     ///< of the SMs, at most
-  Duration patience{};  ///< from the arrival of the last urgent launch
+  Duration patience{};  ///< from the arrival of the last such launch
 
   /// reserve, reserve_us.
   static ReserveOptions from(const PolicyOptions& options);
@@ -31,7 +34,10 @@ class Reserve {
   Plan applied_to(Plan plan, const State& state) const;
 
  private:
+  bool is_for(const RunningLaunch& launch) const { return is_urgent(launch) || held_up_.has_been(launch.application); }
+
   ReserveOptions options_;
+  HeldUp held_up_;
   int sms_ = 0;
   Time until_{};
 };

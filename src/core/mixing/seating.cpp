@@ -54,4 +54,9 @@ Seating seated(const State& state, const Attendance& attendance, Catalogue& cata
   return seating;
 }
 
+bool are_short(const Seating& seating, double longest_alone) {
+  return std::ranges::all_of(
+      seating.seats, [longest_alone](const Seat& seat) { return seat.alone > 0 && seat.alone <= longest_alone; });
+}
+
 }  // namespace gpushare

@@ -32,4 +32,7 @@ constexpr std::size_t most_seats = 8;
 /// is known counts as small if one block on every fourth SM is all it has.
 Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, Duration small);
 
+/// Does everybody's launch end so soon, as far as is known?
+bool are_short(const Seating& seating, double longest_alone);
+
 }  // namespace gpushare

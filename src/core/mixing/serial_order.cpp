@@ -2,6 +2,7 @@
 #include "core/mixing/serial_order.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpushare {
 namespace {
@@ -67,6 +68,15 @@ std::vector<const RunningLaunch*> serial_order(const Seating& seating, const Rem
   std::ranges::stable_sort(turns, {}, &Turn::cost);
   std::vector<const RunningLaunch*> order;
   for (const Turn& turn : turns) order.push_back(turn.launch);
+  return order;
+}
+
+std::vector<const RunningLaunch*> order_of_arrival(const Seating& seating) {
+  std::vector<const RunningLaunch*> order;
+  for (const Seat& seat : seating.seats) {
+    if (seat.running != nullptr) order.push_back(seat.running);
+  }
+  std::ranges::sort(order, {}, [](const RunningLaunch* launch) { return std::pair(launch->arrival, launch->id); });
   return order;
 }
 

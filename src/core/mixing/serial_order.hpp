@@ -35,6 +35,9 @@ class LaunchGaps {
 std::vector<const RunningLaunch*> serial_order(const Seating& seating, const RemainingTime& remaining,
                                                const State& state);
 
+/// The launches that have seats, first come first.
+std::vector<const RunningLaunch*> order_of_arrival(const Seating& seating);
+
 /// What the company gets done, relative to alone, if its launches take turns (1: as much as one would alone).
 double serial_throughput(const Seating& seating, const LaunchGaps& gaps, const Device& device);
 /// What a mix with these speeds gets done when gaps count as well.

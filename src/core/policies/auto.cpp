@@ -3,12 +3,14 @@
 // its predicted throughput is at least 1.02 times that of taking turns, else the launch with the shortest predicted
 // remaining time first; where `caution` holds (mix.cpp), turns must promise 1.1 times as much as a mix. Turns have an
 // advantage that mixes lack: while an application's next launch is on its way, another has the whole GPU; these gaps
-// are measured. An application with a priority above 0 is latency-critical: its launches go first on every SM at once,
-// the rest keep their quotas behind it, and some SMs stay free for the next one.
+// are measured. Launches that are short enough to be left whole take turns in order of arrival: each fills the last
+// waves of the one before it, which is counted, too. An application with a priority above 0 is latency-critical: its
+// launches go first on every SM at once, the rest keep their quotas behind it, and some SMs stay free for the next one,
+// as for one without priority whose few blocks had to wait for much longer than they run.
 //
 // Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
 // it less where nothing does. A floor excludes taking turns, where somebody always stands still. reserve=0.15, the most
-// of the SMs that is kept for urgent launches; reserve_us=5000, for how long after the last one.
+// of the SMs that is kept; reserve_us=5000, for how long. whole_up_to_us=2000, the longest launches that are left whole.
 //
 // Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
 // proportion, and predictions are of throughput while all are there, not of who is done first.
@@ -16,18 +18,27 @@
 #include "core/mixing/reserve.hpp"
 #include "core/mixing/serial_order.hpp"
 #include "core/policies/ranking.hpp"
+#include "core/policies/whole_up_to.hpp"
 
 namespace gpushare {
 namespace {
 
+/// What a mix must promise, over turns.
 constexpr double worth_mixing = 1.02;
-/// Where predictions are doubted: those of equal parts were up to 13 % off in nine pairs of ten (docs/validation.md).
-constexpr double worth_turns = 1.1;
+/// Where promises are doubted: those of equal parts were up to 13 % off in nine pairs of ten (docs/validation.md).
+constexpr double worth_mixing_in_doubt = 1 / 1.1;
+/// Launches in turns that fill each other's last waves do 1.02 to 1.23 of one after the other, 1.08 in the mean, in 121
+/// pairs on an H100 (docs/mix.md).
+constexpr double worth_mixing_whole = 1.02 * 1.08;
 
 class Auto : public Policy {
  public:
-  Auto(const MixOptions& options, const ReserveOptions& reserve)
-      : mixer_(options), reserve_(reserve), antt_(options.antt), may_take_turns_(options.floor <= 0) {}
+  Auto(const MixOptions& options, const ReserveOptions& reserve, double longest_whole_us)
+      : mixer_(options),
+        reserve_(reserve),
+        antt_(options.antt),
+        longest_whole_(1e3 * longest_whole_us),
+        may_take_turns_(options.floor <= 0) {}
 
   void observe(const Event& event, const State& state) override {
     gaps_.observe(event, state);
@@ -38,7 +49,6 @@ class Auto : public Policy {
   }
 
   bool wants(const Event& event) const override { return mixer_.wants(event); }
-
   Plan decide(const State& state) const override {
     return reserve_.applied_to(takes_turns_ ? turns(state) : mixer_.plan(state), state);
   }
@@ -47,11 +57,10 @@ class Auto : public Policy {
   Plan turns(const State& state) const {
     const Seating& seating = mixer_.seating();
     Plan plan;
-    for (const RunningLaunch* launch : seating.first) plan.shares.push_back(full_share(*launch));
-    for (const RunningLaunch* launch : serial_order(seating, remaining_, state)) {
-      plan.shares.push_back(full_share(*launch));
-    }
-    for (const RunningLaunch* launch : seating.waiting) plan.shares.push_back(full_share(*launch));
+    rank_behind(plan, seating.first);
+    rank_behind(plan, are_short(seating, longest_whole_) ? order_of_arrival(seating)
+                                                         : serial_order(seating, remaining_, state));
+    rank_behind(plan, seating.waiting);
     return plan;
   }
 
@@ -62,8 +71,12 @@ class Auto : public Policy {
     const double antt = serial_antt(seating);
     if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;
     const double mixing = mixed_throughput(seating, mixed.speeds, gaps_, device);
-    const double taking_turns = serial_throughput(seating, gaps_, device);
-    return mixer_.is_cautious(device) ? taking_turns > worth_turns * mixing : mixing < worth_mixing * taking_turns;
+    return mixing < least_gain(seating, device) * serial_throughput(seating, gaps_, device);
+  }
+
+  double least_gain(const Seating& seating, const Device& device) const {
+    if (!mixer_.is_cautious(device)) return worth_mixing;
+    return are_short(seating, longest_whole_) ? worth_mixing_whole : worth_mixing_in_doubt;
   }
 
   Mixer mixer_;
@@ -71,6 +84,7 @@ class Auto : public Policy {
   LaunchGaps gaps_;
   Reserve reserve_;
   double antt_;
+  double longest_whole_;  // nanoseconds
   bool may_take_turns_;
   bool takes_turns_ = false;
 };
@@ -78,7 +92,9 @@ class Auto : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
-  return std::make_unique<Auto>(MixOptions::from(options), ReserveOptions::from(options));
+  const double longest_us = whole_up_to_us(options, 2000);
+  auto policy = std::make_unique<Auto>(MixOptions::from(options), ReserveOptions::from(options), longest_us);
+  return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
 }
 
 }  // namespace gpushare

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/policy.hpp"
@@ -18,12 +19,17 @@ std::vector<const RunningLaunch*> sorted_by(const State& state, Key key) {
   return order;
 }
 
+/// These launches at full quota, behind those that the plan has.
+inline void rank_behind(Plan& plan, std::span<const RunningLaunch* const> launches) {
+  for (const RunningLaunch* launch : launches) plan.shares.push_back(full_share(*launch));
+}
+
 /// All running launches at full quota, smallest key first. A lower rank gets what the higher ranks leave once their
 /// last block has started.
 template <typename Key>
 Plan ranked_by(const State& state, Key key) {
   Plan plan;
-  for (const RunningLaunch* launch : sorted_by(state, key)) plan.shares.push_back(full_share(*launch));
+  rank_behind(plan, sorted_by(state, key));
   return plan;
 }
 

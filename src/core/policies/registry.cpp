@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/errors.hpp"
 #include "core/policies/options.hpp"
@@ -44,6 +43,8 @@ namespace {
 constexpr bool online = false;
 constexpr bool oracle = true;
 
+constexpr double as_the_policy_has_it = -1;
+
 #define GPUSHARE_ROW(name, summary, source, is_oracle, make) PolicyEntry{name, summary, source, is_oracle, make},
 constexpr std::array table{GPUSHARE_POLICIES(GPUSHARE_ROW)};
 
@@ -62,10 +63,10 @@ std::unique_ptr<Policy> make_policy(std::string_view text) {
   const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);
   require(entry != table.end(), "no policy '" + options.policy() + "'; known: " + known_names());
   std::unique_ptr<Policy> policy = entry->make(options);
-  const Duration whole_up_to(std::llrint(1e3 * options.number("whole_up_to_us", 0, 0, 1e6)));  // every policy has it
+  const double longest_us = whole_up_to_us(options, as_the_policy_has_it);
   options.require_all_known();
-  if (whole_up_to == Duration{}) return policy;
-  return std::make_unique<WholeUpTo>(std::move(policy), whole_up_to);
+  if (longest_us == as_the_policy_has_it) return policy;
+  return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
 }
 
 }  // namespace gpushare

@@ -6,6 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/policies/registry.hpp"
+#include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
@@ -63,10 +64,23 @@ TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
     ASSERT_EQ(plain.decisions.size(), whole.decisions.size());
     for (std::size_t index = 0; index < plain.decisions.size(); ++index) {
       EXPECT_EQ(plain.decisions[index].plan.shares, whole.decisions[index].plan.shares);
-      EXPECT_EQ(plain.decisions[index].plan.whole_up_to, Duration{});
+      EXPECT_EQ(plain.decisions[index].plan.whole_up_to, Duration(name == "auto" ? 2'000'000 : 0));
       EXPECT_EQ(whole.decisions[index].plan.whole_up_to, Duration(500));
     }
   }
+}
+
+TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyUrgentIsThere) {
+  Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000)});
+  workload.applications[1].priority = 1;
+  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  const auto whole_up_to = [&run] { return run.plan().whole_up_to; };
+  run.arrive(0, 0);
+  EXPECT_EQ(whole_up_to(), Duration(5000));
+  run.arrive(1, 10);
+  EXPECT_EQ(whole_up_to(), Duration{});
+  run.end_launch(1, 20);
+  EXPECT_EQ(whole_up_to(), Duration{});  // the next one may come
 }
 
 TEST(PolicyOptions, NoPlanLeavesLaunchesWholeUpToLessThanNothing) {

@@ -27,8 +27,8 @@ namespace {
 constexpr double worth_mixing = 1.02;
 /// Where promises are doubted: those of equal parts were up to 13 % off in nine pairs of ten (docs/validation.md).
 constexpr double worth_mixing_in_doubt = 1 / 1.1;
-/// Launches in turns that fill each other's last waves do 1.02 to 1.23 of one after the other, 1.08 in the mean, in 121
-/// pairs on an H100 (docs/mix.md).
+/// Launches that are left whole leave no gaps, and in turns they fill each other's last waves: 1.02 to 1.23 of one
+/// after the other, 1.08 in the mean, in 121 pairs on an H100 (docs/mix.md).
 constexpr double worth_mixing_whole = 1.02 * 1.08;
 
 class Auto : public Policy {
@@ -70,13 +70,10 @@ class Auto : public Policy {
     if (!may_take_turns_ || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
     const double antt = serial_antt(seating);
     if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;
+    const bool is_cautious = mixer_.is_cautious(device);
+    if (is_cautious && are_short(seating, longest_whole_)) return mixed.throughput < worth_mixing_whole;
     const double mixing = mixed_throughput(seating, mixed.speeds, gaps_, device);
-    return mixing < least_gain(seating, device) * serial_throughput(seating, gaps_, device);
-  }
-
-  double least_gain(const Seating& seating, const Device& device) const {
-    if (!mixer_.is_cautious(device)) return worth_mixing;
-    return are_short(seating, longest_whole_) ? worth_mixing_whole : worth_mixing_in_doubt;
+    return mixing < (is_cautious ? worth_mixing_in_doubt : worth_mixing) * serial_throughput(seating, gaps_, device);
   }
 
   Mixer mixer_;

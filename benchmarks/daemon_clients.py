@@ -3,8 +3,9 @@
 
 ``python -m benchmarks.daemon_clients --device cuda:0`` starts a server, measures, and ends it; ``sim:h100`` does as
 well, in the time of the wall clock. Submissions: every client submits a tiny kernel as fast as it can, all at the same
-time, until the ends of all have come back; a burst is what each may have under way. Latency: one launch at a time, from before ``submit`` until ``result`` has
-returned, through the server and in a session of this process, and the difference of the two.
+time, until the ends of all have come back; a burst is what each may have under way. Latency: one launch at a time, from
+before ``submit`` until ``result`` has returned, through the server and in a session of this process, and the difference
+of the two.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of a kernel as workers over its time as it is: the kernel alone by chunk size, and through the scheduler."""
+"""The time of a kernel as workers over its time as it is: the kernel alone by chunk size, and through the scheduler.
+
+Through the scheduler also as it is, where launches are short enough to be left whole.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from .timed_kernel import TimedKernel
 
 REPEATS = 15
 CHUNKS = (1, 2, 4, 8, 16)
+WAYS = {"fifo": "fifo", "left whole": "fifo:whole_up_to_us=50000"}
 HOPELESS = 8.0
 """A chunk size at which the first try takes so many times longer is measured no further."""
 
@@ -25,6 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Of this benchmark."""
     add_kernels_option(parser)
     parser.add_argument("--in-a-row", type=int, default=10, help="launches of an application that issues several")
+    parser.add_argument("--parts", default="events,scheduler", help="what to measure; default: events,scheduler")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
@@ -33,8 +38,9 @@ def measure(options: argparse.Namespace, report: Report) -> None:
     launches = {name: Launch.of_suite(name, options.size) for name in names}
     runner = runner_with(options.device, list(launches.values()))
     use_primary_context(int(options.device.partition(":")[2] or 0))
-    by_events(runner, launches, options, report)
-    through_the_scheduler(runner, launches, options, report)
+    parts = {"events": by_events, "scheduler": through_the_scheduler}
+    for part in options.parts.split(","):
+        parts[part](runner, launches, options, report)
 
 
 def by_events(runner: CudaRunner, launches: dict[str, Launch], options: argparse.Namespace, report: Report) -> None:
@@ -108,46 +114,42 @@ def through_the_scheduler(
     runner: CudaRunner, launches: dict[str, Launch], options: argparse.Namespace, report: Report
 ) -> None:
     """Turnaround under fifo and on a plain stream: one launch, and many in a row."""
-    rows, single, many = [], [], []
+    rows: list[dict[str, object]] = []
+    found: dict[str, list[list[float]]] = {}
     for name, launch in launches.items():
-        one = _turnarounds(runner, name, launch, 1, options.repeats)
-        row = _turnarounds(runner, name, launch, options.in_a_row, max(3, options.repeats // 2))
-        single.append([ours / plain for ours, plain in zip(*one, strict=True)])
-        many.append([ours / plain for ours, plain in zip(*row, strict=True)])
-        rows.append(
-            {
-                "kernel": name,
-                "one launch, stream us": Spread.of(one[1]).scaled(1e-3),
-                "one launch, ratio": Spread.of(single[-1]),
-                "longer by us": Spread.of((ours - plain) / 1e3 for ours, plain in zip(*one, strict=True)),
-                f"{options.in_a_row} in a row, stream us each": Spread.of(row[1]).scaled(1e-3 / options.in_a_row),
-                f"{options.in_a_row} in a row, ratio": Spread.of(many[-1]),
-            }
-        )
-    rows.append(
-        {
-            "kernel": "geomean",
-            "one launch, ratio": geomeans(single),
-            f"{options.in_a_row} in a row, ratio": geomeans(many),
-        }
-    )
+        row: dict[str, object] = {"kernel": name}
+        for count, words in ((1, "one launch"), (options.in_a_row, f"{options.in_a_row} in a row")):
+            repeats = options.repeats if count == 1 else max(3, options.repeats // 2)
+            plain, ours = _turnarounds(runner, name, launch, count, repeats)
+            row[f"{words}, stream us each"] = Spread.of(plain).scaled(1e-3 / count)
+            for way, times in ours.items():
+                column = f"{words}, {way}"
+                found.setdefault(column, []).append([mine / its for mine, its in zip(times, plain, strict=True)])
+                row[column] = Spread.of(found[column][-1])
+        rows.append(row)
+    rows.append({"kernel": "geomean", **{column: geomeans(each) for column, each in found.items()}})
     report.add(
         "Turnaround under fifo / on a plain stream",
         rows,
-        "From the application's arrival to its end, submission included; the two in turn. On a stream, launches in a "
-        "row are queued; under gpushare each is submitted when the one before it has ended. scan_lookback waits for "
-        "predecessors in its first launch only: its flags are not reset between launches in a row.",
+        "From the application's arrival to its end, submission included; all in turn. Launches in a row are queued on a "
+        "stream; under gpushare each follows the one before it, and goes to the hardware before that has ended where "
+        "it is left whole. scan_lookback waits for predecessors in its first launch only: its flags are not reset "
+        "between launches in a row.",
     )
 
 
 def _turnarounds(
     runner: CudaRunner, name: str, launch: Launch, count: int, repeats: int
-) -> tuple[list[int], list[int]]:
-    """Under fifo, and on a plain stream, in nanoseconds."""
+) -> tuple[list[int], dict[str, list[int]]]:
+    """On a plain stream, and in each of our ways, in nanoseconds."""
     prepared = runner.prepare(alone(name, launch, count))
     runner.warm_up(prepared)
-    ours, plain = [], []
+    for policy in WAYS.values():
+        runner.run(prepared, policy, 0, record=False)
+    plain: list[int] = []
+    ours: dict[str, list[int]] = {way: [] for way in WAYS}
     for repeat in range(repeats):
         plain.append(turnaround_ns(runner.run(prepared, "hardware-streams", repeat, record=False)))
-        ours.append(turnaround_ns(runner.run(prepared, "fifo", repeat, record=False)))
-    return ours, plain
+        for way, policy in WAYS.items():
+            ours[way].append(turnaround_ns(runner.run(prepared, policy, repeat, record=False)))
+    return plain, ours

@@ -4,7 +4,7 @@
 //
 // Memory is cleared by such copies, too. A memset is a kernel: on an H100 (driver 580), whatever its stream's priority,
 // it never ran while a launch that did not end had every place of every SM, so that nobody got memory any more. Copies
-// take 5 ms for 256 MiB there, where a memset takes 0.1 ms.
+// are slower: 55 GB/s there, so that 256 MB take 5 ms, where a memset takes 0.1 ms.
 #pragma once
 
 #include <cuda.h>

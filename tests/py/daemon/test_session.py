@@ -142,7 +142,9 @@ def test_large_sources_go_through_shared_memory(session):
 class TensorOnGpu:
     """As those of PyTorch and CuPy: it can say that it is none of the host's only when it is asked to be one."""
 
-    __cuda_array_interface__ = {"data": (512, False), "shape": (3,), "typestr": "<f4", "strides": None, "version": 2}
+    @property
+    def __cuda_array_interface__(self):
+        return {"data": (512, False), "shape": (3,), "typestr": "<f4", "strides": None, "version": 2}
 
     def __array__(self):
         raise TypeError

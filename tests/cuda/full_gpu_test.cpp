@@ -14,8 +14,8 @@
 namespace gpushare::cuda::test {
 namespace {
 
-constexpr std::chrono::seconds patience(20);
-constexpr std::size_t large = (std::size_t{9} << 20) + 7;  // in several pieces, the last of them short
+constexpr std::chrono::seconds patience_beside_launch(20);
+constexpr std::size_t several_pieces = (std::size_t{9} << 20) + 7;  // in several pieces, the last of them short
 
 class FullGpu : public OnStandIn {
  protected:
@@ -47,7 +47,7 @@ class FullGpu : public OnStandIn {
   template <class Action>
   bool ends_beside_the_launch(Action action) {
     std::future<void> end = std::async(std::launch::async, action);
-    const bool has_ended = end.wait_for(patience) == std::future_status::ready;
+    const bool has_ended = end.wait_for(patience_beside_launch) == std::future_status::ready;
     end_launch();
     end.get();
     return has_ended;
@@ -81,7 +81,7 @@ TEST_F(FullGpu, MemsetsAndCopiesWithinTheDeviceWaitForRoom) {
 
 TEST_F(FullGpu, NewMemoryIsZeroWithoutWaiting) {
   EXPECT_TRUE(ends_beside_the_launch([&] {
-    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, large}) {
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, several_pieces}) {
       const DeviceMemory memory = make_device_memory(context, bytes);
       EXPECT_EQ(values<char>(memory, bytes), std::vector<char>(bytes));
     }
@@ -90,7 +90,7 @@ TEST_F(FullGpu, NewMemoryIsZeroWithoutWaiting) {
 
 TEST_F(FullGpu, NewSharedMemoryIsZeroWithoutWaiting) {
   EXPECT_TRUE(ends_beside_the_launch([&] {
-    const auto memory = SharedDeviceMemory::create(context, large);
+    const auto memory = SharedDeviceMemory::create(context, several_pieces);
     std::vector<char> found(memory->bytes(), 1);
     copy_to_host(*context, found.data(), memory->get(), found.size());
     EXPECT_EQ(found, std::vector<char>(found.size()));
@@ -103,7 +103,8 @@ TEST_F(FullGpu, ThreadsClearMemoryAtATime) {
     for (int thread = 0; thread < 4; ++thread) {
       threads.emplace_back([&] {
         for (int time = 0; time < 5; ++time) {
-          EXPECT_EQ(values<char>(make_device_memory(context, large / 8), large / 8), std::vector<char>(large / 8));
+          EXPECT_EQ(values<char>(make_device_memory(context, several_pieces / 8), several_pieces / 8),
+                    std::vector<char>(several_pieces / 8));
         }
       });
     }

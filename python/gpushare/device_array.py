@@ -87,8 +87,10 @@ class DeviceArray:
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
 
 
-def allocate(device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any) -> DeviceArray:
-    """An array of zeros; it may be empty.
+def allocate(
+    device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any, *, cleared: bool = True
+) -> DeviceArray:
+    """An array of zeros, or of whatever was there; it may be empty.
 
     Raises:
         InvalidInput: the shape is none, or a kernel has no such type.
@@ -97,7 +99,7 @@ def allocate(device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any)
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise InvalidInput(f"a GPU cannot hold Python objects: dtype {kind}")
-    return DeviceArray(device.allocate(math.prod(extent) * kind.itemsize), extent, kind)
+    return DeviceArray(device.allocate(math.prod(extent) * kind.itemsize, cleared), extent, kind)
 
 
 def _extent(shape: Any) -> tuple[int, ...]:
@@ -110,7 +112,7 @@ def _extent(shape: Any) -> tuple[int, ...]:
 def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
     """A copy of host values in device memory."""
     host = np.ascontiguousarray(values)
-    array = allocate(device, np.shape(values), host.dtype)
+    array = allocate(device, np.shape(values), host.dtype, cleared=False)
     array.upload(host.reshape(array.shape))
     return array
 
@@ -129,7 +131,7 @@ class Kept:
         self._array = array
         self._address = described["data"][0]
         self._bytes = math.prod(described["shape"]) * np.dtype(described["typestr"]).itemsize
-        self._copy = device.allocate(self._bytes)
+        self._copy = device.allocate(self._bytes, cleared=False)
         if self._bytes > 0:
             device.copy(self._copy.address, self._address, self._bytes)
 

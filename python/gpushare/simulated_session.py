@@ -46,8 +46,8 @@ class HostMemory:
 class HostAllocator:
     """Makes memory of a simulated device, which takes as much as the host has."""
 
-    def allocate(self, count: int) -> HostMemory:
-        """Zeroed."""
+    def allocate(self, count: int, cleared: bool = True) -> HostMemory:
+        """Zeroed, in any case."""
         return HostMemory(count)
 
 

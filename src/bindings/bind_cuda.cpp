@@ -55,11 +55,13 @@ void bind_device_class(py::module_& module) {
            "Machine code of a kernel and of its worker, or None where it cannot be preempted.")
       .def(
           "allocate",
-          [](const CudaDevice& self, std::size_t bytes) {
+          [](const CudaDevice& self, std::size_t bytes, bool cleared) {
             const py::gil_scoped_release no_gil;
-            return std::make_shared<cuda::DeviceMemory>(cuda::make_device_memory(self.context, bytes));
+            return std::make_shared<cuda::DeviceMemory>(cleared ? cuda::make_device_memory(self.context, bytes)
+                                                                : cuda::make_uncleared_memory(self.context, bytes));
           },
-          py::arg("bytes"), "Device memory, zeroed. Waits for no kernel.")
+          py::arg("bytes"), py::arg("cleared") = true,
+          "Device memory; who overwrites all of it needs none that is cleared. Waits for no kernel.")
       .def("copy", &copy_on_device, py::arg("target"), py::arg("source"), py::arg("bytes"),
            "Copies from one address of the device to another, and waits for that.")
       .def_property_readonly("is_healthy", &is_healthy, "False after a kernel has faulted or did not end.")

@@ -2,6 +2,7 @@
 #include "cuda/context.hpp"
 
 #include <array>
+#include <cstring>
 
 #include "cuda/driver.hpp"
 
@@ -58,6 +59,22 @@ void keep_freed_memory(CUdevice device) {
   GPUSHARE_CU(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &everything));
 }
 
+/// Beforehand: the driver may have whoever pins memory wait for kernels.
+std::span<std::byte> pinned_zeros() {
+  constexpr std::size_t bytes = std::size_t{4} << 20;  // one copy takes 80 us, so that starting it does not matter
+  void* first = nullptr;
+  GPUSHARE_CU(cuMemHostAlloc(&first, bytes, CU_MEMHOSTALLOC_PORTABLE));
+  std::memset(first, 0, bytes);
+  return {static_cast<std::byte*>(first), bytes};
+}
+
+void free_pinned(CUcontext context, void* memory) {
+  CUcontext popped = nullptr;
+  if (driver().cuCtxPushCurrent(context) != CUDA_SUCCESS) return;
+  GPUSHARE_CU_QUIETLY(cuMemFreeHost(memory));
+  GPUSHARE_CU_QUIETLY(cuCtxPopCurrent(&popped));
+}
+
 }  // namespace
 
 int device_count() {
@@ -85,11 +102,15 @@ Context::Context(int ordinal, bool is_visitor) {
   GPUSHARE_CU(cuDevicePrimaryCtxRetain(&context_, device_));
   const CurrentContext current(*this);
   stream_priorities_ = stream_priorities_of_current_context();
-  if (!is_visitor) keep_freed_memory(device_);
+  if (is_visitor) return;
+  keep_freed_memory(device_);
+  zeros_ = pinned_zeros();
 }
 
 Context::~Context() {
-  if (!is_lost_) GPUSHARE_CU_QUIETLY(cuDevicePrimaryCtxRelease(device_));
+  if (is_lost_) return;
+  if (!zeros_.empty()) free_pinned(context_, zeros_.data());
+  GPUSHARE_CU_QUIETLY(cuDevicePrimaryCtxRelease(device_));
 }
 
 void Context::know_as(const Device& model) {

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Context {
   /// For which the compiler has to make code: "sm_90".
   const std::string& architecture() const { return architecture_; }
   std::size_t memory_bytes() const;
+  /// Pinned host memory, for copies that clear memory of the device. None where a process only visits.
+  std::span<const std::byte> zeros() const { return zeros_; }
   /// Most urgent first.
   const std::vector<int>& stream_priorities() const { return stream_priorities_; }
 
@@ -47,6 +50,7 @@ class Context {
   Device description_;
   std::string architecture_;
   std::vector<int> stream_priorities_;
+  std::span<std::byte> zeros_;
 };
 
 using SharedContext = std::shared_ptr<Context>;

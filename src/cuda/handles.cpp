@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/driver.hpp"
+#include "cuda/host_copies.hpp"
 
 namespace gpushare::cuda {
 
@@ -35,11 +36,16 @@ Event make_event(const SharedContext& context) {
 }
 
 DeviceMemory make_device_memory(const SharedContext& context, std::size_t bytes) {
+  DeviceMemory memory = make_uncleared_memory(context, bytes);
+  clear(*context, memory.get(), bytes);
+  return memory;
+}
+
+DeviceMemory make_uncleared_memory(const SharedContext& context, std::size_t bytes) {
   const CurrentContext current(*context);
   CUdeviceptr address = 0;
   GPUSHARE_CU(cuMemAllocAsync(&address, std::max<std::size_t>(bytes, 1), CU_STREAM_PER_THREAD));
   DeviceMemory memory(context, address);
-  GPUSHARE_CU(cuMemsetD8Async(address, 0, std::max<std::size_t>(bytes, 1), CU_STREAM_PER_THREAD));
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
   return memory;
 }

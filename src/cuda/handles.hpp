@@ -56,6 +56,8 @@ Stream make_stream(const SharedContext& context, int priority = 0);
 Event make_event(const SharedContext& context);
 /// Allocates without waiting for running kernels. The memory is zero.
 DeviceMemory make_device_memory(const SharedContext& context, std::size_t bytes);
+/// For who overwrites all of it: it holds whatever was there.
+DeviceMemory make_uncleared_memory(const SharedContext& context, std::size_t bytes);
 /// Host memory that the GPU can write. It is zero.
 PinnedMemory make_pinned_memory(const SharedContext& context, std::size_t bytes);
 /// Loads all code at once: loading it at the first launch would wait for running kernels.

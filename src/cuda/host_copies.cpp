@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/host_copies.hpp"
 
+#include <algorithm>
+
 #include "cuda/driver.hpp"
 
 namespace gpushare::cuda {
@@ -8,6 +10,21 @@ namespace gpushare::cuda {
 void copy_to_device(const Context& context, CUdeviceptr target, const void* source, std::size_t bytes) {
   const CurrentContext current(context);
   GPUSHARE_CU(cuMemcpyHtoDAsync(target, source, bytes, CU_STREAM_PER_THREAD));
+  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+// Not all pieces at once: the driver keeps its other callers waiting while its queue is full.
+void clear(const Context& context, CUdeviceptr target, std::size_t bytes) {
+  constexpr std::size_t pieces_at_a_time = 16;
+  const CurrentContext current(context);
+  const std::span<const std::byte> zeros = context.zeros();
+  GPUSHARE_EXPECT(!zeros.empty(), "who only visits makes no memory");
+  const std::size_t bytes_at_a_time = pieces_at_a_time * zeros.size();
+  for (std::size_t offset = 0; offset < bytes; offset += zeros.size()) {
+    if (offset > 0 && offset % bytes_at_a_time == 0) GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    const std::size_t piece = std::min(zeros.size(), bytes - offset);
+    GPUSHARE_CU(cuMemcpyHtoDAsync(target + offset, zeros.data(), piece, CU_STREAM_PER_THREAD));
+  }
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/driver.hpp"
+#include "cuda/host_copies.hpp"
 
 namespace gpushare::cuda {
 namespace {
@@ -66,8 +67,7 @@ std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::create(const SharedConte
   std::unique_ptr<SharedDeviceMemory> made(new SharedDeviceMemory(context, rounded_up(*context, bytes)));
   made->memory_ = create_shareable(context->device(), made->bytes_);
   made->map();
-  GPUSHARE_CU(cuMemsetD8Async(made->address_, 0, made->bytes_, CU_STREAM_PER_THREAD));
-  GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+  clear(*context, made->address_, made->bytes_);
   return made;
 }
 

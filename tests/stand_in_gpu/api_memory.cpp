@@ -154,9 +154,8 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, 
     if (bytes == 0) return;
     static_cast<void>(device.bytes_at(from, bytes));
     static_cast<void>(device.bytes_at(to, bytes));
-    device.put(stream, [&device, to, from, bytes] {
+    device.put_on_sm(stream, [&device, to, from, bytes] {
       std::memmove(device.bytes_at(to, bytes), device.bytes_at(from, bytes), bytes);
-      return true;
     });
   });
 }
@@ -180,10 +179,7 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     static_cast<void>(device.bytes_at(to, bytes));
-    device.put(stream, [&device, to, value, bytes] {
-      std::memset(device.bytes_at(to, bytes), value, bytes);
-      return true;
-    });
+    device.put_on_sm(stream, [&device, to, value, bytes] { std::memset(device.bytes_at(to, bytes), value, bytes); });
   });
 }
 

@@ -21,6 +21,9 @@ constexpr int most_tries = 1000;
 /// be running at all.
 constexpr int most_looks = 100;
 
+/// Of the kernels with which the driver fills and copies device memory.
+constexpr Footprint block_of_driver = footprint(128, 32, 0);
+
 std::uint64_t seed() {
   const char* text = std::getenv("GPUSHARE_STAND_IN_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
@@ -154,6 +157,14 @@ void Gpu::copy(CUstream handle, CopyEngine& engine, std::size_t bytes, std::func
     if (!has_begun) engine.add(job);
     has_begun = true;
     return job->has_ended;
+  });
+}
+
+void Gpu::put_on_sm(CUstream handle, std::function<void()> action) {
+  put(handle, [this, action = std::move(action)] {
+    if (!sms_.has_room_for(block_of_driver)) return false;
+    action();
+    return true;
   });
 }
 

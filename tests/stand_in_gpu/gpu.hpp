@@ -87,6 +87,8 @@ class Gpu {
   void launch(CUstream handle, std::shared_ptr<Grid> grid);
   /// A copy at a copy engine, behind what is in the stream.
   void copy(CUstream handle, CopyEngine& engine, std::size_t bytes, std::function<void()> move);
+  /// What the driver has a kernel of its own do, at once but not before an SM has room for that.
+  void put_on_sm(CUstream handle, std::function<void()> action);
   bool is_idle() const;
   std::uint64_t now_ns() const { return now_ns_; }
   /// What every call says from now on.

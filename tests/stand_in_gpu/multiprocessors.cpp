@@ -42,6 +42,10 @@ bool Multiprocessors::place_block_of(const std::shared_ptr<Grid>& waiting) {
   return true;
 }
 
+bool Multiprocessors::has_room_for(const Footprint& block) const {
+  return std::ranges::any_of(sms_, [&](const Occupied& each) { return each.has_room_for(block); });
+}
+
 bool Multiprocessors::turn() {
   next_ = (next_ + 1) % resident_.size();
   const Resident& resident = resident_[next_];

@@ -21,6 +21,8 @@ class Multiprocessors {
   void add(std::shared_ptr<Grid> grid);
   /// Gives one block a place; false where there is none, or no block without one.
   bool place();
+  /// Has an SM room for a block of this kind?
+  bool has_room_for(const Footprint& block) const;
   /// Some instructions of some thread. Requires that there is a resident block. Throws Fault. True if a block ended.
   bool turn();
   bool empty() const { return resident_.empty(); }

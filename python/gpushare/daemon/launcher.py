@@ -98,13 +98,20 @@ def _sendable(subject: str, value: Any) -> Any:
         raise InvalidInput(f"{subject}: {value} fits no parameter of a kernel")
     if type(value) in Plain:
         return value
-    if isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        what = f"a {type(value).__name__} in host memory"
-        raise InvalidInput(f"{subject}: {what}; copy it to the device with session.array(...) first")
-    if hasattr(value, "__cuda_array_interface__"):
+    if _is_on_a_gpu(value):  # before the next: tensors of PyTorch and CuPy have __array__ wherever they are
         what = f"a {type(value).__name__} in this process's own CUDA context"
         raise InvalidInput(
             f"{subject}: {what}, which the server cannot see; make the array with session.zeros(..., shared=True) and "
             "the tensor of that, or copy its values with session.array(...)"
         )
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        what = f"a {type(value).__name__} in host memory"
+        raise InvalidInput(f"{subject}: {what}; copy it to the device with session.array(...) first")
     raise InvalidInput(f"{subject}: expected an array of this session or a number, got {value!r}")
+
+
+def _is_on_a_gpu(value: Any) -> bool:
+    try:
+        return hasattr(value, "__cuda_array_interface__")
+    except Exception:  # PyTorch: of one there that requires a gradient, for one
+        return True

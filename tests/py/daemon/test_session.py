@@ -139,10 +139,29 @@ def test_large_sources_go_through_shared_memory(session):
         session.load(gs.Kernel("//" + "x" * (17 << 20), "k"))
 
 
+class TensorOnGpu:
+    """As those of PyTorch and CuPy: it can say that it is none of the host's only when it is asked to be one."""
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"data": (512, False), "shape": (3,), "typestr": "<f4", "strides": None, "version": 2}
+
+    def __array__(self):
+        raise TypeError
+
+
+class TensorWithGradient(TensorOnGpu):
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError("it requires a gradient")
+
+
 def test_bad_arguments_name_themselves(session, run):
     application = session.application("alice")
     for value, message in [
         (np.zeros(3), "kernel 'add', argument 1: a ndarray in host memory; copy it to the device"),
+        (TensorOnGpu(), "a TensorOnGpu in this process's own CUDA context, which the server cannot see"),
+        (TensorWithGradient(), "a TensorWithGradient in this process's own CUDA context, which the server cannot see"),
         ("text", "expected an array of this session or a number, got 'text'"),
         (1 << 70, "fits no parameter"),
     ]:

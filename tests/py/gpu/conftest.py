@@ -229,6 +229,9 @@ class Kernels:
     """Small kernels by name."""
 
     source = SOURCE
+    most_blocks = 2_000_000_000
+    long_block_cycles = 36_000 if ON_STAND_IN else 3_600_000
+    """2 ms of an H100, whose 4224 places for blocks of 64 threads so many keep busy for a quarter of an hour."""
 
     def __init__(self):
         for name in ("scale", "append", "increment", "wait_at_gate", "spin", "fault"):
@@ -245,6 +248,12 @@ class Kernels:
             assert np.array_equal(values.numpy(), np.arange(count, dtype=np.float32) * np.float32(factor))
 
         return check
+
+    def endless(self, session, application):
+        """Submits a launch whose end no test lives to see; the job, and the counter of its blocks."""
+        counter = session.zeros(1, np.uint32)
+        arguments = [counter, self.long_block_cycles]
+        return application.submit(self.spin, grid=self.most_blocks, block=64, args=arguments), counter
 
     def run_in_a_session(self):
         """In one of its own."""

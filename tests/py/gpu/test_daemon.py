@@ -66,8 +66,8 @@ def test_memory_is_zeroed_when_it_changes_its_owner(server, session):
 
 
 def test_a_cancelled_kernel_stops_at_a_block_boundary(session, kernels):
-    application, counter = session.application("long"), session.zeros(1, np.uint32)
-    job = application.submit(kernels.spin, grid=2_000_000_000, block=64, args=[counter, 36_000])
+    application = session.application("long")
+    job, _ = kernels.endless(session, application)
     with pytest.raises(TimeoutError):
         job.result(timeout=0.2)
     application.cancel()
@@ -93,20 +93,22 @@ def test_a_fault_takes_the_worker_along_and_no_more(server, session, kernels):
 
 
 def test_an_idempotent_job_on_the_gpu_beside_a_fault_is_run_again(server, session, kernels, size):
-    blocks = size(100_000_000, 3_000)  # half a second and more
+    blocks = size(400_000_000, 3_000)  # two seconds and more
+    session.load(kernels.fault)
     with gs.connect(server) as other:
         counter = other.zeros(1, np.uint32, durable=True)
         job = other.application("bystander").submit(
             kernels.spin, grid=blocks, block=64, args=[counter, 36_000], idempotent=True
         )
         while not any(each.get("done") for each in session.status()["applications"]):
-            assert not job.done()
+            assert not job.done(), "it has ended, and nobody saw it run"
         values = session.zeros(1, np.int32)
+        assert not job.done(), "it has ended, which the culprit's array was waiting for"
         with pytest.raises(gs.CudaError, match="culprit@"):
             session.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
         job.result(PATIENCE_S)
         assert counter.numpy()[0] == blocks
-        assert job.attempts == 2
+        assert job.attempts >= 2, "it had ended before the fault"  # a worker that has just come may be lost, too
 
 
 def test_an_endless_kernel_is_named(session, kernels):

@@ -12,15 +12,8 @@ import gpushare as gs
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
 PATIENCE_S = 30
-MOST = 2_000_000_000  # blocks of 36,000 cycles: minutes of work
 
 open_session = pytest.mark.parametrize("policy", ["fifo", "srtf", "even", "mix"])
-
-
-def spin(session, application, kernels):
-    """A launch that takes for ever, and the counter of its blocks."""
-    counter = session.zeros(1, np.uint32)
-    return application.submit(kernels.spin, grid=MOST, block=64, args=[counter, 36_000]), counter
 
 
 def started(session, name):
@@ -30,14 +23,14 @@ def started(session, name):
         for each in session.status().applications:
             if each.name == name and each.started > 0:
                 return each
-    raise AssertionError(f"{name} never began")
+    raise AssertionError(f"{name} never began: {session.status().applications}")
 
 
 @open_session
 def test_cancelled_jobs_say_so_and_others_go_on(kernels, policy):
     with gs.Session("cuda:0", policy, measure_alone=False) as session:
         gone, stays = session.application("gone"), session.application("stays")
-        (endless, counter), waiting = spin(session, gone, kernels), kernels.scaled(session, gone)
+        (endless, counter), waiting = kernels.endless(session, gone), kernels.scaled(session, gone)
         started(session, "gone")
         check = kernels.scaled(session, stays, 3_000_000)
         gone.cancel()
@@ -46,10 +39,10 @@ def test_cancelled_jobs_say_so_and_others_go_on(kernels, policy):
         with pytest.raises(gs.Cancelled):
             waiting()
         with pytest.raises(gs.Cancelled):
-            spin(session, gone, kernels)
+            kernels.endless(session, gone)
         check()
         ran = int(counter.numpy()[0])
-        assert 0 < ran < MOST
+        assert 0 < ran < kernels.most_blocks
         kernels.scaled(session, session.application("late"))()
         assert counter.numpy()[0] == ran  # it has stopped for good
         run = session.finish()
@@ -64,7 +57,7 @@ def test_cancel_many_times(kernels):
     with gs.Session("cuda:0", "even", measure_alone=False) as session:
         for number in range(150):
             application = session.application(f"{number}")
-            job, _ = spin(session, application, kernels)
+            job, _ = kernels.endless(session, application)
             if number % 3 == 0:
                 started(session, f"{number}")
             application.cancel()
@@ -114,7 +107,7 @@ def test_a_cancelled_job_is_over_when_it_says_so(kernels, odd_policies):
 def test_priorities_change(kernels):
     with gs.Session("cuda:0", "effisha-static", measure_alone=False) as session:
         first, second = session.application("first", priority=3), session.application("second")
-        endless, _ = spin(session, first, kernels)
+        endless, _ = kernels.endless(session, first)
         done = started(session, "first").done
         check = kernels.scaled(session, second)
         while started(session, "first").done < done + 8 * session.device.description.sms:
@@ -127,13 +120,13 @@ def test_priorities_change(kernels):
 
 def test_status(kernels, session):
     application = session.application("alice", priority=1)
-    spin(session, application, kernels)
-    spin(session, application, kernels)
+    kernels.endless(session, application)
+    kernels.endless(session, application)
     seen = started(session, "alice")
     while seen.done == 0:
         seen = started(session, "alice")
-    assert (seen.kernel, seen.blocks, seen.waiting, seen.state) == ("spin", MOST, 1, "running")
-    assert 0 < seen.done <= seen.started <= MOST
+    assert (seen.kernel, seen.blocks, seen.waiting, seen.state) == ("spin", kernels.most_blocks, 1, "running")
+    assert 0 < seen.done <= seen.started <= kernels.most_blocks
     assert seen.sm_time_ns > 0
     assert seen.remaining_ns > 1e9
     assert seen.quota != "0"

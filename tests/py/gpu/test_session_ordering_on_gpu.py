@@ -3,7 +3,6 @@
 
 import time
 
-import numpy as np
 import pytest
 
 import gpushare as gs
@@ -11,13 +10,6 @@ import gpushare as gs
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
 PATIENCE_S = 60
-ENDLESS = 2_000_000_000  # blocks of 36,000 cycles
-
-
-def spin(session, application, kernels):
-    """A launch that takes for ever."""
-    counter = session.zeros(1, np.uint32)
-    return application.submit(kernels.spin, grid=ENDLESS, block=64, args=[counter, 36_000])
 
 
 def await_state(session, name, state):
@@ -43,7 +35,7 @@ def test_tasks_of_several_launches(kernels, ordering, policy):
 def test_whoever_is_cancelled_is_waited_for_by_nobody(kernels):
     with gs.Session("cuda:0", "srtf", ordering="cumas", measure_alone=False) as session:
         gone, held, stays = (session.application(name) for name in ("gone", "held", "stays"))
-        endless = spin(session, gone, kernels)
+        endless, _ = kernels.endless(session, gone)
         await_state(session, "gone", "running")
         waiting, check = kernels.scaled(session, held), kernels.scaled(session, stays)
         behind = kernels.scaled(session, gone)

@@ -7,6 +7,9 @@ namespace gpushare {
 namespace {
 
 constexpr int much_longer = 3;
+constexpr int launches_without_room = 4;
+/// The first of them may come before the SMs that are kept have become free.
+constexpr int launches_on_trial = 8;
 
 }  // namespace
 
@@ -16,13 +19,18 @@ void HeldUp::observe(const Event& event) {
   if (event.kind != EventKind::LaunchEnded) return;
   Known& known = applications_[event.application];
   const Duration turnaround = event.time - known.arrival;
-  if (known.shortest < turnaround / much_longer) known.held_up = true;
+  ++known.launches;
   known.shortest = std::min(known.shortest, turnaround);
+  known.longest[1] = std::max(known.longest[1], std::min(known.longest[0], turnaround));
+  known.longest[0] = std::max(known.longest[0], turnaround);
 }
 
-bool HeldUp::has_been(ApplicationId application) const {
+bool HeldUp::needs_room(ApplicationId application) const {
   const auto found = applications_.find(application);
-  return found != applications_.end() && found->second.held_up;
+  if (found == applications_.end() || found->second.launches < launches_without_room) return false;
+  const Known& known = found->second;
+  if (known.launches < launches_without_room + launches_on_trial) return true;
+  return known.shortest < known.longest[1] / much_longer;
 }
 
 }  // namespace gpushare

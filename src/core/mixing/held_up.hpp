@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose launches have to wait for others: those that have taken much longer than the shortest one did. Told from
-// turnarounds alone, so that it holds for kernels of which nothing is known.
+// Whose launches others hold up: those that take much longer than the shortest one did. Told from turnarounds alone, so
+// that it holds for kernels of which nothing is known. Beside somebody who is always there no launch may ever be short,
+// and so some of an application's first launches are to have room kept for them, which shows how short they can be.
 #pragma once
 
+#include <array>
 #include <map>
 
-#include "core/state.hpp"
+#include "core/event.hpp"
 
 namespace gpushare {
 
 class HeldUp {
  public:
-  /// Feed every event, after the state includes it.
   void observe(const Event& event);
 
-  /// Has one of its launches, since the application came?
-  bool has_been(ApplicationId application) const;
+  /// Is room to be kept for the application's launches?
+  bool needs_room(ApplicationId application) const;
 
  private:
   struct Known {
     Time arrival{};
+    int launches = 0;  ///< that have ended
     Duration shortest = Duration::max();
-    bool held_up = false;
+    std::array<Duration, 2> longest{};  ///< one may have been an accident
   };
   std::map<ApplicationId, Known> applications_;  // that have not ended
 };

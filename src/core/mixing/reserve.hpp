@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMs that are kept free for latency-critical launches (priority above 0), and for small ones that others have held up.
+// SMs that are kept free for latency-critical launches (priority above 0), and for small ones that others hold up.
 // Blocks cannot be interrupted, so that such a launch waits for somebody's block to end wherever it is put: on SMs that
 // nobody else has it waits for nobody.
 //
 // Kept are SMs for two launches like the latest urgent one, with an SM for every block as far as the share allows; of
-// those that were held up, as many as hold one. Who would not fit has none. They are given back once no such launch has
+// those that are held up, as many as hold one. Who would not fit has none. They are given back once no such launch has
 // come for some time.
 #pragma once
 
@@ -34,7 +34,7 @@ class Reserve {
   Plan applied_to(Plan plan, const State& state) const;
 
  private:
-  bool is_for(const RunningLaunch& launch) const { return is_urgent(launch) || held_up_.has_been(launch.application); }
+  bool is_for(const RunningLaunch& launch) const { return is_urgent(launch) || held_up_.needs_room(launch.application); }
 
   ReserveOptions options_;
   HeldUp held_up_;

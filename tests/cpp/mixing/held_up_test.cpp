@@ -3,39 +3,61 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace gpushare {
 namespace {
 
-/// A launch of the application that takes so long from its arrival to its end.
-void launch(HeldUp& held_up, ApplicationId application, Time& now, std::int64_t turnaround) {
-  held_up.observe({.time = now, .application = application, .kind = EventKind::LaunchArrived});
-  now += Duration(turnaround);
-  held_up.observe({.time = now, .application = application, .kind = EventKind::LaunchEnded});
+/// Launches of one application that take so long from their arrivals to their ends, one after the other.
+class Turnarounds {
+ public:
+  void add(const std::vector<std::int64_t>& turnarounds) {
+    for (const std::int64_t turnaround : turnarounds) {
+      held_up_.observe({.time = now_, .kind = EventKind::LaunchArrived});
+      now_ += Duration(turnaround);
+      held_up_.observe({.time = now_, .kind = EventKind::LaunchEnded});
+    }
+  }
+  void end() { held_up_.observe({.time = now_, .kind = EventKind::ApplicationEnded}); }
+  bool need_room() const { return held_up_.needs_room(ApplicationId{0}); }
+
+ private:
+  HeldUp held_up_;
+  Time now_{};
+};
+
+TEST(HeldUp, AnApplicationsFirstLaunchesHaveNoRoomAndTheNextOnesTryIt) {
+  Turnarounds run;
+  run.add({500, 500, 500});
+  EXPECT_FALSE(run.need_room());
+  run.add({500});
+  EXPECT_TRUE(run.need_room());
+  run.add({500, 500, 500, 500, 500, 500, 500});
+  EXPECT_TRUE(run.need_room());
+  run.add({500});
+  EXPECT_FALSE(run.need_room());  // it brought nothing
 }
 
 TEST(HeldUp, IsWhoHasTakenMuchLongerThanItsShortest) {
-  HeldUp held_up;
-  Time now{};
-  for (const std::int64_t turnaround : {300, 100, 290}) {
-    launch(held_up, ApplicationId{0}, now, turnaround);
-    EXPECT_FALSE(held_up.has_been(ApplicationId{0})) << turnaround;
-  }
-  launch(held_up, ApplicationId{1}, now, 1000);
-  EXPECT_FALSE(held_up.has_been(ApplicationId{1}));  // perhaps it always does
-  launch(held_up, ApplicationId{0}, now, 310);
-  EXPECT_TRUE(held_up.has_been(ApplicationId{0}));
-  EXPECT_FALSE(held_up.has_been(ApplicationId{1}));
-  launch(held_up, ApplicationId{0}, now, 100);
-  EXPECT_TRUE(held_up.has_been(ApplicationId{0}));
+  Turnarounds run;
+  run.add({400, 400, 400, 400, 400, 100, 100, 100, 100, 100, 100, 100, 100, 100});
+  EXPECT_TRUE(run.need_room());
+}
+
+TEST(HeldUp, OneLongLaunchIsAnAccident) {
+  Turnarounds run;
+  run.add({9000, 290, 290, 290, 100, 100, 100, 100, 100, 100, 100, 100});
+  EXPECT_FALSE(run.need_room());
+  run.add({310});
+  EXPECT_TRUE(run.need_room());
 }
 
 TEST(HeldUp, IsForgottenWithItsApplication) {
-  HeldUp held_up;
-  Time now{};
-  launch(held_up, ApplicationId{0}, now, 100);
-  launch(held_up, ApplicationId{0}, now, 1000);
-  held_up.observe({.time = now, .application = ApplicationId{0}, .kind = EventKind::ApplicationEnded});
-  EXPECT_FALSE(held_up.has_been(ApplicationId{0}));
+  Turnarounds run;
+  run.add({400, 400, 400, 400, 100});
+  EXPECT_TRUE(run.need_room());
+  run.end();
+  EXPECT_FALSE(run.need_room());
 }
 
 }  // namespace

@@ -49,27 +49,26 @@ TEST(Reserve, NothingIsKeptForWhatWouldNotFit) {
   EXPECT_THAT(run.quotas(0), Each(4));
 }
 
-TEST(Reserve, AnSmIsKeptForASmallOneThatOthersHaveHeldUp) {
+TEST(Reserve, AnSmIsKeptForASmallOneThatOthersHoldUp) {
   constexpr std::int64_t pause = 230'000;
+  constexpr int launches = 20;
   Launch small = launch_of(3, 1000);
   small.pace.after = Duration(pause);
-  Workload workload = workload_of({launch_of(1000, 100'000)}, {pause + 500});
-  workload.applications.push_back(application_of("small", std::vector<Operation>(6, small)));
+  Workload workload = workload_of({launch_of(4000, 100'000)});
+  workload.applications.push_back(application_of("small", std::vector<Operation>(launches, small)));
   const auto turnarounds_under = [&workload](const std::string& policy) {
     const Trace trace = record(small_device(10), workload, policy);
     std::vector<std::int64_t> turnarounds;
-    for (int launch = 1; launch <= 6; ++launch) {
+    for (int launch = 1; launch <= launches; ++launch) {
       const std::int64_t before = launch > 1 ? end_of(trace, launch - 1) : 0;
       turnarounds.push_back(end_of(trace, launch) - before - pause);
     }
     return turnarounds;
   };
   const std::vector<std::int64_t> kept = turnarounds_under("auto");
-  EXPECT_EQ(kept[0], 1000);  // it came first
-  EXPECT_GT(kept[1], 20'000);
-  EXPECT_GT(kept[2], 20'000);  // the SM that is to be kept is not free yet
-  EXPECT_THAT(std::vector(kept.begin() + 3, kept.end()), Each(1000));
-  EXPECT_THAT(turnarounds_under("auto:reserve=0"), testing::Contains(testing::Gt(20'000)).Times(testing::Ge(4)));
+  for (int i = 0; i < 4; ++i) EXPECT_GT(kept[i], 20'000) << i;
+  EXPECT_THAT(std::vector(kept.begin() + 6, kept.end()), Each(1000));  // as long as it was not free before
+  EXPECT_THAT(turnarounds_under("auto:reserve=0"), Each(testing::Gt(20'000)));
 }
 
 TEST(Reserve, AnUrgentLaunchNeedNotWaitForBlocksOfOthers) {

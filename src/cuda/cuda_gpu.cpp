@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "cuda/shared_library.hpp"
+#include "cuda/short_launches.hpp"
 
 namespace gpushare::cuda {
 namespace {
@@ -214,6 +215,7 @@ void CudaGpu::report_ends(Time time) {
   std::erase_if(launches_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
     const Submission& submission = launch->submission();
     if (!launch->ended() || followers_.is_leaving_behind(submission.id)) return false;
+    learn_pace(*launch);
     launch->close(events_);
     events_.push_back({.time = std::min(time, launch->end()),
                        .application = submission.application,
@@ -222,6 +224,20 @@ void CudaGpu::report_ends(Time time) {
     followers_.keep(launch->take_follower(), submission.id);
     return true;
   });
+}
+
+/// What it took says something only where nobody else was on its SMs.
+void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
+  const auto sms = whole_sms(launch.wanted(), launch.max_residency());
+  if (!sms || launch.code().kernel->worker() == nullptr) return;
+  const auto has_some = [&](const LaunchOnGpu& other) {
+    return std::ranges::any_of(*sms, [&](SmId sm) { return other.wanted()[index(sm)] > 0; });
+  };
+  const bool is_alone_there = std::ranges::none_of(launches_, [&](const auto& other) {
+    return other != nullptr && other.get() != &launch && has_some(*other);  // none: it has just gone
+  });
+  resources_.paces.add(launch.code().kernel->worker(), sms->size(), launch.way(),
+                       is_alone_there ? launch.steady_time() : std::nullopt, count(launch.code().grid));
 }
 
 void CudaGpu::start_look(Time time) {

@@ -66,6 +66,7 @@ class CudaGpu final : public LiveGpu {
   void collect(Time time);
   void finish_look(Time time);
   void report_ends(Time time);
+  void learn_pace(const LaunchOnGpu& launch);
   void hold_end_of(OperationId operation);
   void tell_held_ends(Time time);
   void make_room(Time time);

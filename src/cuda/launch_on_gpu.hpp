@@ -15,6 +15,7 @@
 #include "core/workers/worker_demand.hpp"
 #include "core/workers/worker_progress.hpp"
 #include "cuda/hardware_launches.hpp"
+#include "cuda/launch_paces.hpp"
 #include "cuda/partitions.hpp"
 #include "cuda/worker_tables.hpp"
 
@@ -32,6 +33,7 @@ struct LaunchResources {
   WorkerTables tables;
   Partitions partitions;
   BlockTimes block_times;
+  LaunchPaces paces;
   std::mutex turn;
 
   explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots)
@@ -115,6 +117,9 @@ class LaunchOnGpu {
   }
   /// When the last block ended. Requires ended().
   Time end() const { return end_; }
+  virtual LaunchWay way() const = 0;
+  /// What it took, if it had the SMs that the policy wants now from its beginning to its end. Requires ended().
+  virtual std::optional<Duration> steady_time() const = 0;
 
   /// May its application's next launch go to the hardware now, to start when this one has ended, in its place?
   virtual bool may_be_followed() const = 0;

@@ -52,6 +52,11 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   return true;
 }
 
+std::optional<Duration> WholeLaunch::steady_time() const {
+  if (whole_sms(wanted_, max_residency_) != way_.sms) return std::nullopt;
+  return end_ - start_;
+}
+
 bool WholeLaunch::may_be_followed() const {
   return longest_ > Duration{} && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_;
 }

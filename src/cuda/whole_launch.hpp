@@ -31,6 +31,8 @@ class WholeLaunch final : public LaunchOnGpu {
   void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
   std::unique_ptr<LaunchOnGpu> take_follower() override { return std::move(follower_); }
   void submitted(Time now) override { start_ = now; }
+  LaunchWay way() const override { return LaunchWay::Whole; }
+  std::optional<Duration> steady_time() const override;
 
  private:
   std::int64_t places() const { return max_residency_ * static_cast<std::int64_t>(way_.sms.size()); }

@@ -54,6 +54,7 @@ void WorkerLaunch::allow(const Allowance& allowance, Time now) {
 }
 
 void WorkerLaunch::take_orders(std::span<const int> workers) {
+  is_disturbed_ |= launched_ > 0;
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
     some_were_told_to_leave_ |= launched_ > 0 && workers[sm] < orders_[sm].quota;
     orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
@@ -130,6 +131,7 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
     behind.push_back(resources_.tables.written(*follower_->slot_));
   }
   const std::int64_t launched_before = launched_;
+  if (launched_before == 0) began_ = now;
   launch_workers(level, behind);
   will_stay_ = false;
   progress_.launched(launched_ - launched_before, now);
@@ -236,7 +238,7 @@ std::unique_ptr<LaunchOnGpu> WorkerLaunch::take_follower() {
 void WorkerLaunch::submitted(Time now) {
   if (!slot_) return;
   progress_.launched(launched_, now);
-  changed_ = asked_ = now;
+  began_ = changed_ = asked_ = now;
   patience_ = first_patience;
   retry_ = now + patience_;
 }

@@ -34,6 +34,10 @@ class WorkerLaunch final : public LaunchOnGpu {
   void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
   std::unique_ptr<LaunchOnGpu> take_follower() override;
   void submitted(Time now) override;
+  LaunchWay way() const override { return LaunchWay::Workers; }
+  std::optional<Duration> steady_time() const override {
+    return is_disturbed_ ? std::nullopt : std::optional(end_ - began_);
+  }
 
  private:
   void start_behind(WorkerLaunch& leader, Time now);
@@ -56,6 +60,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   WorkerControl control_;            // as of the last look
   std::vector<WorkerOrder> orders_;  // by SM
   bool has_quota_ = false;
+  bool is_disturbed_ = false;  // its orders have changed since its workers were launched
   /// A worker may go by an order that was there when its last task began, long after that has been taken back.
   bool some_were_told_to_leave_ = false;
   /// Nobody was told to leave, all workers that were launched have come, none is one too many, and nothing was handed
@@ -64,6 +69,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all
   Time placed_{};              // in the tables since then
+  Time began_{};               // when its first workers were launched, or could begin
   Time changed_{};             // when the host last launched workers, or saw a hardware launch end
   Time asked_{};               // when the quota last changed
   Time seen_{};                // the last look

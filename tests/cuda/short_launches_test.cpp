@@ -63,7 +63,15 @@ constexpr unsigned blocks = 64;  // more than fit at a time
 
 class ShortLaunches : public OnStandIn {
  protected:
-  ShortLaunches() : kernel(load_kernel()) {}
+  ShortLaunches() : kernel(load_kernel()) { let_win(LaunchWay::Whole); }
+
+  /// On the stand-in nobody knows which way is faster.
+  void let_win(LaunchWay faster) {
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    for (const std::size_t sms : {2u, 4u}) {
+      for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), sms, faster, Duration(1), most);
+    }
+  }
 
   /// As workers it tells more, so that one can see as what it ran.
   std::shared_ptr<KernelCode> load_kernel() {
@@ -161,6 +169,25 @@ TEST_F(ShortLaunches, RunWholeWhereAPolicyGivesTheWholeGpu) {
   EXPECT_EQ(whole_launches().size(), 6u);  // the run before has shown how short they are
   gpushare::test::expect_time_moves_forward(trace);
   gpushare::test::expect_streams_in_order(trace, work.workload);
+}
+
+TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
+  resources->paces = {};
+  let_win(LaunchWay::Workers);
+  for (int time = 0; time < 2; ++time) resources->paces.add(kernel->worker(), 4, LaunchWay::Whole, Duration(1), 1);
+  add_application("only", 6);
+  run_under("fifo");
+  run_under("fifo:whole_up_to_us=1000000");
+  EXPECT_THAT(whole_launches(), IsEmpty());
+}
+
+TEST_F(ShortLaunches, BothWaysAreTried) {
+  resources->paces = {};
+  add_application("only", 6);
+  run_under("fifo");
+  EXPECT_TRUE(resources->paces.may_run_whole(kernel->worker(), 4));
+  run_under("fifo:whole_up_to_us=1000000");
+  EXPECT_GE(whole_launches().size(), 2u);
 }
 
 TEST_F(ShortLaunches, StayOnTheSmsOfTheirApplication) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/launch_paces.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpushare::cuda {
+namespace {
+
+constexpr CUfunction kernel = nullptr;
+
+class TwoWays : public testing::Test {
+ protected:
+  void add(LaunchWay way, std::optional<Duration> took, std::int64_t blocks = 10) {
+    paces.add(kernel, 4, way, took, blocks);
+  }
+  bool may_run_whole(std::size_t sms = 4) const { return paces.may_run_whole(kernel, sms); }
+
+  LaunchPaces paces;
+};
+
+TEST_F(TwoWays, WorkersAreTriedFirst) {
+  EXPECT_FALSE(may_run_whole());
+  add(LaunchWay::Workers, Duration(100));
+  EXPECT_FALSE(may_run_whole());
+  add(LaunchWay::Workers, Duration(100));
+  EXPECT_TRUE(may_run_whole());
+  EXPECT_FALSE(may_run_whole(2));  // on so many SMs it has not run
+}
+
+TEST_F(TwoWays, ThenTheFasterOneIsTaken) {
+  for (const int took : {500, 100}) add(LaunchWay::Workers, Duration(took));
+  add(LaunchWay::Whole, Duration(400));
+  EXPECT_TRUE(may_run_whole());
+  add(LaunchWay::Whole, Duration(110));
+  EXPECT_FALSE(may_run_whole());
+  add(LaunchWay::Whole, Duration(102));
+  EXPECT_TRUE(may_run_whole());  // not clearly slower
+}
+
+TEST_F(TwoWays, TimesAreByBlock) {
+  for (int time = 0; time < 2; ++time) add(LaunchWay::Workers, Duration(100), 10);
+  for (int time = 0; time < 2; ++time) add(LaunchWay::Whole, Duration(200), 40);
+  EXPECT_TRUE(may_run_whole());
+}
+
+TEST_F(TwoWays, WhoIsNeverAloneAnyMoreRunsWhole) {
+  for (int time = 0; time < 2; ++time) add(LaunchWay::Workers, Duration(100));
+  for (int time = 0; time < 5; ++time) add(LaunchWay::Whole, std::nullopt);
+  EXPECT_TRUE(may_run_whole());
+}
+
+TEST_F(TwoWays, WhoNeverHadTheSmsForHimselfRunsWhole) {
+  for (int time = 0; time < 2; ++time) add(LaunchWay::Workers, std::nullopt);
+  for (int time = 0; time < 5; ++time) add(LaunchWay::Whole, std::nullopt);
+  EXPECT_TRUE(may_run_whole());
+}
+
+}  // namespace
+}  // namespace gpushare::cuda

@@ -131,8 +131,8 @@ def through_the_scheduler(
     report.add(
         "Turnaround under fifo / on a plain stream",
         rows,
-        "From the application's arrival to its end, submission included; all in turn. Launches in a row are queued on a "
-        "stream; under gpushare each follows the one before it, and goes to the hardware before that has ended where "
+        "From the application's arrival to its end, submission included; all in turn. Launches in a row are queued on "
+        "a stream; under gpushare each follows the one before it, and goes to the hardware before that has ended where "
         "it is left whole. scan_lookback waits for predecessors in its first launch only: its flags are not reset "
         "between launches in a row.",
     )

@@ -31,18 +31,19 @@ def number(subject: str, value: float, least: float, most: float) -> float:
     """The value as a Python number, or InvalidInput that names what it was for, unless it lies in ``least..most``."""
     plain = value.item() if isinstance(value, np.number) else value
     is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
-    require(
-        is_number and (isinstance(plain, int) or math.isfinite(plain)),
-        f"{subject} must be a finite number, got {value!r}",
-    )
-    require(least <= plain <= most, f"{subject} must lie in {least:g}..{most:g}, got {value!r}")
+    # Messages are written where they are needed: this is looked at with every launch.
+    if not (is_number and (isinstance(plain, int) or math.isfinite(plain))):
+        raise InvalidInput(f"{subject} must be a finite number, got {value!r}")
+    if not least <= plain <= most:
+        raise InvalidInput(f"{subject} must lie in {least:g}..{most:g}, got {value!r}")
     return plain
 
 
 def whole(subject: str, value: int, least: int, most: int) -> int:
     """As :func:`number`, and the value must be a whole one."""
     plain = number(subject, value, least, most)
-    require(isinstance(plain, int), f"{subject} must be a whole number, got {value!r}")
+    if not isinstance(plain, int):
+        raise InvalidInput(f"{subject} must be a whole number, got {value!r}")
     return int(plain)
 
 

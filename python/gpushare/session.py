@@ -250,9 +250,9 @@ class Session:
         shared_bytes: int,
     ) -> Job:
         self._require_open()
-        require(isinstance(args, list | tuple), f"args must be a list, one value per parameter, got {args!r}")
+        if not isinstance(args, list | tuple):
+            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
-        _core.require_runnable(self.device.description, submitted.core)
         with self._lock:
             self._register(application)
             # In one go, so that the list is in the order of the numbers.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,8 +17,10 @@ from gpushare.device import chosen
 from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.job import Submitted
 from gpushare.kernel_model import KernelModel
+from gpushare.launch_shapes import LaunchShapes
 from gpushare.measured import Measured
 from gpushare.operation import Launch
+from gpushare.quick_packing import QuickPacking
 from gpushare.workload import Workload
 
 if TYPE_CHECKING:
@@ -90,11 +93,22 @@ def estimates_for(device: CudaDevice, ordering: str) -> Device | None:
     return known_by_measured_copies(device) if is_ordering(ordering) else None
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What launches on a GPU that differ in arguments alone have in common."""
+
+    launch: Launch
+    core: _core.Launch
+    code: _core.KernelCode
+    packing: QuickPacking
+
+
 class GpuInSession:
     """A GPU, for sessions."""
 
     def __init__(self, device: CudaDevice) -> None:
         self.device = device
+        self._shapes = LaunchShapes(self._shape)
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
         """A session of the core under this policy, and this ordering."""
@@ -119,13 +133,18 @@ class GpuInSession:
         """With its code and arguments; both are checked."""
         if isinstance(kernel, KernelModel):
             raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
-        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
-        code = self.device.load(kernel)
-        packed = self.device.compiled(kernel).pack(args)
+        shape = self._shapes.of(kernel, grid, block, shared_bytes)
+        launch, packed = shape.launch, shape.packing.pack(args)
         program = _core.CudaProgram()
-        program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, packed)
+        program.add_launch(shape.code, launch.grid, launch.block, launch.shared_bytes, packed)
+        return Submitted(launch, shape.core, program, [_held(each) for each in args] if keeps else ())
+
+    def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
+        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        code, compiled = self.device.load(kernel), self.device.compiled(kernel)
         core = _core.Launch(self.device.model(launch), launch.blocks)
-        return Submitted(launch, core, program, [_held(each) for each in args] if keeps else ())
+        _core.require_runnable(self.device.description, core)
+        return Shape(launch, core, code, QuickPacking(compiled.name, compiled.parameters))
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
         """The original kernels again; what they write is put back."""

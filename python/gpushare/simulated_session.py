@@ -18,6 +18,7 @@ from gpushare.device_array import DeviceArray, allocate, from_host
 from gpushare.job import Submitted
 from gpushare.kernel_model import KernelModel, number
 from gpushare.launch_geometry import block_of
+from gpushare.launch_shapes import LaunchShapes
 from gpushare.operation import Launch
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class SimulatorInSession:
         self.device = SimulatedDevice("sim" if isinstance(name, Device) else str(name), find_device(name))
         self._speed = number("speed", speed, *SPEEDS)
         self._memory = HostAllocator()
+        self._shapes = LaunchShapes(self._shape)
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
         """A session of the core under this policy, and this ordering."""
@@ -91,9 +93,14 @@ class SimulatorInSession:
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
         """By its model; arguments are not looked at."""
+        return self._shapes.of(kernel, grid, block, shared_bytes)
+
+    def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Submitted:
         launch = of_model(kernel, grid, block) if isinstance(kernel, KernelModel) else None
         launch = launch or Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
-        return Submitted(launch, launch.on(self.device.description), None, ())
+        core = launch.on(self.device.description)
+        _core.require_runnable(self.device.description, core)
+        return Submitted(launch, core, None, ())
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
         """Simulated, not in the time of the wall clock."""

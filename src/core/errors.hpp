@@ -37,6 +37,12 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw InvalidInput(message);
 }
 
+/// With a message that is put together only where it is needed: for what is checked with every launch.
+template <typename Message>
+void require_lazily(bool holds, Message message) {
+  if (!holds) throw InvalidInput(message());
+}
+
 }  // namespace gpushare
 
 #define GPUSHARE_EXPECT(condition, message)                                                                    \

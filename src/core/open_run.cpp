@@ -31,11 +31,12 @@ std::vector<RunObserver*> with(std::span<RunObserver* const> observers, RunObser
 void require_runnable(const Operation& operation, const Device& device) {
   const auto* launch = std::get_if<Launch>(&operation);
   if (launch == nullptr) return require(std::get<Copy>(operation).size.count > 0, "a copy needs at least a byte");
-  const std::string subject = "kernel '" + launch->kernel.name + "': ";
+  const auto subject = [launch] { return "kernel '" + launch->kernel.name + "': "; };
   const ResidencyLimits limits = residency_limits(device, launch->kernel.needs);
-  require(limits.smallest() > 0,
-          subject + "no block of it fits an SM of '" + device.name + "', which runs out of " + limits.tightest());
-  require(launch->blocks > 0, subject + "a launch needs at least one block");
+  require_lazily(limits.smallest() > 0, [&] {
+    return subject() + "no block of it fits an SM of '" + device.name + "', which runs out of " + limits.tightest();
+  });
+  require_lazily(launch->blocks > 0, [&] { return subject() + "a launch needs at least one block"; });
 }
 
 OpenRun::OpenRun(Gpu& gpu, Policy& policy, std::shared_ptr<OpenWork> work, std::span<RunObserver* const> observers,

@@ -109,8 +109,10 @@ void State::require_known(const Event& event) const {
 
 void State::arrive(const Event& event) {
   const auto* launch = std::get_if<Launch>(operations_.at(index(event.operation)));
-  require(launch != nullptr, "this trace is of another workload: operation " + std::to_string(index(event.operation)) +
-                                 " arrives as a launch, but is a copy");
+  require_lazily(launch != nullptr, [&] {
+    return "this trace is of another workload: operation " + std::to_string(index(event.operation)) +
+           " arrives as a launch, but is a copy";
+  });
   const Application& owner = application(event.application);
   position_[index(event.operation)] = static_cast<int>(running_.size());
   running_.push_back({.id = event.operation,

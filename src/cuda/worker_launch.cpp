@@ -44,24 +44,52 @@ RoomClaim WorkerLaunch::claim() const {
           .unclaimed = progress_.unclaimed()};
 }
 
+// An order that no worker could break need not reach the GPU before more of them come. Else every launch of a block
+// would have that much less room written for all that rank behind it, and given back a moment later; and of those the
+// ends would have to be looked at, for somebody might have left.
 void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   open_sms_ = allowance.open_sms;
   if (std::ranges::equal(allowance.workers, orders_, {}, {}, &WorkerOrder::quota)) return;
-  stop_follower();
-  take_orders(allowance.workers);
-  asked_ = retry_ = now;
+  if (some_notice(allowance.workers) || (follower_ && follower_->some_notice(allowance.workers))) {
+    stop_follower();
+    take_orders(allowance.workers);
+    asked_ = now;
+  } else {
+    set_quotas(allowance.workers);
+    are_orders_late_ = slot_.has_value();
+  }
+  retry_ = now;
   patience_ = first_patience;
+}
+
+/// On an SM there are never more workers than have been launched and are not gone.
+bool WorkerLaunch::some_notice(std::span<const int> workers) const {
+  const std::int64_t there = std::min<std::int64_t>(max_residency_, launched_ - progress_.workers_gone());
+  const auto most = static_cast<int>(there);
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
+    if (std::min(workers[sm], most) != std::min<int>(orders_[sm].quota, most)) return true;
+  }
+  return false;
+}
+
+void WorkerLaunch::set_quotas(std::span<const int> workers) {
+  for (std::size_t sm = 0; sm < orders_.size(); ++sm) orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
+  has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
 }
 
 void WorkerLaunch::take_orders(std::span<const int> workers) {
   is_disturbed_ |= launched_ > 0;
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
     some_were_told_to_leave_ |= launched_ > 0 && workers[sm] < orders_[sm].quota;
-    orders_[sm].quota = static_cast<std::uint16_t>(workers[sm]);
   }
+  set_quotas(workers);
   will_stay_ = false;
-  has_quota_ = std::ranges::any_of(workers, [](int quota) { return quota > 0; });
-  if (slot_) resources_.tables.write_orders(*slot_, orders_);
+  if (slot_) write_orders();
+}
+
+void WorkerLaunch::write_orders() {
+  resources_.tables.write_orders(*slot_, orders_);
+  are_orders_late_ = false;
 }
 
 WorkerDemand WorkerLaunch::demand() const {
@@ -109,6 +137,7 @@ void WorkerLaunch::place(Time now) {
   } else {
     resources_.tables.restore(*slot_, {control_, orders_, progress_.tables()});
   }
+  are_orders_late_ = false;
   placed_ = now;
 }
 
@@ -120,11 +149,13 @@ bool WorkerLaunch::may_give_up_slot() const {
 void WorkerLaunch::give_up_slot() {
   resources_.tables.give_back(*slot_);
   slot_.reset();
+  are_orders_late_ = false;
 }
 
 void WorkerLaunch::hand_to_hardware(int level, Time now) {
   if (!slot_) place(now);
   if (!slot_) return;  // until another launch ends or leaves the GPU
+  if (are_orders_late_) write_orders();
   std::vector<CUevent> behind{resources_.tables.written(*slot_)};
   if (follower_) {
     stop_follower();
@@ -182,7 +213,7 @@ void WorkerLaunch::adapt_chunk() {
   const std::uint16_t chunk = chunk_for(block_time);
   if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
   set_chunk(chunk);
-  resources_.tables.write_orders(*slot_, orders_);
+  write_orders();
 }
 
 void WorkerLaunch::set_chunk(std::uint16_t chunk) {

@@ -42,7 +42,12 @@ class WorkerLaunch final : public LaunchOnGpu {
  private:
   void start_behind(WorkerLaunch& leader, Time now);
   void stop_follower();
+  /// Would so many workers per SM, instead of what they were told before, make any of those who are there leave or
+  /// stay?
+  bool some_notice(std::span<const int> workers) const;
   void take_orders(std::span<const int> workers);
+  void set_quotas(std::span<const int> workers);
+  void write_orders();
   void launch_workers(int level, std::span<const CUevent> behind);
   void place(Time now);
   bool some_wait() const { return launched_ - progress_.workers_gone() > progress_.workers(); }
@@ -59,6 +64,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   CUdeviceptr ring_ = 0;             // none before the first slot
   WorkerControl control_;            // as of the last look
   std::vector<WorkerOrder> orders_;  // by SM
+  bool are_orders_late_ = false;     // the GPU has others, by which the workers do the same
   bool has_quota_ = false;
   bool is_disturbed_ = false;  // its orders have changed since its workers were launched
   /// A worker may go by an order that was there when its last task began, long after that has been taken back.

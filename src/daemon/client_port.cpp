@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
+#include "core/errors.hpp"
 #include "daemon/peer_errors.hpp"
-#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 
@@ -16,7 +16,7 @@ ClientPort::ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration 
       fork_guard_(doorbell_.descriptor()),
       commands_(*memory_.commands().control, memory_.commands().bytes),
       completions_(*memory_.completions().control, memory_.completions().bytes),
-      spin_(std::thread::hardware_concurrency() > 1 ? most_spin : Duration{}),
+      spin_(gpushare::most_spin(most_spin)),
       record_(wire::most_completion_bytes) {}
 
 void ClientPort::require_own_process() const {

@@ -12,12 +12,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/spin.hpp"
 #include "daemon/doorbell.hpp"
 #include "daemon/fork_guard.hpp"
 #include "daemon/handle_table.hpp"
 #include "daemon/job_reply.hpp"
 #include "daemon/port_memory.hpp"
-#include "daemon/spin.hpp"
 #include "daemon/wire.hpp"
 
 namespace gpushare::daemon {

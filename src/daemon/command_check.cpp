@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/errors.hpp"
 #include "daemon/peer_errors.hpp"
-#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 namespace {

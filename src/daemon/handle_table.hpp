@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/require_lazily.hpp"
+#include "core/errors.hpp"
 
 namespace gpushare::daemon {
 

@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t server_bell_name = 0;     // clients are counted from 1
 constexpr std::int64_t listen_every = 1'000'000;  // while busy: ends of clients are noticed that often
 
-Duration most_spin(Duration wanted) { return std::thread::hardware_concurrency() > 1 ? wanted : Duration{}; }
-
 }  // namespace
 
 PortServer::PortServer(std::shared_ptr<CommandSink> sink, ServerSettings settings)

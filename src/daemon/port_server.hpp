@@ -9,8 +9,8 @@
 #include <future>
 #include <thread>
 
+#include "core/spin.hpp"
 #include "daemon/server_port.hpp"
-#include "daemon/spin.hpp"
 
 namespace gpushare::daemon {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "core/errors.hpp"
 #include "daemon/peer_errors.hpp"
-#include "daemon/require_lazily.hpp"
 
 namespace gpushare::daemon {
 

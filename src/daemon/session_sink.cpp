@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "daemon/require_lazily.hpp"
+#include "core/errors.hpp"
 
 namespace gpushare::daemon {
 namespace {

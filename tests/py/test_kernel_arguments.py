@@ -2,6 +2,7 @@
 """Arguments of a launch: what fits, what is refused and how the message says so."""
 
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ import pytest
 import gpushare as gs
 from gpushare import _core
 from gpushare.argument_packing import pack
+from gpushare.device_array import DeviceArray
 from gpushare.parameters import Parameter, parameter_types, parameters_of
+from gpushare.quick_packing import QuickPacking
 
 SIZES = {"bool": 1, "char": 1, "unsigned char": 1, "short": 2, "int": 4, "unsigned int": 4, "float": 4, "double": 8}
 SIZES |= {"long": 8, "unsigned long long": 8, "__half": 2, ".u8": 1, ".u32": 4, ".u64": 8, ".f32": 4}
@@ -33,12 +36,28 @@ def packed(cpp_type, value, size=None):
     size = size or (8 if cpp_type.endswith("*") else SIZES[cpp_type])
     is_float = cpp_type in ("float", "double", "__half", ".f32")
     kind = "pointer" if cpp_type.endswith("*") else "float" if is_float else "integer"
-    (content,) = pack("k", [Parameter(0, None, cpp_type, kind, size, 0)], [value])
-    return content
+    return packed_both_ways(Parameter(0, None, cpp_type, kind, size, 0), value)
 
 
 def packed_struct(value, size=8):
-    return pack("k", [Parameter(0, None, "Pair", "struct", size, 0)], [value])[0]
+    return packed_both_ways(Parameter(0, None, "Pair", "struct", size, 0), value)
+
+
+def packed_both_ways(parameter, value):
+    """What the quick way says has to be what the thorough one says, refusals included."""
+    thorough = content_or_refusal(lambda: pack("k", [parameter], [value]))
+    quick = content_or_refusal(lambda: QuickPacking("k", [parameter]).pack([value]))
+    assert repr(quick) == repr(thorough)
+    if isinstance(quick, Exception):
+        raise quick
+    return quick[0]
+
+
+def content_or_refusal(pack_it):
+    try:
+        return pack_it()
+    except gs.InvalidInput as refusal:
+        return refusal
 
 
 @pytest.mark.parametrize(
@@ -176,3 +195,38 @@ def test_offsets_follow_alignment():
         ("d", 20, 32, "struct"),
         ("e", 1, 52, "integer"),
     ]
+
+
+def session_array(dtype="<f4", address=0x1234):
+    return DeviceArray(SimpleNamespace(address=address), (4,), np.dtype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("cpp_type", "array", "address"),
+    [
+        ("float*", session_array(), 0x1234),
+        ("float const*", session_array(), 0x1234),
+        ("void*", session_array("<i8"), 0x1234),
+        ("char*", session_array("|u1"), 0x1234),
+        ("Pair*", session_array("<f8"), 0x1234),
+        ("float*", session_array(address=None), 0),
+        (".u64", session_array(), 0x1234),
+    ],
+)
+def test_arrays_of_a_session_are_packed_as_their_address(cpp_type, array, address):
+    assert packed(cpp_type, array) == struct.pack("<Q", address)
+
+
+def test_arrays_of_a_session_that_do_not_fit_are_refused():
+    freed = session_array()
+    freed.free()
+    for cpp_type, array in [("float*", session_array("<f8")), ("char*", session_array()), ("float*", freed)]:
+        with pytest.raises(gs.InvalidInput, match="argument 1"):
+            packed(cpp_type, array)
+
+
+def test_as_many_arguments_as_parameters():
+    parameter = Parameter(0, None, "int", "integer", 4, 0)
+    for arguments in ([], [1, 2]):
+        with pytest.raises(gs.InvalidInput, match="takes 1 argument"):
+            QuickPacking("k", [parameter]).pack(arguments)

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/errors.hpp"
 
@@ -41,6 +42,12 @@ class JobBoard {
   std::uint64_t opened() const { return first_ + jobs_.size(); }
   std::size_t unfinished() const { return unfinished_; }
 
+  /// Whoever is told of changes waits for this job, until it says that it does no more.
+  void await(JobId job) { awaited_.insert(job); }
+  void await_no_more(JobId job) { awaited_.erase(awaited_.find(job)); }
+  /// Is there somebody to be told that this job is over: who waits for it, or for all?
+  bool is_awaited(JobId job) const { return unfinished_ == 0 || awaited_.contains(job); }
+
   bool is_over(JobId job) const { return job < first_ || jobs_[job - first_] != State::Open; }
   /// Throws Cancelled for a job that was.
   void require_not_cancelled(JobId job) const {
@@ -60,6 +67,7 @@ class JobBoard {
   JobId first_ = 0;  // of jobs_
   std::deque<State> jobs_;
   std::unordered_map<JobId, std::string> reasons_;
+  std::unordered_multiset<JobId> awaited_;
   std::deque<JobId> cancelled_;  // those with a reason, the oldest first
   const std::size_t most_reasons_;
   std::size_t unfinished_ = 0;

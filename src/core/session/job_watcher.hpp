@@ -2,6 +2,7 @@
 // Tells the listener, and then those who wait for a job, that it is over.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -11,9 +12,10 @@ namespace gpushare {
 
 class JobWatcher : public RunObserver {
  public:
-  /// The board is shared with others, under this mutex.
-  JobWatcher(std::mutex& mutex, std::condition_variable& changed, JobBoard& board, SessionListener* listener)
-      : mutex_(mutex), changed_(changed), board_(board), listener_(listener) {}
+  /// The board is shared with others, under this mutex; `ends` is counted up for those who look without it.
+  JobWatcher(std::mutex& mutex, std::condition_variable& changed, std::atomic<std::uint64_t>& ends, JobBoard& board,
+             SessionListener* listener)
+      : mutex_(mutex), changed_(changed), ends_(ends), board_(board), listener_(listener) {}
 
   void watch(const OpenRun& run, const LiveGpu& gpu) {
     run_ = &run;
@@ -33,9 +35,7 @@ class JobWatcher : public RunObserver {
     if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
     const Job job = jobs_[index(event.operation)];
     tell({.job = job.id, .application = event.application, .began = job.began, .end = event.time, .now = gpu_->now()});
-    const std::scoped_lock lock(mutex_);
-    board_.end(job.id);
-    changed_.notify_all();
+    tell_waiting(job.id, [&] { board_.end(job.id); });
   }
 
   void cancel(OperationId operation, Time now) {
@@ -47,9 +47,8 @@ class JobWatcher : public RunObserver {
           .began = job.began,
           .end = now,
           .now = gpu_->now()});
-    const std::scoped_lock lock(mutex_);
-    board_.cancel(job.id, "application '" + run_->state().application(owner).name + "' has been cancelled");
-    changed_.notify_all();
+    const std::string reason = "application '" + run_->state().application(owner).name + "' has been cancelled";
+    tell_waiting(job.id, [&] { board_.cancel(job.id, reason); });
   }
 
  private:
@@ -68,12 +67,24 @@ class JobWatcher : public RunObserver {
     for (const OperationId each : run_->streams().at(ended.application).waiting) cancel(each, ended.time);
   }
 
+  /// Who waits for something else sleeps on: waking it would cost this thread a system call per launch.
+  template <typename Note>
+  void tell_waiting(JobId job, Note note) {
+    {
+      const std::scoped_lock lock(mutex_);
+      note();
+      if (board_.is_awaited(job)) changed_.notify_all();
+    }
+    ends_.fetch_add(1, std::memory_order_release);  // who looks takes the mutex next
+  }
+
   void tell(const JobEnd& end) const {
     if (listener_ != nullptr) listener_->job_ended(end);
   }
 
   std::mutex& mutex_;
   std::condition_variable& changed_;
+  std::atomic<std::uint64_t>& ends_;
   JobBoard& board_;
   SessionListener* listener_;
   const OpenRun* run_ = nullptr;

@@ -10,6 +10,10 @@ namespace {
 /// Of cancelled jobs, in a session that goes on for ever.
 constexpr std::size_t most_reasons = 65'536;
 
+/// A thread that sleeps answers tens of microseconds late. Small launches take about as long from submission to end.
+constexpr Duration longest_look_for_requests(50'000);
+constexpr Duration longest_look_for_end(150'000);
+
 }  // namespace
 
 Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions options)
@@ -17,6 +21,8 @@ Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions optio
       make_policy_(std::move(make_policy)),
       options_(options),
       jobs_(options.keeps_record ? JobBoard::all_reasons : most_reasons),
+      spin_of_thread_(most_spin(longest_look_for_requests)),
+      spin_of_waiting_(most_spin(longest_look_for_end)),
       history_(options.most_history),
       thread_([this] { serve(); }) {
   std::unique_lock lock(mutex_);
@@ -35,7 +41,8 @@ void Session::require_alive() const {
 /// nullptr: it has ended.
 Session::Known* Session::find(ApplicationId application) {
   const auto number = static_cast<std::int32_t>(application);
-  require(number >= 0 && number < next_application_, "this session has no application " + std::to_string(number));
+  require_lazily(number >= 0 && number < next_application_,
+                 [&] { return "this session has no application " + std::to_string(number); });
   const auto found = applications_.find(application);
   return found != applications_.end() ? &found->second : nullptr;
 }
@@ -49,7 +56,11 @@ void Session::require_present(ApplicationId application) {
 void Session::push(Request request) {
   const bool is_first = requests_.empty();  // the thread has been woken for those before, and has not seen to them yet
   requests_.push_back(std::move(request));
-  if (!is_first) return;
+  if (is_first) wake_thread();
+}
+
+void Session::wake_thread() {
+  is_thread_wanted_.store(true, std::memory_order_release);
   if (gpu_ != nullptr) gpu_->wake();
   requested_.notify_one();
 }
@@ -115,14 +126,43 @@ void Session::call(Task task) {
 
 bool Session::wait(JobId job, Duration timeout) {
   std::unique_lock lock(mutex_);
-  require(job < jobs_.opened(), "this session has no job " + std::to_string(job));
-  changed_.wait_for(lock, timeout, [&] { return jobs_.is_over(job) || failure_; });
+  require_lazily(job < jobs_.opened(), [&] { return "this session has no job " + std::to_string(job); });
+  if (timeout > Duration{}) await(job, timeout, lock);
   if (jobs_.is_over(job)) {
     jobs_.require_not_cancelled(job);
     return true;
   }
   if (failure_) std::rethrow_exception(failure_);
   return false;
+}
+
+void Session::await(JobId job, Duration timeout, std::unique_lock<std::mutex>& lock) {
+  const auto is_told = [&] { return jobs_.is_over(job) || failure_; };
+  if (is_told()) return;
+  const auto start = std::chrono::steady_clock::now();
+  const bool looks = !std::exchange(somebody_looks_, true);
+  if (looks) look_for_end(job, std::min(spin_of_waiting_.begin_wait(), timeout), lock);
+  jobs_.await(job);
+  changed_.wait_until(lock, start + timeout, is_told);
+  jobs_.await_no_more(job);
+  if (!looks) return;
+  spin_of_waiting_.end_wait(std::chrono::steady_clock::now() - start);
+  somebody_looks_ = false;
+}
+
+void Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock) {
+  const auto until = std::chrono::steady_clock::now() + longest;
+  while (!jobs_.is_over(job) && !failure_) {
+    const std::uint64_t seen = ends_.load(std::memory_order_acquire);
+    lock.unlock();
+    bool is_late = false;
+    while (ends_.load(std::memory_order_acquire) == seen && !is_late) {
+      relax();
+      is_late = std::chrono::steady_clock::now() >= until;
+    }
+    lock.lock();
+    if (is_late) return;
+  }
 }
 
 bool Session::wait_for_all(Duration timeout) {
@@ -157,8 +197,7 @@ void Session::end(std::string reason) {
   if (closing_) return;
   closing_ = true;
   given_up_ = std::move(reason);
-  if (gpu_ != nullptr) gpu_->wake();
-  requested_.notify_one();
+  wake_thread();
 }
 
 /// One thread may close what another one finishes.

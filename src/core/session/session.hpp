@@ -3,6 +3,7 @@
 // once. The only thing that those who submit and the scheduler share is a list of requests.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "core/session/live_gpu.hpp"
 #include "core/session/session_history.hpp"
 #include "core/session/session_status.hpp"
+#include "core/spin.hpp"
 
 namespace gpushare {
 
@@ -123,6 +125,11 @@ class Session {
   };
 
   void push(Request request);
+  void wake_thread();
+  /// Until the job is over, or the session has failed, or the time is up.
+  void await(JobId job, Duration timeout, std::unique_lock<std::mutex>& lock);
+  void look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock);
+  void wait_for_requests(const Service& service, std::unique_lock<std::mutex>& lock);
   /// Has the session's thread do it, and waits for that. Throws what it throws.
   void call(Task task);
 
@@ -160,6 +167,11 @@ class Session {
   std::map<ApplicationId, Known> applications_;  // but for those that have ended
   std::int32_t next_application_ = 0;
   JobBoard jobs_;
+  std::atomic<std::uint64_t> ends_ = 0;         // of jobs, so far
+  std::atomic<bool> is_thread_wanted_ = false;  // something has come that it has not seen to yet
+  SpinBudget spin_of_thread_;                   // its own
+  SpinBudget spin_of_waiting_;                  // of whoever looks
+  bool somebody_looks_ = false;                 // for the end of a job: one is enough
   std::exception_ptr failure_;
   std::string given_up_;  // why the rest is not waited for
   bool closing_ = false;

@@ -121,10 +121,24 @@ void Session::require_progress(const Service& service) const {
   if (starves) throw PolicyError(service.run.waiting());
 }
 
+/// Awake for a moment, where that has been worth it lately: who submits one launch after the other comes back soon.
+void Session::wait_for_requests(const Service& service, std::unique_lock<std::mutex>& lock) {
+  const auto is_wanted = [&] { return !requests_.empty() || closing_ || !service.run.is_idle(); };
+  if (is_wanted()) return;
+  const auto start = std::chrono::steady_clock::now();
+  const auto until = start + spin_of_thread_.begin_wait();
+  lock.unlock();
+  while (!is_thread_wanted_.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) relax();
+  lock.lock();
+  requested_.wait(lock, is_wanted);
+  spin_of_thread_.end_wait(std::chrono::steady_clock::now() - start);
+}
+
 bool Session::take_requests(Service& service) {
   {
     std::unique_lock lock(mutex_);
-    requested_.wait(lock, [&] { return !requests_.empty() || closing_ || !service.run.is_idle(); });
+    wait_for_requests(service, lock);
+    is_thread_wanted_ = false;
     if (closing_ && (!given_up_.empty() || (requests_.empty() && service.run.is_idle()))) return false;
     std::swap(requests_, service.requests);
   }

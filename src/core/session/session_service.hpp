@@ -13,7 +13,7 @@ struct Session::Service {
       : gpu(device),
         world(std::move(owner)),
         policy(std::move(first)),
-        watcher(session.mutex_, session.changed_, session.jobs_, session.options_.listener),
+        watcher(session.mutex_, session.changed_, session.ends_, session.jobs_, session.options_.listener),
         history(session.history_),
         run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
             session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten,

@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "core/units.hpp"
 
-namespace gpushare::daemon {
+namespace gpushare {
+
+/// 0 on a machine with one core, where looking keeps everybody else from working.
+inline Duration most_spin(Duration wanted) { return std::thread::hardware_concurrency() > 1 ? wanted : Duration{}; }
 
 /// Told how long waits took; reads no clock itself.
 class SpinBudget {
@@ -55,4 +59,4 @@ inline void relax() {
 #endif
 }
 
-}  // namespace gpushare::daemon
+}  // namespace gpushare

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/spin.hpp"
+#include "core/spin.hpp"
 
 #include <gtest/gtest.h>
 
-namespace gpushare::daemon {
+namespace gpushare {
 namespace {
 
 constexpr Duration most(20'000);
@@ -49,4 +49,4 @@ TEST(SpinBudget, NeverLooksIfToldSo) {
 }
 
 }  // namespace
-}  // namespace gpushare::daemon
+}  // namespace gpushare

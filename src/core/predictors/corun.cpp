@@ -17,7 +17,7 @@ struct Part {
 /// Does its speed depend on anything beyond its SM?
 bool shares_bandwidth(const Traffic& traffic) { return traffic.bytes > 0 || traffic.wait.depends_on_load(); }
 
-void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, IssueOrder order,
+void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, std::size_t number, IssueOrder order,
                std::vector<Part>& parts) {
   std::vector<Residents> mix;
   std::vector<std::size_t> present;
@@ -37,7 +37,9 @@ void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, Iss
                                  .block_time = times[i],
                                  .blocks = group.sms * mix[i].blocks,
                                  .dram_cost_ratio = cost.dram_cost_ratio,
-                                 .wait = waits[i]}});
+                                 .wait = waits[i],
+                                 .group = number,
+                                 .sms = group.sms}});
   }
 }
 
@@ -46,8 +48,8 @@ void add_parts(std::span<const Kernel* const> kernels, const SmGroup& group, Iss
 std::vector<double> corun_rates(const Device& device, std::span<const Kernel* const> kernels,
                                 std::span<const SmGroup> groups) {
   std::vector<Part> parts;
-  for (const SmGroup& group : groups) {
-    if (group.sms > 0) add_parts(kernels, group, device.per_sm.issue_order, parts);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].sms > 0) add_parts(kernels, groups[i], i, device.per_sm.issue_order, parts);
   }
   std::vector<Traffic> traffics;
   for (const Part& part : parts) {

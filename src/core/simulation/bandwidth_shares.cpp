@@ -75,9 +75,10 @@ std::vector<double> bandwidth_shares(std::span<const Traffic> traffics, const Of
       std::ranges::any_of(traffics, [](const Traffic& each) { return each.wait.depends_on_load(); });
   if (!anybody_waits || off_sm.delay.is_none()) return shares;
   // Who only knows its bytes has its share of the bandwidth already; the others' follows from how busy memory is.
-  const MemoryLoad load = memory_load(traffics, shares, off_sm);
+  const std::vector<MemoryLoad> loads = memory_loads(traffics, shares, off_sm);
   for (std::size_t i = 0; i < traffics.size(); ++i) {
-    if (traffics[i].wait.depends_on_load()) shares[i] = traffics[i].block_time / loaded_block_time(traffics[i], load);
+    const Traffic& each = traffics[i];
+    if (each.wait.depends_on_load()) shares[i] = each.block_time / loaded_block_time(each, loads[each.group]);
   }
   return shares;
 }

@@ -28,11 +28,17 @@ class BandwidthSharing {
   };
 
   void collect(std::span<StreamingMultiprocessor> sms);
+  void add_by_kind(std::size_t sm);
+  void add_by_sm(std::size_t sm);
   std::size_t kind_of(const Traffic& traffic);
+  std::size_t first_of_alike();
+  bool is_alike(std::size_t first) const;
 
   OffSmBandwidth off_sm_;
   std::vector<Traffic> traffics_;
   std::vector<User> users_;
+  std::vector<ResidentGroup*> here_;  // on the SM that is looked at
+  std::vector<std::size_t> alike_;    // the first traffic of every group of SMs
   std::vector<std::size_t> changed_;
 };
 

@@ -19,8 +19,14 @@
 // part M of their latency is spent in memory; it grows with the utilisation rho of the cache and of DRAM, the latter in
 // proportion to the kernel's misses,
 //     Z_k + M_k (delay(rho_cache) + misses_k delay(rho_dram)),    rho = sum of bytes / t / bandwidth,
-// where each rho follows from the block times and these from the rhos. Near saturation the delay grows without bound,
-// so that bandwidth is shared as it is by queues of requests: in proportion to what each has on its way.
+// where each rho follows from the block times and these from the rhos. Near saturation the delay grows without bound.
+// DRAM has one queue, so that its bandwidth is shared in proportion to what each has on its way. The cache is reached
+// through a network in which every SM has a queue of its own and all are served in turn (credits hold an SM back that
+// asks for too much), so that a flood makes the SMs wait from which it comes: with x_s the bytes of an SM in a time,
+// the delay of SM s is that of
+//     rho_cache,s = sum_(SMs r) min(x_r, x_s) / bandwidth
+// (the "fair share" discipline of Shenker, "Making greed work in networks", 1995). SMs with the same blocks have the
+// same rho as in a queue for all, the sum of all bytes.
 #pragma once
 
 #include <span>
@@ -89,6 +95,8 @@ struct Traffic {
   int blocks = 0;
   double dram_cost_ratio = 1;
   MemoryWait wait{};
+  std::size_t group = 0;  ///< of SMs with the same blocks: those of one group wait for the cache together
+  int sms = 1;            ///< in that group; the same for all of its traffics
 
   double dram_bytes() const { return bytes * (1 - llc_hit_ratio) * dram_cost_ratio; }
 

@@ -75,6 +75,39 @@ TEST(MemoryLoad, BandwidthIsSharedInProportionToWhatIsOnItsWay) {
   EXPECT_NEAR(shares[0], shares[1], 1e-6) << "per block alike, so three times as much for three times as many";
 }
 
+/// On so many SMs of a group of its own.
+Traffic on(std::size_t group, int sms, Traffic traffic) {
+  traffic.group = group;
+  traffic.sms = sms;
+  return traffic;
+}
+
+constexpr OffSmBandwidth cache_only{.llc = {200e9}, .delay = delay};
+
+TEST(MemoryLoad, AFloodOfOthersCountsAtTheCacheAsMuchAsOnesOwnRequests) {
+  const Traffic modest = on(1, 10, waiting(100, 100));
+  const Traffic as_modest = on(0, 20, waiting(200, 100));
+  const Traffic flood = on(0, 20, waiting(100'000, 1000));
+  const double beside_the_like = bandwidth_shares(std::array{as_modest, modest}, cache_only).back();
+  EXPECT_LT(beside_the_like, 0.99);
+  EXPECT_NEAR(bandwidth_shares(std::array{flood, modest}, cache_only).back(), beside_the_like, 1e-6);
+  EXPECT_LT(bandwidth_shares(std::array{on(1, 20, flood), modest}, cache_only).back(), 0.1) << "on the same SMs";
+}
+
+TEST(MemoryLoad, WhatTheModestLeaveIsForTheFlood) {
+  const Traffic modest = on(0, 10, waiting(100, 100));
+  const Traffic flood = on(1, 20, waiting(100'000, 1000));
+  const std::vector<double> shares = bandwidth_shares(std::array{modest, flood}, cache_only);
+  EXPECT_NEAR(100 * 100 / time_of(modest, shares[0]) + 100'000 * 1000 / time_of(flood, shares[1]), 200, 1);
+}
+
+TEST(MemoryLoad, SmsThatAskForTheSameAreOneQueue) {
+  const Traffic whole = on(0, 30, waiting(300, 1000));
+  const std::array parts{on(0, 10, waiting(100, 1000)), on(1, 20, waiting(200, 1000))};
+  const double together = bandwidth_shares(std::array{whole}, cache_only).front();
+  for (const double share : bandwidth_shares(parts, cache_only)) EXPECT_NEAR(share, together, 1e-5);
+}
+
 TEST(MemoryLoad, ThoseThatOnlyKnowTheirBytesKeepTheirFairShare) {
   Traffic fixed = waiting(20, 1000);
   fixed.wait = {};

@@ -960,9 +960,9 @@ class CudaDevice:
         """
         Touches the GPU no more: this object is good for nothing then.
         """
-    def allocate(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> DeviceMemory:
+    def allocate(self, bytes: typing.SupportsInt | typing.SupportsIndex, cleared: bool = True) -> DeviceMemory:
         """
-        Device memory, zeroed. Waits for no kernel.
+        Device memory; who overwrites all of it needs none that is cleared. Waits for no kernel.
         """
     def copy(
         self,

@@ -34,7 +34,9 @@ class Reserve {
   Plan applied_to(Plan plan, const State& state) const;
 
  private:
-  bool is_for(const RunningLaunch& launch) const { return is_urgent(launch) || held_up_.needs_room(launch.application); }
+  bool is_for(const RunningLaunch& launch) const {
+    return is_urgent(launch) || held_up_.needs_room(launch.application);
+  }
 
   ReserveOptions options_;
   HeldUp held_up_;

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 constexpr int sms = 4;
 
 /// Eight blocks of 256 threads fill an SM.
-Device small_device() {
+Device four_small_sms() {
   Device device;
   device.name = "small";
   device.sms = sms;
@@ -23,7 +23,7 @@ Device small_device() {
 }
 
 RoomClaim claim(std::vector<int> wanted, std::vector<int> present, std::int64_t unclaimed) {
-  return {.block = footprint(small_device(), {.threads = 256}),
+  return {.block = footprint(four_small_sms(), {.threads = 256}),
           .wanted = std::move(wanted),
           .present = std::move(present),
           .unclaimed = unclaimed};
@@ -33,7 +33,7 @@ RoomClaim everywhere(int wanted, int present, std::int64_t unclaimed = 1000) {
   return claim(std::vector<int>(sms, wanted), std::vector<int>(sms, present), unclaimed);
 }
 
-std::vector<Allowance> room_for(std::vector<RoomClaim> launches) { return make_room(small_device(), launches); }
+std::vector<Allowance> room_for(std::vector<RoomClaim> launches) { return make_room(four_small_sms(), launches); }
 
 TEST(MakeRoom, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0].workers, Each(8)); }
 

@@ -155,7 +155,7 @@ def under_mps(
 def row_of_mps(
     options: argparse.Namespace, count: int, way: str, environment: Mapping[str, str], alone: Alone
 ) -> dict[str, Any]:
-    """Its figures, or why there are none: MPS refuses clients where the machine gives it too little shared memory."""
+    """Its figures, or why there are none: MPS may refuse a client."""
     try:
         with clients(options, "plain", count, environment) as processes:
             return row(way, windows(processes, options), alone)

@@ -23,8 +23,8 @@ Workload unlike() {
   return workload_of({{.kernel = issuing_kernel(), .blocks = 4000}, {.kernel = streaming_kernel(), .blocks = 80'000}});
 }
 
-PolicyRehearsal both_there(Workload workload, std::string_view policy = "auto") {
-  PolicyRehearsal run(policy, mixing_device(), std::move(workload));
+PolicyRehearsal both_there(Workload workload, std::string_view policy = "auto", Device device = mixing_device()) {
+  PolicyRehearsal run(policy, std::move(device), std::move(workload));
   run.arrive(0, 0);
   run.arrive(1, 100);
   return run;
@@ -35,6 +35,19 @@ TEST(Auto, KernelsThatWantTheSameTakeTurnsShortestFirst) {
   EXPECT_THAT(run.order(), ElementsAre(1, 0));
   EXPECT_THAT(run.quotas(0), Each(8));
   EXPECT_THAT(run.quotas(1), Each(8));
+}
+
+TEST(Auto, LaunchesThatAreLeftWholeTakeTurnsInOrderOfArrival) {
+  Device device = mixing_device();
+  device.per_sm.issue_order = IssueOrder::OldestFirst;
+  const PolicyRehearsal turns = both_there(alike(2000, 500), "auto", device);
+  EXPECT_THAT(turns.order(), ElementsAre(0, 1));
+  EXPECT_THAT(turns.quotas(0), Each(8));
+  EXPECT_THAT(turns.quotas(1), Each(8));
+  // One of them takes longer than that, so that taking turns would fill no last waves.
+  const PolicyRehearsal parts = both_there(alike(2000, 500), "auto:whole_up_to_us=1000", device);
+  EXPECT_THAT(parts.quotas(0), ElementsAre(8, 8, 8, 8, 0, 0, 0, 0));
+  EXPECT_THAT(parts.quotas(1), ElementsAre(0, 0, 0, 0, 8, 8, 8, 8));
 }
 
 TEST(Auto, KernelsThatWantDifferentThingsAreMixed) {

@@ -72,6 +72,7 @@ def test_priorities_reach_the_policy(kernels, gate):
         with gate(session, applications["boss"]) as holding:
             kernels.scaled(session, applications["low"])
             kernels.scaled(session, applications["high"])
+            session.status()  # by the session's thread, which has seen to all that came before
             assert not holding.job.done()
         run = session.finish()
     launches = run.launches().set_index("application")

@@ -363,3 +363,10 @@ def serving(configuration=""):
 def served():
     """Starts servers."""
     return serving
+
+
+@pytest.fixture(scope="module")
+def server(served):
+    """The socket of one that the tests of a file share."""
+    with served() as socket:
+        yield socket

@@ -23,13 +23,6 @@ UNIT = 2 << 20
 """Shared arrays take whole ones."""
 
 
-@pytest.fixture(scope="module")
-def server(served):
-    """Its socket."""
-    with served() as socket:
-        yield socket
-
-
 @pytest.fixture
 def session(server):
     with gs.connect(server) as session:

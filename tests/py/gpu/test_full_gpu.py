@@ -77,19 +77,6 @@ def test_in_the_process(kernels, does):
         does(session)
 
 
-@pytest.mark.xfail(reason="loading may wait for kernels that run", strict=False)
-def test_a_kernel_is_loaded(kernels):
-    with gs.Session("cuda:0", "fifo", measure_alone=False) as session, in_use(session, kernels):
-        session.load(gs.Kernel("__global__ void never_loaded_before(int* x) { *x = 1; }", "never_loaded_before"))
-
-
-@pytest.fixture(scope="module")
-def server(served):
-    """Its socket."""
-    with served() as socket:
-        yield socket
-
-
 @pytest.fixture
 def other(server):
     """Another client's session."""

@@ -212,10 +212,15 @@ void CudaGpu::finish_look(Time time) {
 }
 
 void CudaGpu::report_ends(Time time) {
+  const auto has_ended = [this](const std::unique_ptr<LaunchOnGpu>& launch) {
+    return launch->ended() && !followers_.is_leaving_behind(launch->submission().id);
+  };
+  for (const auto& launch : launches_) {
+    if (has_ended(launch)) learn_pace(*launch);
+  }
   std::erase_if(launches_, [&](const std::unique_ptr<LaunchOnGpu>& launch) {
+    if (!has_ended(launch)) return false;
     const Submission& submission = launch->submission();
-    if (!launch->ended() || followers_.is_leaving_behind(submission.id)) return false;
-    learn_pace(*launch);
     launch->close(events_);
     events_.push_back({.time = std::min(time, launch->end()),
                        .application = submission.application,
@@ -233,9 +238,8 @@ void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
   const auto has_some = [&](const LaunchOnGpu& other) {
     return std::ranges::any_of(*sms, [&](SmId sm) { return other.wanted()[index(sm)] > 0; });
   };
-  const bool is_alone_there = std::ranges::none_of(launches_, [&](const auto& other) {
-    return other != nullptr && other.get() != &launch && has_some(*other);  // none: it has just gone
-  });
+  const bool is_alone_there =
+      std::ranges::none_of(launches_, [&](const auto& other) { return other.get() != &launch && has_some(*other); });
   resources_.paces.add(launch.code().kernel->worker(), sms->size(), launch.way(),
                        is_alone_there ? launch.steady_time() : std::nullopt, count(launch.code().grid));
 }

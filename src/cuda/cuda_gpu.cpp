@@ -226,7 +226,9 @@ void CudaGpu::report_ends(Time time) {
                        .application = submission.application,
                        .operation = submission.id,
                        .kind = EventKind::LaunchEnded});
-    followers_.keep(launch->take_follower(), submission.id);
+    std::unique_ptr<LaunchOnGpu> follower = launch->take_follower();
+    if (follower) follower->came_after(launch->end());
+    followers_.keep(std::move(follower), submission.id);
     return true;
   });
 }

@@ -127,6 +127,8 @@ class LaunchOnGpu {
   virtual void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) = 0;
   /// The launch that was put behind this one, if any. It starts only if this one has ended.
   virtual std::unique_ptr<LaunchOnGpu> take_follower() = 0;
+  /// Of a launch that was put behind another: that one's end.
+  void came_after(Time end) { since_ = end; }
   /// From now on the launch is one like the others.
   virtual void submitted(Time now) = 0;
 
@@ -142,6 +144,7 @@ class LaunchOnGpu {
   WorkerProgress progress_;
   int rank_ = 0;
   bool is_withdrawn_ = false;
+  Time since_{};  // the SMs could be its own: it was handed to the hardware, or the launch before it ended
   Time end_{};
 };
 

@@ -2,32 +2,48 @@
 #include "cuda/launch_paces.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace gpushare::cuda {
 namespace {
 
-/// The first launch of a kernel is slower than the others.
-constexpr int enough_launches = 2;
-/// Of its time as it was written. Launches that are left whole need nobody to look after them.
-constexpr double clearly_less = 0.97;
+/// Not the shortest one counts: where the host notices an end late, the next launch seems to have begun late.
+constexpr std::size_t enough_launches = 3;
+constexpr std::size_t remembered_launches = 5;
 
 }  // namespace
+
+/// The first launch of a kernel is slower than the others.
+void LaunchPaces::Tried::add(std::optional<double> per_block) {
+  ++launches_;
+  if (!per_block || launches_ == 1) return;
+  if (recent_.size() == remembered_launches) recent_.erase(recent_.begin());
+  recent_.push_back(*per_block);
+}
+
+bool LaunchPaces::Tried::is_known() const { return recent_.size() >= enough_launches; }
+
+double LaunchPaces::Tried::pace() const {
+  if (recent_.empty()) return std::numeric_limits<double>::infinity();
+  std::vector<double> paces = recent_;
+  const auto middle = paces.begin() + static_cast<std::ptrdiff_t>(paces.size() / 2);
+  std::ranges::nth_element(paces, middle);
+  return *middle;
+}
 
 void LaunchPaces::add(CUfunction worker, std::size_t sms, LaunchWay way, std::optional<Duration> took,
                       std::int64_t blocks) {
   BothWays& known = kernels_[{worker, sms}];
   Tried& tried = way == LaunchWay::Workers ? known.workers : known.whole;
-  ++tried.launches;
-  if (!took) return;
-  ++tried.timed;
-  tried.shortest = std::min(tried.shortest, nanoseconds(*took) / static_cast<double>(blocks));
+  tried.add(took ? std::optional(nanoseconds(*took) / static_cast<double>(blocks)) : std::nullopt);
 }
 
 bool LaunchPaces::may_run_whole(CUfunction worker, std::size_t sms) const {
   const auto known = kernels_.find({worker, sms});
-  if (known == kernels_.end() || known->second.workers.launches < enough_launches) return false;
+  if (known == kernels_.end()) return false;
   const auto& [workers, whole] = known->second;
-  return whole.timed < enough_launches || workers.shortest > clearly_less * whole.shortest;
+  if (workers.launches() <= static_cast<int>(enough_launches)) return false;
+  return !whole.is_known() || workers.pace() > clearly_less_ * whole.pace();
 }
 
 }  // namespace gpushare::cuda

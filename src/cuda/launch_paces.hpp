@@ -6,10 +6,10 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/units.hpp"
 
@@ -19,6 +19,10 @@ enum class LaunchWay { Workers, Whole };
 
 class LaunchPaces {
  public:
+  /// Workers are taken where they need at most this part of the time. Launches that are left whole need nobody to look
+  /// after them, so it has to be clearly less.
+  explicit LaunchPaces(double clearly_less = 0.97) : clearly_less_(clearly_less) {}
+
   /// A launch of the kernel that had so many SMs has ended; what it took, if nobody else was on them.
   void add(CUfunction worker, std::size_t sms, LaunchWay way, std::optional<Duration> took, std::int64_t blocks);
 
@@ -26,15 +30,23 @@ class LaunchPaces {
   bool may_run_whole(CUfunction worker, std::size_t sms) const;
 
  private:
-  struct Tried {
-    int launches = 0;
-    int timed = 0;
-    double shortest = std::numeric_limits<double>::infinity();  // nanoseconds per block
+  class Tried {
+   public:
+    void add(std::optional<double> per_block);
+    int launches() const { return launches_; }
+    bool is_known() const;
+    /// Nanoseconds per block: the median of the last launches; infinite before the first one was timed.
+    double pace() const;
+
+   private:
+    int launches_ = 0;
+    std::vector<double> recent_;  // without the first
   };
   struct BothWays {
     Tried workers;
     Tried whole;
   };
+  double clearly_less_;
   std::map<std::pair<CUfunction, std::size_t>, BothWays> kernels_;
 };
 

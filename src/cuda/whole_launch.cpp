@@ -35,7 +35,7 @@ RoomClaim WholeLaunch::claim() const {
 void WholeLaunch::hand_to_hardware(int level, Time now) {
   hardware_.launch(way_.function, code_.grid, code_, {}, level, {});
   launched_ = true;
-  start_ = now;
+  start_ = since_ = now;
 }
 
 bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
@@ -54,7 +54,7 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
 
 std::optional<Duration> WholeLaunch::steady_time() const {
   if (whole_sms(wanted_, max_residency_) != way_.sms) return std::nullopt;
-  return end_ - start_;
+  return end_ - since_;
 }
 
 bool WholeLaunch::may_be_followed() const {

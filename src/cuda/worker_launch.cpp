@@ -162,7 +162,7 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
     behind.push_back(resources_.tables.written(*follower_->slot_));
   }
   const std::int64_t launched_before = launched_;
-  if (launched_before == 0) began_ = now;
+  if (launched_before == 0) since_ = now;
   launch_workers(level, behind);
   will_stay_ = false;
   progress_.launched(launched_ - launched_before, now);
@@ -269,7 +269,7 @@ std::unique_ptr<LaunchOnGpu> WorkerLaunch::take_follower() {
 void WorkerLaunch::submitted(Time now) {
   if (!slot_) return;
   progress_.launched(launched_, now);
-  began_ = changed_ = asked_ = now;
+  changed_ = asked_ = now;
   patience_ = first_patience;
   retry_ = now + patience_;
 }

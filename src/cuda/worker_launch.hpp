@@ -36,7 +36,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   void submitted(Time now) override;
   LaunchWay way() const override { return LaunchWay::Workers; }
   std::optional<Duration> steady_time() const override {
-    return is_disturbed_ ? std::nullopt : std::optional(end_ - began_);
+    return is_disturbed_ ? std::nullopt : std::optional(end_ - since_);
   }
 
  private:
@@ -75,7 +75,6 @@ class WorkerLaunch final : public LaunchOnGpu {
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all
   Time placed_{};              // in the tables since then
-  Time began_{};               // when its first workers were launched, or could begin
   Time changed_{};             // when the host last launched workers, or saw a hardware launch end
   Time asked_{};               // when the quota last changed
   Time seen_{};                // the last look

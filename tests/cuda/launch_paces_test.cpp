@@ -19,38 +19,59 @@ class TwoWays : public testing::Test {
 };
 
 TEST_F(TwoWays, WorkersAreTriedFirst) {
-  EXPECT_FALSE(may_run_whole());
-  add(LaunchWay::Workers, Duration(100));
-  EXPECT_FALSE(may_run_whole());
-  add(LaunchWay::Workers, Duration(100));
+  for (int time = 0; time < 4; ++time) {
+    EXPECT_FALSE(may_run_whole());
+    add(LaunchWay::Workers, Duration(100));
+  }
   EXPECT_TRUE(may_run_whole());
   EXPECT_FALSE(may_run_whole(2));  // on so many SMs it has not run
 }
 
 TEST_F(TwoWays, ThenTheFasterOneIsTaken) {
-  for (const int took : {500, 100}) add(LaunchWay::Workers, Duration(took));
-  add(LaunchWay::Whole, Duration(400));
+  for (const int took : {500, 100, 100, 100}) add(LaunchWay::Workers, Duration(took));
+  for (const int took : {90, 110, 110}) add(LaunchWay::Whole, Duration(took));
   EXPECT_TRUE(may_run_whole());
   add(LaunchWay::Whole, Duration(110));
   EXPECT_FALSE(may_run_whole());
-  add(LaunchWay::Whole, Duration(102));
+  for (const int took : {102, 102, 102}) add(LaunchWay::Whole, Duration(took));
   EXPECT_TRUE(may_run_whole());  // not clearly slower
 }
 
+TEST_F(TwoWays, TheFirstLaunchSaysNothing) {
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100));
+  for (const int took : {1, 1000, 1000, 1000}) add(LaunchWay::Whole, Duration(took));
+  EXPECT_FALSE(may_run_whole());
+}
+
+// A late end makes one launch seem longer and the next one shorter.
+TEST_F(TwoWays, AnEndThatWasNoticedLateDoesNotDecide) {
+  for (const int took : {100, 100, 150, 50, 100}) add(LaunchWay::Workers, Duration(took));
+  for (const int took : {95, 95, 95, 95}) add(LaunchWay::Whole, Duration(took));
+  EXPECT_TRUE(may_run_whole());
+}
+
+TEST_F(TwoWays, WhatWasLongAgoIsForgotten) {
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100));
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Whole, Duration(110));
+  EXPECT_FALSE(may_run_whole());
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(120));
+  EXPECT_TRUE(may_run_whole());
+}
+
 TEST_F(TwoWays, TimesAreByBlock) {
-  for (int time = 0; time < 2; ++time) add(LaunchWay::Workers, Duration(100), 10);
-  for (int time = 0; time < 2; ++time) add(LaunchWay::Whole, Duration(200), 40);
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100), 10);
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Whole, Duration(200), 40);
   EXPECT_TRUE(may_run_whole());
 }
 
 TEST_F(TwoWays, WhoIsNeverAloneAnyMoreRunsWhole) {
-  for (int time = 0; time < 2; ++time) add(LaunchWay::Workers, Duration(100));
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100));
   for (int time = 0; time < 5; ++time) add(LaunchWay::Whole, std::nullopt);
   EXPECT_TRUE(may_run_whole());
 }
 
 TEST_F(TwoWays, WhoNeverHadTheSmsForHimselfRunsWhole) {
-  for (int time = 0; time < 2; ++time) add(LaunchWay::Workers, std::nullopt);
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, std::nullopt);
   for (int time = 0; time < 5; ++time) add(LaunchWay::Whole, std::nullopt);
   EXPECT_TRUE(may_run_whole());
 }

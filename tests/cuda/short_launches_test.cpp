@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <set>
 
 #include "core/policies/registry.hpp"
@@ -67,9 +68,11 @@ class ShortLaunches : public OnStandIn {
 
   /// On the stand-in nobody knows which way is faster.
   void let_win(LaunchWay faster) {
-    constexpr std::int64_t most = std::int64_t{1} << 40;
+    resources->paces = LaunchPaces(faster == LaunchWay::Workers ? std::numeric_limits<double>::infinity() : 0);
     for (const std::size_t sms : {2u, 4u}) {
-      for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), sms, faster, Duration(1), most);
+      for (const LaunchWay way : {LaunchWay::Workers, LaunchWay::Whole}) {
+        for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), sms, way, Duration(1), 1);
+      }
     }
   }
 
@@ -172,9 +175,7 @@ TEST_F(ShortLaunches, RunWholeWhereAPolicyGivesTheWholeGpu) {
 }
 
 TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
-  resources->paces = {};
   let_win(LaunchWay::Workers);
-  for (int time = 0; time < 2; ++time) resources->paces.add(kernel->worker(), 4, LaunchWay::Whole, Duration(1), 1);
   add_application("only", 6);
   run_under("fifo");
   run_under("fifo:whole_up_to_us=1000000");
@@ -182,7 +183,7 @@ TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
 }
 
 TEST_F(ShortLaunches, BothWaysAreTried) {
-  resources->paces = {};
+  resources->paces = LaunchPaces();
   add_application("only", 6);
   run_under("fifo");
   EXPECT_TRUE(resources->paces.may_run_whole(kernel->worker(), 4));

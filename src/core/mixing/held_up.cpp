@@ -10,6 +10,8 @@ constexpr int much_longer = 3;
 constexpr int launches_without_room = 4;
 /// The first of them may come before the SMs that are kept have become free.
 constexpr int launches_on_trial = 8;
+/// Whoever gained nothing by room is tried again: others were there then, perhaps.
+constexpr int launches_between_trials = 100;
 
 }  // namespace
 
@@ -29,8 +31,8 @@ bool HeldUp::needs_room(ApplicationId application) const {
   const auto found = applications_.find(application);
   if (found == applications_.end() || found->second.launches < launches_without_room) return false;
   const Known& known = found->second;
-  if (known.launches < launches_without_room + launches_on_trial) return true;
-  return known.shortest < known.longest[1] / much_longer;
+  if (known.shortest < known.longest[1] / much_longer) return true;
+  return (known.launches - launches_without_room) % launches_between_trials < launches_on_trial;
 }
 
 }  // namespace gpushare

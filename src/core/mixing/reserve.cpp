@@ -16,6 +16,15 @@ Quota without_last(const Quota& quota, int kept, int sms) {
   return Quota::per_sm(std::move(blocks));
 }
 
+/// That hold it at full residency.
+std::int64_t sms_for(const RunningLaunch& launch) {
+  return (launch.blocks() + launch.max_residency - 1) / launch.max_residency;
+}
+
+std::int64_t most_of(const ReserveOptions& options, const State& state) {
+  return static_cast<std::int64_t>(options.share * state.sms());
+}
+
 }  // namespace
 
 ReserveOptions ReserveOptions::from(const PolicyOptions& options) {
@@ -23,17 +32,18 @@ ReserveOptions ReserveOptions::from(const PolicyOptions& options) {
           .patience = Duration(static_cast<Duration::rep>(options.number("reserve_us", 5000, 0, 1e9) * 1e3))};
 }
 
+bool Reserve::fits(const RunningLaunch& launch, const State& state) const {
+  return sms_for(launch) <= most_of(options_, state);
+}
+
 void Reserve::observe(const Event& event, const State& state) {
   held_up_.observe(event);
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
-  if (!is_for(launch)) return;
+  if (!is_for(launch, state) || !fits(launch, state)) return;
   if (event.time >= until_) sms_ = 0;
-  const auto most = static_cast<std::int64_t>(options_.share * state.sms());
-  const std::int64_t least = (launch.blocks() + launch.max_residency - 1) / launch.max_residency;
-  if (least > most) return;
-  const std::int64_t wanted = is_urgent(launch) ? launches_at_once * launch.blocks() : least;
-  sms_ = std::max(sms_, static_cast<int>(std::min(most, wanted)));
+  const std::int64_t wanted = is_urgent(launch) ? launches_at_once * launch.blocks() : sms_for(launch);
+  sms_ = std::max(sms_, static_cast<int>(std::min(most_of(options_, state), wanted)));
   until_ = event.time + options_.patience;
 }
 
@@ -41,7 +51,7 @@ Plan Reserve::applied_to(Plan plan, const State& state) const {
   if (sms_ == 0 || state.now() >= until_) return plan;
   bool is_needed = false;
   for (Share& share : plan.shares) {
-    if (is_for(*state.find(share.launch))) continue;
+    if (is_for(*state.find(share.launch), state)) continue;
     share.quota = without_last(share.quota, sms_, state.sms());
     is_needed = true;
   }

@@ -34,8 +34,10 @@ class Reserve {
   Plan applied_to(Plan plan, const State& state) const;
 
  private:
-  bool is_for(const RunningLaunch& launch) const {
-    return is_urgent(launch) || held_up_.needs_room(launch.application);
+  /// Few enough SMs hold it at full residency.
+  bool fits(const RunningLaunch& launch, const State& state) const;
+  bool is_for(const RunningLaunch& launch, const State& state) const {
+    return is_urgent(launch) || (held_up_.needs_room(launch.application) && fits(launch, state));
   }
 
   ReserveOptions options_;

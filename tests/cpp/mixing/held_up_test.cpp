@@ -38,6 +38,16 @@ TEST(HeldUp, AnApplicationsFirstLaunchesHaveNoRoomAndTheNextOnesTryIt) {
   EXPECT_FALSE(run.need_room());  // it brought nothing
 }
 
+TEST(HeldUp, WhoGainedNothingTriesItAgainMuchLater) {
+  Turnarounds run;
+  run.add(std::vector<std::int64_t>(103, 500));
+  EXPECT_FALSE(run.need_room());
+  run.add({500});
+  EXPECT_TRUE(run.need_room());
+  run.add(std::vector<std::int64_t>(8, 100));
+  EXPECT_TRUE(run.need_room());
+}
+
 TEST(HeldUp, IsWhoHasTakenMuchLongerThanItsShortest) {
   Turnarounds run;
   run.add({400, 400, 400, 400, 400, 100, 100, 100, 100, 100, 100, 100, 100, 100});

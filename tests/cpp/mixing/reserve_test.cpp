@@ -49,26 +49,35 @@ TEST(Reserve, NothingIsKeptForWhatWouldNotFit) {
   EXPECT_THAT(run.quotas(0), Each(4));
 }
 
-TEST(Reserve, AnSmIsKeptForASmallOneThatOthersHoldUp) {
-  constexpr std::int64_t pause = 230'000;
+/// What each launch of a small application takes beside the others, which pauses between them.
+std::vector<std::int64_t> turnarounds_of_small(Workload workload, std::int64_t pause, const std::string& policy) {
   constexpr int launches = 20;
   Launch small = launch_of(3, 1000);
   small.pace.after = Duration(pause);
-  Workload workload = workload_of({launch_of(4000, 100'000)});
+  const auto first = static_cast<int>(workload.applications[0].operations.size());
   workload.applications.push_back(application_of("small", std::vector<Operation>(launches, small)));
-  const auto turnarounds_under = [&workload](const std::string& policy) {
-    const Trace trace = record(small_device(10), workload, policy);
-    std::vector<std::int64_t> turnarounds;
-    for (int launch = 1; launch <= launches; ++launch) {
-      const std::int64_t before = launch > 1 ? end_of(trace, launch - 1) : 0;
-      turnarounds.push_back(end_of(trace, launch) - before - pause);
-    }
-    return turnarounds;
-  };
-  const std::vector<std::int64_t> kept = turnarounds_under("auto");
+  const Trace trace = record(small_device(10), workload, policy);
+  std::vector<std::int64_t> turnarounds;
+  for (int launch = first; launch < first + launches; ++launch) {
+    const std::int64_t before = launch > first ? end_of(trace, launch - 1) : 0;
+    turnarounds.push_back(end_of(trace, launch) - before - pause);
+  }
+  return turnarounds;
+}
+
+TEST(Reserve, AnSmIsKeptForASmallOneThatOthersHoldUp) {
+  const Workload one_long = workload_of({launch_of(4000, 100'000)});
+  const std::vector<std::int64_t> kept = turnarounds_of_small(one_long, 230'000, "auto");
   for (int i = 0; i < 4; ++i) EXPECT_GT(kept[i], 20'000) << i;
   EXPECT_THAT(std::vector(kept.begin() + 6, kept.end()), Each(1000));  // as long as it was not free before
-  EXPECT_THAT(turnarounds_under("auto:reserve=0"), Each(testing::Gt(20'000)));
+  EXPECT_THAT(turnarounds_of_small(one_long, 230'000, "auto:reserve=0"), Each(testing::Gt(20'000)));
+}
+
+// Both have launched as often: room is tried for those alone who fit in it.
+TEST(Reserve, WhoWouldNotFitGivesWayWhileRoomIsTriedForOthers) {
+  const Workload others{.applications = {application_of("large", std::vector<Operation>(30, launch_of(400, 100'000)))}};
+  const std::vector<std::int64_t> kept = turnarounds_of_small(others, 1'030'000, "auto");
+  EXPECT_THAT(std::vector(kept.begin() + 6, kept.end()), Each(1000));
 }
 
 TEST(Reserve, AnUrgentLaunchNeedNotWaitForBlocksOfOthers) {

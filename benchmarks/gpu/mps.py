@@ -73,7 +73,10 @@ def as_processes(pair: tuple[str, str], options: argparse.Namespace) -> list[dic
 
 @contextlib.contextmanager
 def mps_daemon() -> Iterator[dict[str, str]]:
-    """An MPS that only those see who are given this environment. It ends in any case."""
+    """An MPS that only those see who are given this environment. It ends in any case.
+
+    All its clients share the GPU's queues: with the 32 that gpushare asks for, the fourth one is out of memory.
+    """
     with tempfile.TemporaryDirectory(prefix="mps", ignore_cleanup_errors=True) as folder:
         environment = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log"}
         for each in environment.values():
@@ -81,7 +84,7 @@ def mps_daemon() -> Iterator[dict[str, str]]:
         full = os.environ | environment
         subprocess.run([CONTROL, "-d"], env=full, check=True, timeout=START_TIMEOUT_S)
         try:
-            yield environment
+            yield environment | {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}  # as CUDA has it
         finally:
             _quit(full)
 

@@ -116,9 +116,9 @@ def latency_of(launch: Launch) -> float:
     return kernel.latency_ns
 
 
-def policy_of(ordering: str, options: str = "") -> str:
+def policy_of(ordering: str, options: str = "", sharing: str = "fifo") -> str:
     """Table 1 counts as one task what follows one another to the host."""
-    return f"{ordering}:to_host=together{options}+fifo"
+    return f"{ordering}:to_host=together{options}+{sharing}"
 
 
 STRINGS = policy_of("strings")

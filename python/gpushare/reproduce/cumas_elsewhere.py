@@ -32,17 +32,22 @@ from gpushare.workload import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
+SHARING = "fifo:whole_up_to_us=1000000"
+"""Nothing is preempted here, so that no kernel need be able to: as in the paper, launches run as they were written."""
 STREAMS, STRINGS = "plain streams", "strings"
 POLICIES = {
     STREAMS: "hardware-streams",
-    "arrival (fifo)": "fifo",
-    STRINGS: policy_of("strings"),
-    "strings, two tasks in kernels": policy_of("strings", ":kernels=2"),
-    "cumas-dp, w = 12": policy_of("cumas-dp", ":window=12"),
-    "cumas, w = 8": policy_of("cumas", ":window=8"),
-    "cumas, w = 12": policy_of("cumas", ":window=12"),
-    "cumas, w = 12, two tasks in kernels": policy_of("cumas", ":window=12:kernels=2"),
+    "arrival (fifo)": SHARING,
+    STRINGS: policy_of("strings", "", SHARING),
+    "strings, two tasks in kernels": policy_of("strings", ":kernels=2", SHARING),
+    "cumas-dp, w = 12": policy_of("cumas-dp", ":window=12", SHARING),
+    "cumas, w = 8": policy_of("cumas", ":window=8", SHARING),
+    "cumas, w = 12": policy_of("cumas", ":window=12", SHARING),
+    "cumas, w = 12, as workers": policy_of("cumas", ":window=12"),
+    "cumas, w = 12, two tasks in kernels": policy_of("cumas", ":window=12:kernels=2", SHARING),
 }
+TRIES = 9
+"""Of a launch, before it is timed: by then it has run whole and as workers, and goes on in the faster way."""
 SIZES = tuple(1 << power for power in range(16, 27, 2))
 """Of copies that the transfer model is tested with: 64 KB to 64 MB."""
 
@@ -88,7 +93,9 @@ def without_errors(result: Result) -> Result:
 def reproduce_on(device: str, *, quick: bool, progress: bool | None) -> Reproduction:
     """Fig. 8 with scaled applications, the transfer model, and copies in pieces."""
     place = place_of(device, progress)
-    lengths = lengths_in(place.compare(every_launch(), ["fifo"]).runs[0])
+    for _ in range(TRIES if place.runner else 0):
+        place.compare(every_launch(), [SHARING])
+    lengths = lengths_in(place.compare(every_launch(), [SHARING]).runs[0])
     workload = scaled_applications(lengths, 1e9 / place.engines.to_device.bandwidth_bytes_per_s)
     sections = [total_section(place, permutations_of(workload, 1 if quick else PER_SET), lengths)]
     if place.runner:
@@ -150,7 +157,8 @@ def total_section(place: Place, orders: list[Workload], lengths: Lengths) -> Sec
     note = (
         f"{place.words}; medians over {len(orders)} permutations, one run each. Copies of Table 1 times {SCALE:g}, and "
         "kernels of the suite, launched so often that kernels and copies are in the proportion that they have on the "
-        "simulated K40c; where one launch on much data would be too long, on little. 'Predicted' beforehand, under the "
+        "simulated K40c; where one launch on much data would be too long, on little. On a GPU launches are left whole "
+        "where that is not slower, except 'as workers', which could be preempted. 'Predicted' beforehand, under the "
         "same ordering: copies by the transfer model, a launch by how long it took alone, one at a time on the SMs; no "
         "prediction where no ordering says who goes next."
     )

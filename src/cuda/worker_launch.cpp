@@ -277,7 +277,7 @@ void WorkerLaunch::submitted(Time now) {
 bool WorkerLaunch::is_settling() const {
   if (!slot_) return false;
   return seen_ <= std::max(changed_, asked_) || some_are_to_leave() ||
-         (has_quota_ && !some_wait() && demand().missing > 0);
+         (has_quota_ && progress_.unclaimed() > 0 && !some_wait() && demand().missing > 0);
 }
 
 }  // namespace gpushare::cuda

@@ -5,15 +5,17 @@
 well, in the time of the wall clock. Submissions: every client submits a tiny kernel as fast as it can, all at the same
 time, until the ends of all have come back; a burst is what each may have under way. Latency: one launch at a time, from
 before ``submit`` until ``result`` has returned, through the server and in a session of this process, and the difference
-of the two.
+of the two. Memory: what the server's processes have more of with clients that have launched once and then do nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -122,6 +124,18 @@ def beyond(path: pathlib.Path, options: argparse.Namespace, pause_s: float) -> d
     return found
 
 
+def idle_memory(server: Server, device: str, clients: int) -> dict[str, float]:
+    """Of the server's processes, shared pages by parts, per client; what it keeps after clients have gone is not in."""
+    with contextlib.ExitStack() as first:  # the server has loaded what clients need
+        warmed_up(first.enter_context(gs.connect(server.path)), device)
+    before = server.memory_bytes()
+    with contextlib.ExitStack() as sessions:
+        for _ in range(clients):
+            warmed_up(sessions.enter_context(gs.connect(server.path)), device)
+        after = server.memory_bytes()
+    return {"idle_clients": clients, "server_mb": before / 1e6, "kb_per_idle_client": (after - before) / clients / 1e3}
+
+
 class Server:
     """``gpushare serve`` as a process."""
 
@@ -137,6 +151,16 @@ class Server:
             assert line_said, said
             said += line_said
 
+    def memory_bytes(self) -> int:
+        """Of all its processes, pages that several share by parts."""
+        total = 0
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.getsid(int(process.name)) == self._process.pid:
+                    pss = re.search(r"^Pss: +(\d+) kB", (process / "smaps_rollup").read_text(), re.MULTILINE)
+                    total += 1024 * int(pss[1]) if pss else 0
+        return total
+
     def close(self) -> None:
         """Ends it."""
         self._process.terminate()
@@ -146,7 +170,7 @@ class Server:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All of it."""
     found: dict[str, Any] = {"device": options.device, "policy": options.policy, "processors": os.cpu_count()}
-    found |= {"submissions": [], "latency": []}
+    found |= {"submissions": [], "latency": [], "memory": []}
     with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
         server = Server(options.device, options.policy, folder)
         try:
@@ -154,6 +178,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 found["submissions"].append(submissions(server.path, options.device, clients, options.launches))
             for pause_s in (0.0, 0.0005):
                 found["latency"].append(beyond(server.path, options, pause_s))
+            found["memory"].append(idle_memory(server, options.device, options.idle))
         finally:
             server.close()
     return found
@@ -162,7 +187,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def print_tables(found: dict[str, Any]) -> None:
     """As Markdown."""
     print(f"Device {found['device']}, policy {found['policy']}, {found['processors']} processors.\n")
-    for rows in (found["submissions"], found["latency"]):
+    for rows in (found["submissions"], found["latency"], found["memory"]):
         print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
         for row in rows:
             print("| " + " | ".join(f"{value:.1f}" for value in row.values()) + " |")
@@ -177,6 +202,7 @@ def main() -> None:
     parser.add_argument("--clients", default="1,8", help="how many, one measurement each (default 1,8)")
     parser.add_argument("--launches", type=int, default=20_000, help="of each client (default 20000)")
     parser.add_argument("--samples", type=int, default=3_000, help="of the latency (default 3000)")
+    parser.add_argument("--idle", type=int, default=64, help="clients that do nothing, for their memory (default 64)")
     parser.add_argument("--json", metavar="FILE", help="also write everything there")
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--in-process", type=float, help=argparse.SUPPRESS)

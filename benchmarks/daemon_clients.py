@@ -207,6 +207,8 @@ def main() -> None:
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--in-process", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.launches <= IN_FLIGHT:
+        parser.error(f"--launches: a client has up to {IN_FLIGHT} under way, so more than that, got {options.launches}")
     if options.client is not None:
         return client(options.client, options.device, options.launches)
     if options.in_process is not None:

@@ -29,7 +29,10 @@ from gpushare.daemon.wire import Channel, Message, close_all
 MOST_FREED_AT_ONCE = 1000
 LONGEST_WAIT_S = 3600.0
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
+EXIT_PATIENCE_S = 1.0
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
+_threads: list[threading.Thread] = []
+"""Of links that were opened; those that have ended go when the next one comes."""
 
 
 class Link:
@@ -86,8 +89,8 @@ class Link:
             self._channel.release()
             raise
         _open.add(self)
-        threading.Thread(target=self._read, name="gpushare client", daemon=True).start()
-        threading.Thread(target=self._tell_ends, name="gpushare jobs", daemon=True).start()
+        _start(self._read, "gpushare client")
+        _start(self._tell_ends, "gpushare jobs")
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
         """Asks, and waits for the answer.
@@ -282,17 +285,28 @@ def _close_both(wake: socket.socket, woken: socket.socket) -> None:
     woken.close()
 
 
+def _start(work: Callable[[], None], name: str) -> None:
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    _threads[:] = [each for each in _threads if each.is_alive()]
+    _threads.append(thread)
+    thread.start()
+
+
 def _forget_all_after_fork() -> None:
     for link in list(_open):
         link.forget_after_fork()
 
 
 def _close_all() -> None:
-    """Before the interpreter ends: threads that wait for jobs must not come back to one that is gone."""
+    """Before the interpreter ends: a thread that comes back to it from the core afterwards ends the process.
+
+    That may be to wait for jobs, and also, of a link that was closed before, to let go of its port.
+    """
     for link in list(_open):
         link.close()
-        if not link.is_foreign:
-            link.settled.wait(1)
+    for thread in _threads:
+        if thread.is_alive():  # not in a forked child
+            thread.join(EXIT_PATIENCE_S)
 
 
 atexit.register(_close_all)

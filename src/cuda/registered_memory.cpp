@@ -8,6 +8,7 @@ namespace gpushare::cuda {
 void unregister_memory(void* address) { GPUSHARE_CU_QUIETLY(cuMemHostUnregister(address)); }
 
 RegisteredMemory register_memory(const SharedContext& context, std::span<std::byte> memory) {
+  const Quiet quiet = context->quiet_moments().ask();
   const CurrentContext current(*context);
   GPUSHARE_CU(cuMemHostRegister(memory.data(), memory.size(), CU_MEMHOSTREGISTER_PORTABLE));
   return {context, memory.data()};

@@ -12,8 +12,7 @@ namespace gpushare::cuda {
 enum class Freeing {
   AtOnce,
   InQuietMoment,     ///< the driver may have whoever frees it wait for kernels
-  InSomeQuietMoment  ///< likewise; where the thread that schedules drops it, which must not wait, somebody frees it
-                     ///< later
+  InSomeQuietMoment  ///< likewise, later where the thread that schedules drops it, which must not wait
 };
 
 /// Owns one handle of the driver: Destroy frees it, in its context.

@@ -2,7 +2,7 @@
 // Some calls of the driver do not return before the kernels that run have ended, on an H100 with driver 580 among them
 // loading and unloading code, unpinning memory and making green contexts: one launch that takes minutes would hold up
 // all of them. Launches as workers can leave. So whoever is about to make such a call asks for a quiet moment: the
-// thread that schedules has everything leave, starts nothing meanwhile, and goes on when nobody wants quiet any more.
+// thread that schedules has everything leave, starts nothing meanwhile, and goes on when nobody needs quiet any more.
 //
 // Those who ask until a moment begins share it; who comes later has the next one, so that launches run in between.
 // Where nothing is on the GPU a moment begins at once, and wakes nobody.

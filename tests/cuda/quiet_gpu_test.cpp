@@ -58,6 +58,8 @@ class QuietGpu : public OnStandIn {
     CudaGpu gpu(*resources, work_.program);
     gpu.set_heartbeat([this] {
       if (gives_up_) throw std::runtime_error("given up");
+      if (drops_) dropped_.reset();
+      drops_ = false;
     });
     try {
       run(gpu, *make_policy(policy), work_.workload, observers);
@@ -77,6 +79,12 @@ class QuietGpu : public OnStandIn {
     return count() > before;
   }
   void open_gate() { write(gate_, 1); }
+  /// By the thread that schedules.
+  void drop_there(std::shared_ptr<KernelCode> last) {
+    dropped_ = std::move(last);
+    drops_ = true;
+    while (drops_) std::this_thread::yield();
+  }
   void give_up() {
     gives_up_ = true;
     run_.join();
@@ -111,6 +119,8 @@ class QuietGpu : public OnStandIn {
   Work work_;
   Trace trace_;
   std::atomic<bool> gives_up_ = false;
+  std::shared_ptr<KernelCode> dropped_;
+  std::atomic<bool> drops_ = false;
   std::thread run_;
 };
 
@@ -147,6 +157,39 @@ TEST_F(QuietGpu, MemoryIsPinnedAndUnpinnedAndFreed) {
   EXPECT_TRUE(runs());
   EXPECT_TRUE(goes_on());
   expect_all_ran();
+}
+
+TEST_F(QuietGpu, TheSchedulersOwnThreadDoesNotWait) {
+  auto code = load("saxpy");
+  add_application("endless");
+  start();
+  drop_there(std::move(code));
+  EXPECT_TRUE(goes_on());
+  EXPECT_TRUE(runs());
+  expect_all_ran();
+}
+
+TEST_F(QuietGpu, ResultsAreRightUnderEveryPolicy) {
+  const auto kernel = load("saxpy");
+  std::jthread caller([&](const std::stop_token& ends) {
+    while (!ends.stop_requested()) {
+      const Quiet quiet = context->quiet_moments().ask();
+      std::this_thread::sleep_for(100us);
+    }
+  });
+  for (const PolicyEntry& policy : policies()) {
+    Saxpys first(array(Saxpys::input()), array(Saxpys::input()));
+    Saxpys second(array(Saxpys::input()), array(Saxpys::input()));
+    Work work;
+    work.add_application("first");
+    first.add_to(work, kernel, 6);
+    work.add_application("second");
+    second.add_to(work, kernel, 4);
+    CudaGpu gpu(*resources, work.program);
+    run(gpu, *make_policy(std::string(policy.name) + ":whole_up_to_us=100"), work.workload);
+    EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected()) << policy.name;
+    EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected()) << policy.name;
+  }
 }
 
 TEST_F(QuietGpu, AnsweredAreSeveralAtATime) {

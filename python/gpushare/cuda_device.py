@@ -64,7 +64,8 @@ class CudaDevice:
         """The kernel's code on this GPU, compiled and loaded at its first use."""
         if kernel not in self._loaded:
             compiled = self.compiled(kernel)
-            self._loaded[kernel] = self.core.load(compiled.symbol, compiled.original, compiled.worker)
+            code = self.core.load(compiled.symbol, compiled.original, compiled.worker)
+            self._loaded.setdefault(kernel, code)  # another thread may have been faster
         return self._loaded[kernel]
 
     def model(self, launch: Launch) -> _core.KernelModel:

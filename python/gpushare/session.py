@@ -143,7 +143,7 @@ class Session:
         return self._on.zeros(shape, dtype)
 
     def load(self, kernel: Kernel) -> None:
-        """Compiles the kernel and loads it now rather than at its first launch: loading waits for running kernels."""
+        """Compiles the kernel and loads it now rather than at its first launch: meanwhile, others stand still."""
         self._require_open()
         self._on.load(kernel)
 

@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
+#include "bindings/daemon_waits.hpp"
 #include "bindings/host_bytes.hpp"
 #include "cuda/driver.hpp"
 
@@ -19,7 +20,10 @@ std::span<const char> view_of(const py::bytes& bytes) {
 KernelCodePtr load(const CudaDevice& device, std::string symbol, const py::bytes& original,
                    const std::optional<py::bytes>& worker) {
   const std::span<const char> worker_code = worker ? view_of(*worker) : std::span<const char>{};
-  return std::make_shared<cuda::KernelCode>(device.context, std::move(symbol), view_of(original), worker_code);
+  const std::span<const char> original_code = view_of(original);
+  const py::gil_scoped_release no_gil;
+  return {new cuda::KernelCode(device.context, std::move(symbol), original_code, worker_code),
+          daemon::WithoutGil<cuda::KernelCode>{}};
 }
 
 void copy_on_device(const CudaDevice& device, CUdeviceptr target, CUdeviceptr source, std::size_t bytes) {

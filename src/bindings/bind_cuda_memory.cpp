@@ -20,6 +20,10 @@ struct PinnedBuffer {
     memory = cuda::register_memory(device.context, {static_cast<std::byte*>(buffer.ptr), bytes});
   }
 
+  ~PinnedBuffer() { close(); }
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+
   /// Unpins it. Another thread of Python may go on meanwhile: the driver may wait for kernels.
   void close() {
     const py::gil_scoped_release no_gil;

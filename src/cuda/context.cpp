@@ -109,6 +109,7 @@ Context::Context(int ordinal, bool is_visitor) {
 
 Context::~Context() {
   if (is_lost_) return;
+  quiet_moments_.free_left();
   if (!zeros_.empty()) free_pinned(context_, zeros_.data());
   GPUSHARE_CU_QUIETLY(cuDevicePrimaryCtxRelease(device_));
 }

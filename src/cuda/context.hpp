@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/device.hpp"
+#include "cuda/quiet_moments.hpp"
 
 namespace gpushare::cuda {
 
@@ -37,6 +38,9 @@ class Context {
   /// Most urgent first.
   const std::vector<int>& stream_priorities() const { return stream_priorities_; }
 
+  /// For calls of the driver that would wait for what runs.
+  QuietMoments& quiet_moments() { return quiet_moments_; }
+
   /// Touches the context no more. After a kernel has faulted, CUDA lets the process do nothing else on this GPU; after
   /// one that does not end, everything that waits for the GPU would hang.
   void abandon() { is_lost_ = true; }
@@ -51,6 +55,7 @@ class Context {
   std::string architecture_;
   std::vector<int> stream_priorities_;
   std::span<std::byte> zeros_;
+  QuietMoments quiet_moments_;
 };
 
 using SharedContext = std::shared_ptr<Context>;

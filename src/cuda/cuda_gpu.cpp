@@ -44,7 +44,8 @@ Time CudaGpu::elapsed() const {
 Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
-  return !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() && !followers_.any_leaving() &&
+  return !is_paused_ && !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&
+         !followers_.any_leaving() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
          std::ranges::none_of(launches_, [this](const auto& launch) {
            return launch->is_settling() || launch->wants_hardware(elapsed());
@@ -107,13 +108,14 @@ void CudaGpu::put_into_effect() {
 // The clock is read after some events: it may cost as much as a policy's decision. Between two deadlines there are
 // always some events, if there are any, and a look at the GPU: a policy slower than its own wake-ups must not stop the
 // rest.
-std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
+std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> deadline) {
   if (plan_is_due_) put_into_effect();
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
     const Time time = elapsed();
     watch_.looks(time);
+    heed_quiet(time);
     if (events_.empty()) {
       attend(time);
     } else {
@@ -126,8 +128,16 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
     if (woken_.exchange(false, std::memory_order_acq_rel)) return std::nullopt;
     if (!events_.empty() || !is_idle()) continue;
     if (!deadline) return std::nullopt;
+    end_use_if_empty();
     sleep_until(*deadline);
   }
+}
+
+/// Who asks for it may not come back for long: nobody should have to wait for that.
+std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
+  std::optional<gpushare::Event> event = next_event_in_use(deadline);
+  if (!event) end_use_if_empty();
+  return event;
 }
 
 gpushare::Event CudaGpu::take_event() {

@@ -27,6 +27,7 @@ class CudaGpu final : public LiveGpu {
   /// The program says what every operation is that comes without code. Time 0 is now. Throws InvalidInput while another
   /// run is on this GPU.
   CudaGpu(LaunchResources& resources, const Program& program);
+  ~CudaGpu() override;
 
   const Device& device() const override { return resources_.device; }
   void submit(const Submission& submission) override;
@@ -55,6 +56,7 @@ class CudaGpu final : public LiveGpu {
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::optional<gpushare::Event> next_event_in_use(std::optional<Time> deadline);
   void put_into_effect();
   const DeviceOperation& operation_of(const Submission& submission) const;
   Time elapsed() const;
@@ -75,6 +77,17 @@ class CudaGpu final : public LiveGpu {
   void leave_short_whole();
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
+
+  QuietMoments& quiet_moments() const { return resources_.context->quiet_moments(); }
+  bool may_use_gpu(Time time);
+  void heed_quiet(Time time);
+  void pause(Time time);
+  bool is_pause_over(Time time);
+  void go_on(Time time);
+  void stop_all(Time time);
+  bool is_empty() const;
+  void end_use_if_empty();
+
   void look_soon() { look_wait_ = shortest_wait; }
 
   static constexpr Duration shortest_wait{5'000};
@@ -100,6 +113,10 @@ class CudaGpu final : public LiveGpu {
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;
   bool room_is_kept_ = false;  // for a look
+  bool is_in_use_ = false;     // something may be on the GPU
+  bool is_paused_ = false;     // for a quiet moment
+  Time paused_{};
+  Time no_pause_before_{};
   SchedulerWatch watch_;
   Time health_checked_{};
   Time heartbeat_at_{};

@@ -37,6 +37,7 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
 
 /// Who ranks behind gives way to who lacks room, as long as it does.
 void CudaGpu::make_room(Time time) {
+  if (is_paused_) return stop_all(time);
   std::vector<LaunchOnGpu*> ranked;
   for (const auto& launch : launches_) ranked.push_back(launch.get());
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
@@ -59,6 +60,7 @@ void CudaGpu::hand_to_hardware(Time time) {
     if (!launch->hardware().empty()) ++under_way;
     if (launch->wants_hardware(time)) wanting.push_back(launch.get());
   }
+  if (wanting.empty() || !may_use_gpu(time)) return;
   std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
   for (LaunchOnGpu* launch : wanting) {
     if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
@@ -70,7 +72,7 @@ void CudaGpu::hand_to_hardware(Time time) {
 
 /// Only where everybody has a share: a launch that waits may be the one to come next.
 void CudaGpu::line_up_followers(Time time) {
-  if (std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_stopped(); })) return;
+  if (is_paused_ || std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_stopped(); })) return;
   for (const auto& launch : launches_) {
     if (!launch->may_be_followed()) continue;
     const std::optional<Submission> next = followers_.take_announced(launch->submission().application);

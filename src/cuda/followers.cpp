@@ -51,6 +51,15 @@ bool Followers::is_leaving(OperationId follower) const {
                              [follower](const Started& each) { return each.launch->submission().id == follower; });
 }
 
+void Followers::stop_started(Time now) {
+  for (const Started& each : started_) each.launch->allow({.workers = std::vector<int>(each.launch->sms(), 0)}, now);
+}
+
+bool Followers::are_off_hardware() const {
+  const auto is_off = [](const Started& each) { return each.launch->is_off_hardware(); };
+  return std::ranges::all_of(started_, is_off) && std::ranges::all_of(leaving_, is_off);
+}
+
 bool Followers::collect(Time now) {
   std::vector<gpushare::Event> unheard;
   return std::erase_if(leaving_, [&](const Started& each) {

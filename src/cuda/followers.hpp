@@ -31,6 +31,9 @@ class Followers {
   bool is_leaving_behind(OperationId leader) const;
   bool is_leaving(OperationId follower) const;
   bool any_leaving() const { return !leaving_.empty(); }
+  /// Those that have been started leave, too. Submitted, they are launches like the others.
+  void stop_started(Time now);
+  bool are_off_hardware() const;
   /// Forgets those that have left; true if any has.
   bool collect(Time now);
 

@@ -8,6 +8,7 @@ namespace gpushare::cuda {
 GreenContext::GreenContext(SharedContext parent, std::span<CUdevResource> sms) : parent_(std::move(parent)) {
   CUdevResourceDesc description = nullptr;
   GPUSHARE_CU(cuDevResourceGenerateDesc(&description, sms.data(), static_cast<unsigned>(sms.size())));
+  const Quiet quiet = parent_->quiet_moments().ask();
   GPUSHARE_CU(cuGreenCtxCreate(&green_, description, parent_->device(), CU_GREEN_CTX_DEFAULT_STREAM));
   GPUSHARE_CU(cuCtxFromGreenCtx(&context_, green_));
   stream_ = make_stream(0);
@@ -15,9 +16,11 @@ GreenContext::GreenContext(SharedContext parent, std::span<CUdevResource> sms) :
 
 GreenContext::~GreenContext() {
   if (parent_->is_lost()) return;
-  for (const auto& [function, module] : modules_) GPUSHARE_CU_QUIETLY(cuModuleUnload(module));
   stream_ = {};
-  GPUSHARE_CU_QUIETLY(cuGreenCtxDestroy(green_));
+  parent_->quiet_moments().free([green = green_, modules = std::move(modules_)] {
+    for (const auto& [function, module] : modules) GPUSHARE_CU_QUIETLY(cuModuleUnload(module));
+    GPUSHARE_CU_QUIETLY(cuGreenCtxDestroy(green));
+  });
 }
 
 Stream GreenContext::make_stream(int priority) const {
@@ -27,6 +30,7 @@ Stream GreenContext::make_stream(int priority) const {
 }
 
 CUfunction GreenContext::load(std::span<const char> code, const std::string& symbol) {
+  const Quiet quiet = parent_->quiet_moments().ask();
   const CurrentContext current(context_);
   CUmodule module = nullptr;
   GPUSHARE_CU(cuModuleLoadData(&module, code.data()));
@@ -47,7 +51,7 @@ CUfunction GreenContext::load(const KernelCode& code) {
 void GreenContext::unload(CUfunction function) {
   const auto found = modules_.find(function);
   if (found == modules_.end()) return;
-  GPUSHARE_CU_QUIETLY(cuModuleUnload(found->second));
+  parent_->quiet_moments().free([module = found->second] { GPUSHARE_CU_QUIETLY(cuModuleUnload(module)); });
   modules_.erase(found);
 }
 

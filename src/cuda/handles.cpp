@@ -59,6 +59,7 @@ PinnedMemory make_pinned_memory(const SharedContext& context, std::size_t bytes)
 }
 
 LoadedModule load_module(const SharedContext& context, std::span<const char> cubin) {
+  const Quiet quiet = context->quiet_moments().ask();
   const CurrentContext current(*context);
   CUmodule module = nullptr;
   GPUSHARE_CU(cuModuleLoadData(&module, cubin.data()));
@@ -66,6 +67,7 @@ LoadedModule load_module(const SharedContext& context, std::span<const char> cub
 }
 
 CUfunction find_function(const LoadedModule& module, const std::string& symbol) {
+  const Quiet quiet = module.context()->quiet_moments().ask();
   const CurrentContext current(*module.context());
   CUfunction function = nullptr;
   GPUSHARE_CU(cuModuleGetFunction(&function, module.get(), symbol.c_str()));

@@ -9,8 +9,14 @@
 
 namespace gpushare::cuda {
 
+enum class Freeing {
+  AtOnce,
+  InQuietMoment,     ///< the driver may have whoever frees it wait for kernels
+  InSomeQuietMoment  ///< likewise, later where the thread that schedules drops it, which must not wait
+};
+
 /// Owns one handle of the driver: Destroy frees it, in its context.
-template <typename Handle, void (*Destroy)(Handle)>
+template <typename Handle, void (*Destroy)(Handle), Freeing When = Freeing::AtOnce>
 class Owned {
  public:
   Owned() = default;
@@ -24,8 +30,18 @@ class Owned {
   }
   ~Owned() {
     if (handle_ == Handle{} || context_->is_lost()) return;
-    const CurrentContext current(*context_);
-    Destroy(handle_);
+    const auto free = [context = context_->get(), handle = handle_] {
+      const CurrentContext current(context);
+      Destroy(handle);
+    };
+    if constexpr (When == Freeing::AtOnce) {
+      free();
+    } else if constexpr (When == Freeing::InSomeQuietMoment) {
+      context_->quiet_moments().free(free);
+    } else {
+      const Quiet quiet = context_->quiet_moments().ask();
+      free();
+    }
   }
 
   Handle get() const { return handle_; }
@@ -45,8 +61,8 @@ void unload_module(CUmodule module);
 using Stream = Owned<CUstream, destroy_stream>;
 using Event = Owned<CUevent, destroy_event>;
 using DeviceMemory = Owned<CUdeviceptr, free_device_memory>;
-using PinnedMemory = Owned<void*, free_pinned_memory>;
-using LoadedModule = Owned<CUmodule, unload_module>;
+using PinnedMemory = Owned<void*, free_pinned_memory, Freeing::InSomeQuietMoment>;
+using LoadedModule = Owned<CUmodule, unload_module, Freeing::InSomeQuietMoment>;
 
 /// For destructors: until the stream has nothing more to do with what goes. Not where the context is lost.
 void drain(const Stream& stream);
@@ -60,7 +76,8 @@ DeviceMemory make_device_memory(const SharedContext& context, std::size_t bytes)
 DeviceMemory make_uncleared_memory(const SharedContext& context, std::size_t bytes);
 /// Host memory that the GPU can write. It is zero.
 PinnedMemory make_pinned_memory(const SharedContext& context, std::size_t bytes);
-/// Loads all code at once: loading it at the first launch would wait for running kernels.
+/// In a quiet moment, like find_function(). That loads all code: loading it at the first launch would wait for running
+/// kernels.
 LoadedModule load_module(const SharedContext& context, std::span<const char> cubin);
 CUfunction find_function(const LoadedModule& module, const std::string& symbol);
 

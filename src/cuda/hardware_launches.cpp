@@ -38,6 +38,10 @@ std::vector<CUevent> HardwareLaunches::mark_ends() {
   return ends;
 }
 
+bool HardwareLaunches::have_ended() const {
+  return std::ranges::all_of(under_way_, [](const UnderWay& each) { return each.end.reached(); });
+}
+
 bool HardwareLaunches::collect() {
   const auto ended = std::ranges::partition(under_way_, [](const UnderWay& each) { return !each.end.reached(); });
   if (ended.empty()) return false;

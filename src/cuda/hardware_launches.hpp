@@ -30,6 +30,8 @@ class HardwareLaunches {
   bool collect();
 
   bool empty() const { return under_way_.empty(); }
+  /// Is nothing of it on the hardware, whether that has been collected or not?
+  bool have_ended() const;
   /// The most urgent level in use. Requires that something is under way.
   int level() const;
 

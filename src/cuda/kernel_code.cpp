@@ -22,6 +22,7 @@ int driver_occupancy(const Context& context, CUfunction function, int threads, u
 KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
                        std::span<const char> worker)
     : symbol_(std::move(symbol)), original_cubin_(original.begin(), original.end()) {
+  const Quiet quiet = context->quiet_moments().ask();  // one for all of it
   original_module_ = load_module(context, original_cubin_);
   original_ = find_function(original_module_, symbol_);
   if (worker.empty()) return;

@@ -77,6 +77,10 @@ class LaunchOnGpu {
   /// Does the policy give it nothing?
   bool is_stopped() const;
   const HardwareLaunches& hardware() const { return hardware_; }
+  /// Nor anything that was put behind it?
+  bool is_off_hardware() const {
+    return hardware_.have_ended() && (follower() == nullptr || follower()->is_off_hardware());
+  }
 
   /// From now on this is what the policy wants.
   void set_quota(const Quota& quota, int rank);
@@ -125,6 +129,7 @@ class LaunchOnGpu {
   virtual bool may_be_followed() const = 0;
   /// Launches that should end within `longest` need not be preemptible.
   virtual void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) = 0;
+  virtual const LaunchOnGpu* follower() const = 0;
   /// The launch that was put behind this one, if any. It starts only if this one has ended.
   virtual std::unique_ptr<LaunchOnGpu> take_follower() = 0;
   /// Of a launch that was put behind another: that one's end.

@@ -12,9 +12,10 @@ namespace gpushare::cuda {
 void unregister_memory(void* address);
 
 /// The memory must stay mapped for as long as this is there.
-using RegisteredMemory = Owned<void*, unregister_memory>;
+using RegisteredMemory = Owned<void*, unregister_memory, Freeing::InQuietMoment>;
 
-/// Throws CudaError if it cannot be pinned.
+/// Where no SM has room for a block, the driver waits for one that has: then in a quiet moment. Throws CudaError if it
+/// cannot be pinned.
 RegisteredMemory register_memory(const SharedContext& context, std::span<std::byte> memory);
 
 }  // namespace gpushare::cuda

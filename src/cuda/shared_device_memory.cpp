@@ -19,17 +19,18 @@ CUmemAllocationProp shareable_on(CUdevice device) {
 }
 
 /// The pool of ordinary memory keeps what was freed: where that is lacking here, it is handed back.
-void trim_pool(CUdevice device) {
+void trim_pool(Context& context) {
+  const Quiet quiet = context.quiet_moments().ask();
   CUmemoryPool pool = nullptr;
-  GPUSHARE_CU(cuDeviceGetDefaultMemPool(&pool, device));
+  GPUSHARE_CU(cuDeviceGetDefaultMemPool(&pool, context.device()));
   GPUSHARE_CU(cuMemPoolTrimTo(pool, 0));
 }
 
-CUmemGenericAllocationHandle create_shareable(CUdevice device, std::size_t bytes) {
-  const CUmemAllocationProp properties = shareable_on(device);
+CUmemGenericAllocationHandle create_shareable(Context& context, std::size_t bytes) {
+  const CUmemAllocationProp properties = shareable_on(context.device());
   CUmemGenericAllocationHandle memory = 0;
   if (driver().cuMemCreate(&memory, bytes, &properties, 0) == CUDA_SUCCESS) return memory;
-  trim_pool(device);
+  trim_pool(context);
   GPUSHARE_CU(cuMemCreate(&memory, bytes, &properties, 0));
   return memory;
 }
@@ -65,7 +66,7 @@ std::size_t SharedDeviceMemory::rounded_up(const Context& context, std::size_t b
 std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::create(const SharedContext& context, std::size_t bytes) {
   const CurrentContext current(*context);
   std::unique_ptr<SharedDeviceMemory> made(new SharedDeviceMemory(context, rounded_up(*context, bytes)));
-  made->memory_ = create_shareable(context->device(), made->bytes_);
+  made->memory_ = create_shareable(*context, made->bytes_);
   made->map();
   clear(*context, made->address_, made->bytes_);
   return made;

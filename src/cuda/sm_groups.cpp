@@ -51,6 +51,7 @@ std::vector<CUdevResource> split(const SharedContext& context) {
 
 /// By SM: was the kernel there?
 std::vector<std::uint32_t> sms_of(const SharedContext& context, std::span<CUdevResource> groups) {
+  const Quiet quiet = context->quiet_moments().ask();  // one for all of it; and the kernel finds room
   GreenContext green(context, groups);
   const CUfunction function = green.load(tell_sm, "tell_sm");
   const auto sms = static_cast<std::size_t>(context->description().sms);

@@ -29,6 +29,7 @@ class WholeLaunch final : public LaunchOnGpu {
   bool ended() const override { return progress_.finished() || (is_withdrawn_ && !launched_); }
   bool may_be_followed() const override;
   void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
+  const LaunchOnGpu* follower() const override { return follower_.get(); }
   std::unique_ptr<LaunchOnGpu> take_follower() override { return std::move(follower_); }
   void submitted(Time now) override { start_ = now; }
   LaunchWay way() const override { return LaunchWay::Whole; }

@@ -8,6 +8,7 @@
 
 #include "cuda/hardware_launches.hpp"
 #include "cuda/host_copies.hpp"
+#include "cuda/registered_memory.hpp"
 #include "cuda/shared_device_memory.hpp"
 #include "sample_work.hpp"
 
@@ -77,6 +78,19 @@ TEST_F(FullGpu, MemsetsAndCopiesWithinTheDeviceWaitForRoom) {
   drain(memsets);
   EXPECT_EQ(values<int>(to, 1), std::vector{1});
   EXPECT_EQ(values<int>(filled, 1), std::vector{0});
+}
+
+/// Where no scheduler could have the launch leave.
+TEST_F(FullGpu, LoadingCodeAndFreeingHostMemoryWaitForKernels) {
+  std::vector<std::byte> bytes(1000);
+  PinnedMemory pinned = make_pinned_memory(context, 4);
+  std::vector<std::future<void>> calls;
+  calls.push_back(std::async(std::launch::async, [&] { load("saxpy"); }));
+  calls.push_back(std::async(std::launch::async, [&] { register_memory(context, bytes); }));
+  calls.push_back(std::async(std::launch::async, [&] { const PinnedMemory freed = std::move(pinned); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (const auto& each : calls) EXPECT_EQ(each.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  end_launch();
 }
 
 TEST_F(FullGpu, NewMemoryIsZeroWithoutWaiting) {

@@ -78,8 +78,9 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* description, CUdevResource
 }
 
 CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc description, CUdevice, unsigned flags) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     expect(flags == CU_GREEN_CTX_DEFAULT_STREAM, CUDA_ERROR_INVALID_VALUE, "no such flags");
+    turn.wait_until(device.end_of_kernels());
     auto made = std::make_unique<SmMask>(*reinterpret_cast<const SmMask*>(description));
     *context = reinterpret_cast<CUgreenCtx>(made.get());
     device.green_contexts.emplace(*context, std::move(made));

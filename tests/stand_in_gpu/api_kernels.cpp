@@ -44,7 +44,8 @@ using namespace gpushare::stand_in;
 extern "C" {
 
 CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    turn.wait_until(device.end_of_kernels());
     std::shared_ptr<Module> module;
     try {
       module = std::make_shared<Module>(static_cast<const char*>(image));
@@ -59,7 +60,8 @@ CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    turn.wait_until(device.end_of_kernels());
     const auto found = device.modules.find(handle);
     expect(found != device.modules.end(), CUDA_ERROR_INVALID_HANDLE, "no such module");
     device.memory.unload(found->second->program);
@@ -84,7 +86,10 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* 
 }
 
 CUresult cuFuncLoad(CUfunction function) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { static_cast<void>(device.function(function)); });
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    static_cast<void>(device.function(function));
+    turn.wait_until(device.end_of_kernels());
+  });
 }
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction handle) {

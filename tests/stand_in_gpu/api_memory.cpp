@@ -108,9 +108,10 @@ CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
 }
 
 CUresult cuMemFreeHost(void* address) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    expect(device.pinned.contains(address), CUDA_ERROR_INVALID_VALUE, "frees what is not pinned");
+    turn.wait_until(device.end_of_kernels());
     const auto found = device.pinned.find(address);
-    expect(found != device.pinned.end(), CUDA_ERROR_INVALID_VALUE, "frees what is not pinned");
     device.memory.release(found->second.device_address);
     device.pinned.erase(found);
   });

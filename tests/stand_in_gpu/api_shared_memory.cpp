@@ -149,15 +149,19 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
 }
 
 CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     expect(bytes > 0 && is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "no memory of this process");
+    auto had_room = std::make_shared<bool>(false);
+    device.put_on_sm(CU_STREAM_PER_THREAD, [had_room] { *had_room = true; });
+    turn.wait_until([&] { return *had_room; });
     expect(!device.is_pinned(address, bytes), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "it is pinned already");
     device.registered[static_cast<std::byte*>(address)] = {.size = bytes};
   });
 }
 
 CUresult cuMemHostUnregister(void* address) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    turn.wait_until(device.end_of_kernels());
     const auto found = device.registered.find(static_cast<std::byte*>(address));
     expect(found != device.registered.end(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "it is not registered");
     expect(found->second.use.use_count() == 1, CUDA_ERROR_INVALID_VALUE, "a copy from or to it has not ended");

@@ -168,6 +168,11 @@ void Gpu::put_on_sm(CUstream handle, std::function<void()> action) {
   });
 }
 
+std::function<bool()> Gpu::end_of_kernels() const {
+  return
+      [grids = sms_.grids()] { return std::ranges::all_of(grids, [](const auto& each) { return each->has_ended(); }); };
+}
+
 bool Gpu::is_idle() const {
   const auto is_empty = [](const auto& each) { return each.second->commands.empty(); };
   return std::ranges::all_of(streams, is_empty) && std::ranges::all_of(of_threads_, is_empty);

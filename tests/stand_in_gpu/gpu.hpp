@@ -89,6 +89,8 @@ class Gpu {
   void copy(CUstream handle, CopyEngine& engine, std::size_t bytes, std::function<void()> move);
   /// What the driver has a kernel of its own do, at once but not before an SM has room for that.
   void put_on_sm(CUstream handle, std::function<void()> action);
+  /// Have all kernels ended that are on the SMs now? To be asked again and again.
+  std::function<bool()> end_of_kernels() const;
   bool is_idle() const;
   std::uint64_t now_ns() const { return now_ns_; }
   /// What every call says from now on.

@@ -46,6 +46,12 @@ bool Multiprocessors::has_room_for(const Footprint& block) const {
   return std::ranges::any_of(sms_, [&](const Occupied& each) { return each.has_room_for(block); });
 }
 
+std::vector<std::shared_ptr<const Grid>> Multiprocessors::grids() const {
+  std::vector<std::shared_ptr<const Grid>> all(waiting_.begin(), waiting_.end());
+  for (const Resident& each : resident_) all.push_back(each.grid);
+  return all;
+}
+
 bool Multiprocessors::turn() {
   next_ = (next_ + 1) % resident_.size();
   const Resident& resident = resident_[next_];

@@ -26,6 +26,8 @@ class Multiprocessors {
   /// Some instructions of some thread. Requires that there is a resident block. Throws Fault. True if a block ended.
   bool turn();
   bool empty() const { return resident_.empty(); }
+  /// All that have blocks there, or wait for room.
+  std::vector<std::shared_ptr<const Grid>> grids() const;
 
  private:
   bool place_block_of(const std::shared_ptr<Grid>& waiting);

@@ -250,12 +250,7 @@ class Kernels:
         return check
 
     def endless(self, session, application):
-        """Submits a launch whose end no test lives to see; the job, and the counter of its blocks.
-
-        Loading a kernel waits for those that run, so that the others are loaded first.
-        """
-        for kernel in (self.scale, self.append, self.increment, self.spin, self.fault):
-            session.load(kernel)
+        """Submits a launch whose end no test lives to see; the job, and the counter of its blocks."""
         counter = session.zeros(1, np.uint32)
         arguments = [counter, self.long_block_cycles]
         return application.submit(self.spin, grid=self.most_blocks, block=64, args=arguments), counter

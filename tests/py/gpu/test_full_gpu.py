@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A launch that has every place of every SM and does not end: others get memory, and fill and read it, all the same.
 
-What needs an SM, as a memset does, or waits for kernels, would wait for ever.
+What needs an SM, as a memset does, would wait for ever. What waits for kernels, such as loading one, has the launch
+leave for a moment.
 """
 
 import contextlib
@@ -110,7 +111,16 @@ def test_another_client_uses_pinned_memory(server, other, kernels):
 
 def test_another_client_computes(server, other, kernels):
     application = other.application("other")
-    kernels.scaled(other, application)()  # so that the kernel is there
     with gs.connect(server) as session, in_use(session, kernels):
         for _ in range(3):
             kernels.scaled(other, application)()
+
+
+def test_kernels_are_loaded(kernels):
+    with gs.Session("cuda:0", "even", measure_alone=False) as session, in_use(session, kernels):
+        for value in range(3):
+            kernel = gs.Kernel(f"__global__ void fill(int* to) {{ *to = {value}; }}", "fill")
+            filled = session.zeros(1, np.int32)
+            application = session.application(f"fills {value}")
+            application.submit(kernel, grid=1, block=1, args=[filled]).result(PATIENCE_S)
+            assert filled.numpy()[0] == value

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// CudaGpu, the part that empties the GPU for calls of the driver that would wait for what runs (quiet_moments).
+#include <algorithm>
+
+#include "cuda/cuda_gpu.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// So long all launches stand still for the sake of one call. What has not left by then, a long block or a launch that
+/// runs as it was written, may not end at all; and a call that is not done may wait for kernels of others.
+constexpr Duration longest_pause(2'000'000'000);
+
+}  // namespace
+
+CudaGpu::~CudaGpu() { quiet_moments().end_use(); }
+
+/// No launch goes to the hardware without this.
+bool CudaGpu::may_use_gpu(Time time) {
+  if (is_paused_) return false;
+  if (is_in_use_) return true;
+  is_in_use_ = quiet_moments().begin_use();
+  if (!is_in_use_) pause(time);
+  return is_in_use_;
+}
+
+void CudaGpu::heed_quiet(Time time) {
+  if (is_paused_) {
+    if (is_pause_over(time)) go_on(time);
+  } else if (is_in_use_ && time >= no_pause_before_ && quiet_moments().is_wanted()) {
+    pause(time);
+  }
+}
+
+/// The policy is not told: it sees launches of which fewer blocks run for a moment.
+void CudaGpu::pause(Time time) {
+  is_paused_ = true;
+  paused_ = time;
+  followers_.stop_started(time);
+  make_room(time);
+  look_soon();
+}
+
+bool CudaGpu::is_pause_over(Time time) {
+  end_use_if_empty();
+  const bool is_too_long = time - paused_ >= longest_pause;
+  if (is_too_long) quiet_moments().take_back();
+  if (is_in_use_) return is_too_long || !quiet_moments().is_wanted();
+  is_in_use_ = quiet_moments().begin_use();
+  return is_in_use_;
+}
+
+/// Whoever asks again and again has the GPU half of the time.
+void CudaGpu::go_on(Time time) {
+  is_paused_ = false;
+  no_pause_before_ = time + (time - paused_);
+  put_into_effect();
+}
+
+void CudaGpu::stop_all(Time time) {
+  for (const auto& launch : launches_) launch->allow({.workers = std::vector<int>(launch->sms(), 0)}, time);
+}
+
+bool CudaGpu::is_empty() const {
+  return followers_.are_off_hardware() &&
+         std::ranges::all_of(launches_, [](const auto& launch) { return launch->is_off_hardware(); });
+}
+
+void CudaGpu::end_use_if_empty() {
+  if (!is_in_use_ || !is_empty()) return;
+  quiet_moments().end_use();
+  is_in_use_ = false;
+}
+
+}  // namespace gpushare::cuda

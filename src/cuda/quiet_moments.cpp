@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/quiet_moments.hpp"
+
+#include <utility>
+
+namespace gpushare::cuda {
+namespace {
+
+/// Of who has to go on without a moment: so often none is taken back.
+constexpr auto never = ~std::uint64_t{0};
+
+thread_local const QuietMoments* asked_by_this_thread = nullptr;
+
+}  // namespace
+
+QuietMoments::Quiet::~Quiet() {
+  if (moments_ != nullptr) moments_->leave(taken_back_);
+}
+
+Quiet QuietMoments::ask() {
+  std::unique_lock lock(mutex_);
+  if (would_wait_for_itself() || asked_by_this_thread == this) return {};
+  asked_by_this_thread = this;
+  const std::uint64_t taken_back = taken_back_;
+  if (!is_used_ && !is_awaited_) {
+    ++having_;
+    return {*this, taken_back};
+  }
+  ++waiting_;
+  const bool is_over =
+      changed_.wait_for(lock, patience_, [&, begun = begun_] { return begun_ != begun || taken_back_ != taken_back; });
+  if (is_over) return {*this, taken_back};
+  --waiting_;
+  return {*this, never};
+}
+
+void QuietMoments::free(std::function<void()> action) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (would_wait_for_itself()) return left_.push_back(std::move(action));
+  }
+  const Quiet quiet = ask();
+  action();
+  free_left();
+}
+
+void QuietMoments::free_left() {
+  std::unique_lock lock(mutex_);
+  const std::vector<std::function<void()>> left = std::exchange(left_, {});
+  lock.unlock();
+  for (const auto& action : left) action();
+}
+
+void QuietMoments::leave(std::uint64_t taken_back) {
+  asked_by_this_thread = nullptr;
+  const std::scoped_lock lock(mutex_);
+  if (taken_back == taken_back_) --having_;
+}
+
+bool QuietMoments::begin_use() {
+  if (is_awaited_ && having_ > 0) return false;
+  const std::scoped_lock lock(mutex_);
+  is_awaited_ = having_ > 0;
+  if (is_awaited_) return false;
+  is_used_ = true;
+  user_ = std::this_thread::get_id();
+  return true;
+}
+
+void QuietMoments::end_use() {
+  const std::scoped_lock lock(mutex_);
+  is_used_ = is_awaited_ = false;
+  having_ += waiting_.exchange(0);
+  ++begun_;
+  changed_.notify_all();
+}
+
+void QuietMoments::take_back() {
+  const std::scoped_lock lock(mutex_);
+  ++taken_back_;
+  waiting_ = having_ = 0;
+  changed_.notify_all();
+}
+
+}  // namespace gpushare::cuda

@@ -64,7 +64,7 @@ struct EndedJob {
 class ClientPort {
  public:
   /// What ServerPort::open gave for the client. Throws InvalidInput for memory that is no port.
-  ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(150'000));
+  ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(20'000));
 
   /// Commands return the job's number at once, if the worker keeps up; else they wait for room, but not for ever:
   /// PeerBusy after `patience`.

@@ -113,9 +113,9 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
+    heed_quiet(elapsed());  // launches that come back may be over by the next time the clock is read, and not before
     const Time time = elapsed();
     watch_.looks(time);
-    heed_quiet(time);
     if (events_.empty()) {
       attend(time);
     } else {

@@ -36,6 +36,9 @@ class QuietGpu : public OnStandIn {
   void add_application(const std::string& name, int launches = 1, unsigned blocks = 30'000) {
     add_application(name, kernel_, launches, blocks, one_ms);
   }
+  void add_application(const std::string& name, int launches, unsigned blocks, std::uint64_t block_ns) {
+    add_application(name, kernel_, launches, blocks, block_ns);
+  }
   void add_application(const std::string& name, const std::shared_ptr<KernelCode>& kernel, int launches,
                        unsigned blocks, std::uint64_t block_ns) {
     counters_.push_back(array(std::vector{0}));
@@ -223,6 +226,17 @@ TEST_F(QuietGpu, NothingRunsMeanwhileWhateverTheLaunchesAre) {
       EXPECT_EQ((std::vector{count(0), count(1)}), before);
     }
     EXPECT_TRUE(goes_on());
+  }
+  expect_all_ran();
+}
+
+// It may be over before the scheduler has put the others back on the GPU.
+TEST_F(QuietGpu, ATinyLaunchEndsBehindItsBlocks) {
+  add_application("tiny", 300, 1, 1);
+  for (const char* other : {"one", "two", "three"}) add_application(other, 1, 20'000, 10'000);
+  start("even");
+  for (int times = 0; times < 400 && count() < 300; ++times) {
+    const Quiet quiet = context->quiet_moments().ask();
   }
   expect_all_ran();
 }

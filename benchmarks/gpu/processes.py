@@ -100,15 +100,19 @@ def measure(options: argparse.Namespace, report: Report) -> None:
     plain = not options.no_plain and not options.device.startswith("sim:")
     for count in counts:
         names = [*looping_kernels(options, count), f"{options.short} now and then"]
-        rows, sweep = rows_of(options, count, plain)
         note = NOTE.format(
             alone="a plain process" if plain else f"a client of the server under {options.policies.split(',')[0]}",
             repeats=options.repeats,
             window=options.window_ms,
         )
-        report.add(f"{count} processes: {', '.join(names)}", rows, note)
-        if sweep:
-            report.add(f"{count} processes under MPS with thread percentages", sweep, SWEEP_NOTE)
+        rows: list[dict[str, Any]] = []
+        sweep: list[dict[str, Any]] = []
+        try:
+            measure_ways(options, count, plain, rows, sweep)
+        finally:  # what has been measured before a failure is not lost
+            report.add(f"{count} processes: {', '.join(names)}", rows, note)
+            if sweep:
+                report.add(f"{count} processes under MPS with thread percentages", sweep, SWEEP_NOTE)
 
 
 def looping_kernels(options: argparse.Namespace, count: int) -> list[str]:
@@ -117,39 +121,36 @@ def looping_kernels(options: argparse.Namespace, count: int) -> list[str]:
     return [kernels[index % len(kernels)] for index in range(count - 1)]
 
 
-def rows_of(options: argparse.Namespace, count: int, plain: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """One per way of sharing, and those of the sweep over percentages."""
-    rows: list[dict[str, Any]] = []
-    sweep: list[dict[str, Any]] = []
+def measure_ways(
+    options: argparse.Namespace, count: int, plain: bool, rows: list[dict[str, Any]], sweep: list[dict[str, Any]]
+) -> None:
+    """Adds a row per way of sharing, and those of the sweep over percentages."""
     alone = None
     if plain:
         with clients(options, "plain", count) as processes:
             alone = measured_alone(processes, options)
             rows.append(row("time-slicing", windows(processes, options), alone))
-        rows_of_mps, sweep = under_mps(options, count, alone)
-        rows += rows_of_mps
+        rows += under_mps(options, count, alone, sweep)
     with server(options) as (environment, session), clients(options, "served", count, environment) as processes:
         alone = alone or measured_alone(processes, options)
         for policy in options.policies.split(","):
             session.set_policy(policy)
             rows.append(row(f"{SERVED}{policy}", windows(processes, options), alone))
-    return rows, sweep
 
 
 def under_mps(
-    options: argparse.Namespace, count: int, alone: Alone
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """As it is, and with the best percentage; all percentages beside them."""
+    options: argparse.Namespace, count: int, alone: Alone, sweep: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """As it is, and with the best percentage; all percentages go to the sweep."""
     if shutil.which(CONTROL) is None:
-        return [{"way": f"MPS: skipped, {CONTROL} is not installed"}], []
+        return [{"way": f"MPS: skipped, {CONTROL} is not installed"}]
     with mps_daemon() as environment:
         rows = [row_of_mps(options, count, "MPS", environment, alone)]
-        sweep = []
         for percentage in percentages(count):
             limited = environment | {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
             sweep.append(row_of_mps(options, count, f"MPS, {percentage} % each", limited, alone))
     measured = [each for each in sweep if "STP" in each]
-    return [*rows, *sorted(measured, key=lambda each: -each["STP"].median)[:1]], sweep
+    return [*rows, *sorted(measured, key=lambda each: -each["STP"].median)[:1]]
 
 
 def row_of_mps(

@@ -314,9 +314,11 @@ def session():
 
 
 class Gate:
-    """A job that runs until the gate is opened."""
+    """A job that runs until the gate is opened. Its block cannot leave for others' kernels to be loaded: they are before."""
 
     def __init__(self, session, application, kernels):
+        for kernel in (kernels.scale, kernels.append, kernels.increment, kernels.spin):
+            session.load(kernel)
         self.gate, self.passed = session.zeros(1, np.int32), session.zeros(1, np.uint32)
         self.job = application.submit(kernels.wait_at_gate, grid=1, block=1, args=[self.gate, self.passed])
 

@@ -314,7 +314,7 @@ def session():
 
 
 class Gate:
-    """A job that runs until the gate is opened. Its block cannot leave for others' kernels to be loaded: they are before."""
+    """A job that runs until the gate is opened. Its block cannot leave, so others' kernels are loaded before."""
 
     def __init__(self, session, application, kernels):
         for kernel in (kernels.scale, kernels.append, kernels.increment, kernels.spin):

@@ -130,7 +130,7 @@ def measure_ways(
         with clients(options, "plain", count) as processes:
             alone = measured_alone(processes, options)
             rows.append(row("time-slicing", windows(processes, options), alone))
-        rows += under_mps(options, count, alone, sweep)
+        measure_mps(options, count, alone, rows, sweep)
     with server(options) as (environment, session), clients(options, "served", count, environment) as processes:
         alone = alone or measured_alone(processes, options)
         for policy in options.policies.split(","):
@@ -138,19 +138,20 @@ def measure_ways(
             rows.append(row(f"{SERVED}{policy}", windows(processes, options), alone))
 
 
-def under_mps(
-    options: argparse.Namespace, count: int, alone: Alone, sweep: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def measure_mps(
+    options: argparse.Namespace, count: int, alone: Alone, rows: list[dict[str, Any]], sweep: list[dict[str, Any]]
+) -> None:
     """As it is, and with the best percentage; all percentages go to the sweep."""
     if shutil.which(CONTROL) is None:
-        return [{"way": f"MPS: skipped, {CONTROL} is not installed"}]
+        rows.append({"way": f"MPS: skipped, {CONTROL} is not installed"})
+        return
     with mps_daemon() as environment:
-        rows = [row_of_mps(options, count, "MPS", environment, alone)]
+        rows.append(row_of_mps(options, count, "MPS", environment, alone))
         for percentage in percentages(count):
             limited = environment | {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
             sweep.append(row_of_mps(options, count, f"MPS, {percentage} % each", limited, alone))
     measured = [each for each in sweep if "STP" in each]
-    return [*rows, *sorted(measured, key=lambda each: -each["STP"].median)[:1]]
+    rows += sorted(measured, key=lambda each: -each["STP"].median)[:1]
 
 
 def row_of_mps(

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,7 +50,7 @@ class Context {
 
  private:
   CUdevice device_ = 0;
-  bool is_lost_ = false;
+  std::atomic<bool> is_lost_ = false;  // frees may be asked for by any thread
   CUcontext context_ = nullptr;
   Device description_;
   std::string architecture_;

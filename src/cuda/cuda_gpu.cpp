@@ -136,7 +136,8 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
 /// Who asks for it may not come back for long: nobody should have to wait for that.
 std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
   std::optional<gpushare::Event> event = next_event_in_use(deadline);
-  if (!event) end_use_if_empty();
+  if (!event && is_in_use_) end_use_if_empty();
+  if (!event && !is_in_use_) quiet_moments().end_use();
   return event;
 }
 

@@ -17,7 +17,8 @@ GreenContext::GreenContext(SharedContext parent, std::span<CUdevResource> sms) :
 GreenContext::~GreenContext() {
   if (parent_->is_lost()) return;
   stream_ = {};
-  parent_->quiet_moments().free([green = green_, modules = std::move(modules_)] {
+  parent_->quiet_moments().free([parent = parent_.get(), green = green_, modules = std::move(modules_)] {
+    if (parent->is_lost()) return;
     for (const auto& [function, module] : modules) GPUSHARE_CU_QUIETLY(cuModuleUnload(module));
     GPUSHARE_CU_QUIETLY(cuGreenCtxDestroy(green));
   });
@@ -51,7 +52,9 @@ CUfunction GreenContext::load(const KernelCode& code) {
 void GreenContext::unload(CUfunction function) {
   const auto found = modules_.find(function);
   if (found == modules_.end()) return;
-  parent_->quiet_moments().free([module = found->second] { GPUSHARE_CU_QUIETLY(cuModuleUnload(module)); });
+  parent_->quiet_moments().free([parent = parent_.get(), module = found->second] {
+    if (!parent->is_lost()) GPUSHARE_CU_QUIETLY(cuModuleUnload(module));
+  });
   modules_.erase(found);
 }
 

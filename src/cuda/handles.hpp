@@ -30,8 +30,10 @@ class Owned {
   }
   ~Owned() {
     if (handle_ == Handle{} || context_->is_lost()) return;
-    const auto free = [context = context_->get(), handle = handle_] {
-      const CurrentContext current(context);
+    // What waits may go on in a context that was lost meanwhile. Whoever is to free it later belongs to the context.
+    const auto free = [context = context_.get(), handle = handle_] {
+      if (context->is_lost()) return;
+      const CurrentContext current(*context);
       Destroy(handle);
     };
     if constexpr (When == Freeing::AtOnce) {

@@ -24,14 +24,20 @@ Quiet QuietMoments::ask() {
   const std::uint64_t taken_back = taken_back_;
   if (!is_used_ && !is_awaited_) {
     ++having_;
+    lock.unlock();
+    free_left();
     return {*this, taken_back};
   }
   ++waiting_;
   const bool is_over =
       changed_.wait_for(lock, patience_, [&, begun = begun_] { return begun_ != begun || taken_back_ != taken_back; });
-  if (is_over) return {*this, taken_back};
-  --waiting_;
-  return {*this, never};
+  if (!is_over) {
+    --waiting_;
+    return {*this, never};
+  }
+  lock.unlock();
+  free_left();
+  return {*this, taken_back};
 }
 
 void QuietMoments::free(std::function<void()> action) {
@@ -41,7 +47,6 @@ void QuietMoments::free(std::function<void()> action) {
   }
   const Quiet quiet = ask();
   action();
-  free_left();
 }
 
 void QuietMoments::free_left() {
@@ -60,11 +65,10 @@ void QuietMoments::leave(std::uint64_t taken_back) {
 bool QuietMoments::begin_use() {
   if (is_awaited_ && having_ > 0) return false;
   const std::scoped_lock lock(mutex_);
-  is_awaited_ = having_ > 0;
-  if (is_awaited_) return false;
-  is_used_ = true;
   user_ = std::this_thread::get_id();
-  return true;
+  is_awaited_ = having_ > 0;
+  is_used_ = !is_awaited_;
+  return is_used_;
 }
 
 void QuietMoments::end_use() {

@@ -47,7 +47,7 @@ class QuietMoments {
   /// GPU, which would wait for itself, and in one that has asked already. Not with the GIL, which the former may need.
   [[nodiscard]] Quiet ask();
 
-  /// Frees something in a quiet moment. The thread that uses the GPU leaves that to whoever does so next.
+  /// Frees something in a quiet moment. The thread that uses the GPU leaves that to whoever has the next one.
   void free(std::function<void()> action);
   /// What was left to others.
   void free_left();
@@ -64,7 +64,7 @@ class QuietMoments {
   void take_back();
 
  private:
-  bool would_wait_for_itself() const { return is_used_ && user_ == std::this_thread::get_id(); }
+  bool would_wait_for_itself() const { return (is_used_ || is_awaited_) && user_ == std::this_thread::get_id(); }
   void leave(std::uint64_t taken_back);
 
   const Duration patience_;

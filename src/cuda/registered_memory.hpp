@@ -14,8 +14,8 @@ void unregister_memory(void* address);
 /// The memory must stay mapped for as long as this is there.
 using RegisteredMemory = Owned<void*, unregister_memory, Freeing::InQuietMoment>;
 
-/// In a quiet moment: where no SM has room for a block, the driver waits for one that has. Throws CudaError if it cannot
-/// be pinned.
+/// In a quiet moment: where no SM has room for a block, the driver waits for one that has. Throws CudaError if it
+/// cannot be pinned.
 RegisteredMemory register_memory(const SharedContext& context, std::span<std::byte> memory);
 
 }  // namespace gpushare::cuda

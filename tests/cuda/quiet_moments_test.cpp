@@ -139,6 +139,30 @@ TEST(QuietMoments, WhoUsesTheGpuDoesNotWaitForItself) {
   EXPECT_FALSE(moments.is_wanted());
 }
 
+TEST(QuietMoments, NorWhoWaitsToUseIt) {
+  QuietMoments moments(for_ever_quiet);
+  Asker other(moments);
+  other.wait();
+  ASSERT_FALSE(moments.begin_use());
+  int freed = 0;
+  moments.free([&] { freed += 1; });
+  EXPECT_EQ(freed, 0);
+  const Quiet quiet = moments.ask();
+  EXPECT_FALSE(moments.is_wanted());
+  moments.end_use();
+}
+
+TEST(QuietMoments, WhatWasLeftIsFreedByWhoeverHasTheNextOne) {
+  QuietMoments moments(for_ever_quiet);
+  int freed = 0;
+  ASSERT_TRUE(moments.begin_use());
+  moments.free([&] { freed += 1; });
+  moments.end_use();
+  EXPECT_EQ(freed, 0);
+  const Quiet quiet = moments.ask();
+  EXPECT_EQ(freed, 1);
+}
+
 TEST(QuietMoments, WhoHasAskedHasWhatItCanGet) {
   QuietMoments moments(Duration(1'000'000));
   std::promise<void> is_used;

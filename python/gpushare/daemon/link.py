@@ -33,6 +33,7 @@ EXIT_PATIENCE_S = 1.0
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
 _threads: list[threading.Thread] = []
 """Of links that were opened; those that have ended go when the next one comes."""
+_threads_lock = threading.Lock()
 
 
 class Link:
@@ -287,12 +288,14 @@ def _close_both(wake: socket.socket, woken: socket.socket) -> None:
 
 def _start(work: Callable[[], None], name: str) -> None:
     thread = threading.Thread(target=work, name=name, daemon=True)
-    _threads[:] = [each for each in _threads if each.is_alive()]
-    _threads.append(thread)
-    thread.start()
+    with _threads_lock:
+        thread.start()
+        _threads[:] = [*(each for each in _threads if each.is_alive()), thread]
 
 
 def _forget_all_after_fork() -> None:
+    global _threads_lock
+    _threads_lock = threading.Lock()  # another thread may have had it
     for link in list(_open):
         link.forget_after_fork()
 
@@ -304,9 +307,12 @@ def _close_all() -> None:
     """
     for link in list(_open):
         link.close()
-    for thread in _threads:
+    end = time.monotonic() + EXIT_PATIENCE_S
+    with _threads_lock:
+        threads = [*_threads]
+    for thread in threads:
         if thread.is_alive():  # not in a forked child
-            thread.join(EXIT_PATIENCE_S)
+            thread.join(max(end - time.monotonic(), 0))
 
 
 atexit.register(_close_all)

@@ -5,7 +5,6 @@
 
 #include <cuda.h>
 
-#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,7 +49,7 @@ class Context {
 
  private:
   CUdevice device_ = 0;
-  std::atomic<bool> is_lost_ = false;  // frees may be asked for by any thread
+  bool is_lost_ = false;
   CUcontext context_ = nullptr;
   Device description_;
   std::string architecture_;

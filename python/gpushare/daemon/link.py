@@ -20,6 +20,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
+from gpushare.daemon.awaited_threads import await_threads, start_thread
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, WorkerLostError, from_message
 from gpushare.daemon.limits import PROTOCOL_VERSION, WELCOME_TIMEOUT_S
 from gpushare.daemon.reach import answers, connected
@@ -29,11 +30,7 @@ from gpushare.daemon.wire import Channel, Message, close_all
 MOST_FREED_AT_ONCE = 1000
 LONGEST_WAIT_S = 3600.0
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
-EXIT_PATIENCE_S = 1.0
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
-_threads: list[threading.Thread] = []
-"""Of links that were opened; those that have ended go when the next one comes."""
-_threads_lock = threading.Lock()
 
 
 class Link:
@@ -90,8 +87,8 @@ class Link:
             self._channel.release()
             raise
         _open.add(self)
-        _start(self._read, "gpushare client")
-        _start(self._tell_ends, "gpushare jobs")
+        start_thread(self._read, "gpushare client")
+        start_thread(self._tell_ends, "gpushare jobs")
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
         """Asks, and waits for the answer.
@@ -286,33 +283,15 @@ def _close_both(wake: socket.socket, woken: socket.socket) -> None:
     woken.close()
 
 
-def _start(work: Callable[[], None], name: str) -> None:
-    thread = threading.Thread(target=work, name=name, daemon=True)
-    with _threads_lock:
-        thread.start()
-        _threads[:] = [*(each for each in _threads if each.is_alive()), thread]
-
-
 def _forget_all_after_fork() -> None:
-    global _threads_lock
-    _threads_lock = threading.Lock()  # another thread may have had it
     for link in list(_open):
         link.forget_after_fork()
 
 
 def _close_all() -> None:
-    """Before the interpreter ends: a thread that comes back to it from the core afterwards ends the process.
-
-    That may be to wait for jobs, and also, of a link that was closed before, to let go of its port.
-    """
     for link in list(_open):
         link.close()
-    end = time.monotonic() + EXIT_PATIENCE_S
-    with _threads_lock:
-        threads = [*_threads]
-    for thread in threads:
-        if thread.is_alive():  # not in a forked child
-            thread.join(max(end - time.monotonic(), 0))
+    await_threads()
 
 
 atexit.register(_close_all)

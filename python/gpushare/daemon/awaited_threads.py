@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that have to be over before the interpreter ends, and yet keep nobody from ending it.
+
+A thread that comes back from the core to an interpreter that is gone ends the process: from waiting for jobs, and also
+from letting go of the port of a link that was closed before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+PATIENCE_S = 1.0
+_threads: list[threading.Thread] = []
+_lock = threading.Lock()
+
+
+def start_thread(work: Callable[[], None], name: str) -> None:
+    """Those that have ended are forgotten when the next one starts."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    with _lock:
+        thread.start()
+        _threads[:] = [*(each for each in _threads if each.is_alive()), thread]
+
+
+def await_threads() -> None:
+    """Until all have ended, but not for long."""
+    end = time.monotonic() + PATIENCE_S
+    with _lock:
+        threads = [*_threads]
+    for thread in threads:
+        thread.join(max(end - time.monotonic(), 0))
+
+
+def _forget_after_fork() -> None:
+    """The child has none of them, and the lock may be one that a thread of the parent had."""
+    global _lock
+    _lock = threading.Lock()
+    _threads.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

@@ -3,8 +3,8 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
-#include "bindings/daemon_waits.hpp"
 #include "bindings/host_bytes.hpp"
+#include "bindings/without_gil.hpp"
 #include "cuda/driver.hpp"
 
 namespace gpushare::bindings {
@@ -23,7 +23,7 @@ KernelCodePtr load(const CudaDevice& device, std::string symbol, const py::bytes
   const std::span<const char> original_code = view_of(original);
   const py::gil_scoped_release no_gil;
   return {new cuda::KernelCode(device.context, std::move(symbol), original_code, worker_code),
-          daemon::WithoutGil<cuda::KernelCode>{}};
+          WithoutGil<cuda::KernelCode>{}};
 }
 
 void copy_on_device(const CudaDevice& device, CUdeviceptr target, CUdeviceptr source, std::size_t bytes) {

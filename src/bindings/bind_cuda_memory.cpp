@@ -2,8 +2,8 @@
 // Memory that processes share: of the host, pinned where it is, and of the device, mapped by each of them.
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
-#include "bindings/daemon_waits.hpp"
 #include "bindings/host_bytes.hpp"
+#include "bindings/without_gil.hpp"
 #include "cuda/registered_memory.hpp"
 #include "cuda/shared_device_memory.hpp"
 
@@ -44,7 +44,7 @@ SharedDeviceMemory* imported_memory(const py::bytes& uuid, int descriptor, std::
 }
 
 void bind_shared_device_memory(py::module_& module) {
-  using Holder = std::unique_ptr<SharedDeviceMemory, daemon::WithoutGil<SharedDeviceMemory>>;
+  using Holder = std::unique_ptr<SharedDeviceMemory, WithoutGil<SharedDeviceMemory>>;
   py::class_<SharedDeviceMemory, Holder>(module, "SharedDeviceMemory",
                                          "Device memory that other processes can map, too.")
       .def(py::init([](const CudaDevice& device, std::size_t bytes) {

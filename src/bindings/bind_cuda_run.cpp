@@ -4,9 +4,9 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
-#include "bindings/daemon_waits.hpp"
 #include "bindings/run_record.hpp"
 #include "bindings/stopwatch.hpp"
+#include "bindings/without_gil.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/quoted_list.hpp"
 #include "cuda/cuda_gpu.hpp"
@@ -118,7 +118,7 @@ void bind_program(py::module_& module) {
   py::class_<CopyBuffers, std::shared_ptr<CopyBuffers>>(module, "CopyBuffers", "Pinned memory, and as much on the GPU.")
       .def(py::init([](const CudaDevice& device, std::size_t bytes) {
              const py::gil_scoped_release no_gil;
-             return std::shared_ptr<CopyBuffers>(new CopyBuffers(device, bytes), daemon::WithoutGil<CopyBuffers>{});
+             return std::shared_ptr<CopyBuffers>(new CopyBuffers(device, bytes), WithoutGil<CopyBuffers>{});
            }),
            py::arg("device"), py::arg("bytes"))
       .def_readonly("bytes", &CopyBuffers::bytes)

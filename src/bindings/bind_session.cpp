@@ -7,6 +7,7 @@
 #include "bindings/policy_maker.hpp"
 #include "bindings/run_record.hpp"
 #include "bindings/session_ordering.hpp"
+#include "bindings/without_gil.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
@@ -30,21 +31,13 @@ namespace {
 using SessionPtr = std::shared_ptr<Session>;
 
 /// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
-struct WithoutGil {
-  void operator()(Session* session) const {
-    if (PyGILState_Check() == 0) return delete session;
-    const py::gil_scoped_release no_gil;
-    delete session;
-  }
-};
-
 SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record, const std::string& ordering,
                         const std::optional<Device>& estimates) {
   const Session::MakePolicy make_policy = maker_of(policy);
   SessionOptions options{.ordering = session_ordering(ordering, estimates.value_or(*device.description)),
                          .keeps_record = keeps_record};
   const py::gil_scoped_release no_gil;
-  return {new Session(std::move(device), make_policy, std::move(options)), WithoutGil{}};
+  return {new Session(std::move(device), make_policy, std::move(options)), WithoutGil<Session>{}};
 }
 
 Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "bindings/without_gil.hpp"
 #include "core/units.hpp"
 #include "daemon/peer_errors.hpp"
 
@@ -15,16 +16,6 @@ namespace gpushare::daemon {
 namespace py = pybind11;
 
 inline constexpr Duration piece(50'000'000);  // of a wait, so that Ctrl-C is heeded
-
-/// Threads that end with the object may need the GIL for what Python owns.
-template <typename T>
-struct WithoutGil {
-  void operator()(T* object) const {
-    if (PyGILState_Check() == 0) return delete object;
-    const py::gil_scoped_release released;
-    delete object;
-  }
-};
 
 inline Duration seconds(double count) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count));

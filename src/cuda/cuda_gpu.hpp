@@ -82,7 +82,7 @@ class CudaGpu final : public LiveGpu {
   bool may_use_gpu(Time time);
   void heed_quiet(Time time);
   void pause(Time time);
-  bool is_pause_over(Time time);
+  bool try_to_end_pause(Time time);
   void go_on(Time time);
   void stop_all(Time time);
   bool is_empty() const;

@@ -26,7 +26,7 @@ bool CudaGpu::may_use_gpu(Time time) {
 
 void CudaGpu::heed_quiet(Time time) {
   if (is_paused_) {
-    if (is_pause_over(time)) go_on(time);
+    if (try_to_end_pause(time)) go_on(time);
   } else if (is_in_use_ && time >= no_pause_before_ && quiet_moments().is_wanted()) {
     pause(time);
   }
@@ -41,7 +41,7 @@ void CudaGpu::pause(Time time) {
   look_soon();
 }
 
-bool CudaGpu::is_pause_over(Time time) {
+bool CudaGpu::try_to_end_pause(Time time) {
   end_use_if_empty();
   const bool is_too_long = time - paused_ >= longest_pause;
   if (is_too_long) quiet_moments().take_back();
@@ -58,7 +58,7 @@ void CudaGpu::go_on(Time time) {
 }
 
 void CudaGpu::stop_all(Time time) {
-  for (const auto& launch : launches_) launch->allow({.workers = std::vector<int>(launch->sms(), 0)}, time);
+  for (const auto& launch : launches_) launch->evict(time);
 }
 
 bool CudaGpu::is_empty() const {

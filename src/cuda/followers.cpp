@@ -30,7 +30,7 @@ std::unique_ptr<LaunchOnGpu> Followers::take_started(OperationId operation) {
 void Followers::send_away(std::unique_ptr<LaunchOnGpu> follower, OperationId leader, Time now) {
   if (!follower) return;
   follower->withdraw(now);
-  follower->allow({.workers = std::vector<int>(follower->sms(), 0)}, now);
+  follower->evict(now);
   leaving_.push_back({std::move(follower), leader});
 }
 
@@ -52,7 +52,7 @@ bool Followers::is_leaving(OperationId follower) const {
 }
 
 void Followers::stop_started(Time now) {
-  for (const Started& each : started_) each.launch->allow({.workers = std::vector<int>(each.launch->sms(), 0)}, now);
+  for (const Started& each : started_) each.launch->evict(now);
 }
 
 bool Followers::are_off_hardware() const {

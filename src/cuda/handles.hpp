@@ -11,8 +11,8 @@ namespace gpushare::cuda {
 
 enum class Freeing {
   AtOnce,
-  InQuietMoment,     ///< the driver may have whoever frees it wait for kernels
-  InSomeQuietMoment  ///< likewise, later where the thread that schedules drops it, which must not wait
+  InQuietMoment,        ///< the driver may have whoever frees it wait for kernels
+  InQuietMomentOrLater  ///< likewise; where the thread that schedules drops it, which must not wait, others free it
 };
 
 /// Owns one handle of the driver: Destroy frees it, in its context.
@@ -38,7 +38,7 @@ class Owned {
     };
     if constexpr (When == Freeing::AtOnce) {
       free();
-    } else if constexpr (When == Freeing::InSomeQuietMoment) {
+    } else if constexpr (When == Freeing::InQuietMomentOrLater) {
       context_->quiet_moments().free(free);
     } else {
       const Quiet quiet = context_->quiet_moments().ask();
@@ -63,8 +63,8 @@ void unload_module(CUmodule module);
 using Stream = Owned<CUstream, destroy_stream>;
 using Event = Owned<CUevent, destroy_event>;
 using DeviceMemory = Owned<CUdeviceptr, free_device_memory>;
-using PinnedMemory = Owned<void*, free_pinned_memory, Freeing::InSomeQuietMoment>;
-using LoadedModule = Owned<CUmodule, unload_module, Freeing::InSomeQuietMoment>;
+using PinnedMemory = Owned<void*, free_pinned_memory, Freeing::InQuietMomentOrLater>;
+using LoadedModule = Owned<CUmodule, unload_module, Freeing::InQuietMomentOrLater>;
 
 /// For destructors: until the stream has nothing more to do with what goes. Not where the context is lost.
 void drain(const Stream& stream);

@@ -82,6 +82,8 @@ class LaunchOnGpu {
     return hardware_.have_ended() && (follower() == nullptr || follower()->is_off_hardware());
   }
 
+  /// Its workers leave, and none come, whatever the policy wants, until it is allowed some again.
+  void evict(Time now) { allow({.workers = std::vector<int>(wanted_.size(), 0)}, now); }
   /// From now on this is what the policy wants.
   void set_quota(const Quota& quota, int rank);
   void take_quota_of(const LaunchOnGpu& other) {

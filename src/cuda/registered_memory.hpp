@@ -11,7 +11,7 @@ namespace gpushare::cuda {
 
 void unregister_memory(void* address);
 
-/// The memory must stay mapped for as long as this is there.
+/// The memory must stay mapped for as long as this is there, and may go right after it: it is never unpinned later.
 using RegisteredMemory = Owned<void*, unregister_memory, Freeing::InQuietMoment>;
 
 /// In a quiet moment: where no SM has room for a block, the driver waits for one that has. Throws CudaError if it

@@ -68,7 +68,7 @@ class Partitions::Workshop {
       changed_.notify_all();
     }
     if (loaded.function == nullptr) return std::nullopt;
-    return WholeWay{loaded.function, entry.partition->sms(), {entry.partition, &entry.partition->streams()}};
+    return WholeWay{loaded.function, entry.partition->sms(), sms, {entry.partition, &entry.partition->streams()}};
   }
 
   void wait_ready() {

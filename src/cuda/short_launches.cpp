@@ -26,7 +26,7 @@ std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLa
   const std::int64_t waves = (count(code.grid) + places - 1) / places;
   if (block_time->second * waves > longest) return std::nullopt;
   if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
-  if (sms.size() == static_cast<std::size_t>(resources.device.sms)) return WholeWay{code.kernel->original(), sms};
+  if (sms.size() == static_cast<std::size_t>(resources.device.sms)) return WholeWay{code.kernel->original(), sms, sms};
   return resources.partitions.find(code.kernel, sms);
 }
 

@@ -53,17 +53,18 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
 }
 
 std::optional<Duration> WholeLaunch::steady_time() const {
-  if (whole_sms(wanted_, max_residency_) != way_.sms) return std::nullopt;
+  if (!is_where_wanted()) return std::nullopt;
   return end_ - since_;
 }
 
 bool WholeLaunch::may_be_followed() const {
-  return longest_ > Duration{} && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_;
+  return longest_ > Duration{} && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_ &&
+         is_where_wanted();
 }
 
 void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time /*now*/) {
   std::optional<WholeWay> way =
-      way_for_short(resources_, code, residency_of(resources_.device, next), way_.sms, longest);
+      way_for_short(resources_, code, residency_of(resources_.device, next), way_.wanted, longest);
   if (!way) return;
   follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(*way), longest);
   follower_->take_quota_of(*this);

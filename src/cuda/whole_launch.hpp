@@ -2,7 +2,8 @@
 // A launch that runs as it was written, to its end, once it has a quota anywhere: because its kernel cannot be
 // preempted, or because it will be over before that would bring anything.
 //
-// The application's next launch, if it is as short, can be handed over before this one ends, to run where it does.
+// The application's next launch, if it is as short, can be handed over before this one ends, to run where it does. Not
+// once the policy wants it elsewhere: or it would never get there, as long as the application has launches.
 #pragma once
 
 #include "cuda/launch_on_gpu.hpp"
@@ -37,6 +38,8 @@ class WholeLaunch final : public LaunchOnGpu {
 
  private:
   std::int64_t places() const { return max_residency_ * static_cast<std::int64_t>(way_.sms.size()); }
+  /// Does it run where the policy still wants it?
+  bool is_where_wanted() const { return whole_sms(wanted_, max_residency_) == way_.wanted; }
 
   WholeWay way_;
   Duration longest_{};  // none where the kernel leaves no choice

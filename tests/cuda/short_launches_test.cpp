@@ -210,6 +210,39 @@ TEST_F(ShortLaunches, StayOnTheSmsOfTheirApplication) {
   EXPECT_THAT(whole_launches(0), Contains(std::set{0, 1}));
 }
 
+/// The whole GPU at first, half of it from the fifth launch on.
+class Retreating : public Policy {
+ public:
+  void observe(const gpushare::Event& event, const State& /*state*/) override {
+    if (event.kind == EventKind::LaunchArrived) ++launches_;
+  }
+  Plan decide(const State& state) const override {
+    Plan plan{.whole_up_to = Duration(1'000'000'000)};
+    for (const RunningLaunch& launch : state.running()) {
+      const int residency = launch.max_residency;
+      const Quota half = Quota::per_sm({0, 0, residency, residency});
+      plan.shares.push_back({.launch = launch.id, .quota = launches_ < 5 ? Quota::everywhere(residency) : half});
+    }
+    return plan;
+  }
+
+ private:
+  int launches_ = 0;
+};
+
+TEST_F(ShortLaunches, GoWhereThePolicyWantsThemThoughTheyFollowEachOther) {
+  add_application("only", 20);
+  run_under("fifo");
+  CudaGpu gpu(*resources, work.program);
+  Retreating policy;
+  run(gpu, policy, work.workload, {});
+  EXPECT_THAT(whole_launches(), Contains(std::set{0, 1, 2, 3}));
+  for (std::size_t launch = 10; launch < 20; ++launch) {
+    const std::vector<int> seen = values<int>(places[0][launch], blocks);
+    EXPECT_THAT(seen, Each(AnyOf(2, 3, of_worker + 2, of_worker + 3))) << launch;
+  }
+}
+
 TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
   add_application("only", 4);
   run_under("fifo");

@@ -37,6 +37,30 @@ void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches,
   }
 }
 
+int spare_places(const Device& device, std::span<const RoomClaim> launches, std::span<const int> needed,
+                 std::size_t rank, std::size_t sm) {
+  if (launches[rank].wanted[sm] == 0) return 0;
+  SmRoom room(device.per_sm);
+  for (std::size_t other = 0; other < launches.size(); ++other) {
+    const RoomClaim& launch = launches[other];
+    const int blocks = other == rank ? 0 : std::max(launch.present[sm], std::min(launch.wanted[sm], needed[other]));
+    for (int block = std::min(blocks, room.count(launch.block)); block > 0; --block) room.take(launch.block);
+  }
+  return std::min(launches[rank].wanted[sm], room.count(launches[rank].block));
+}
+
+/// One place on every SM is much more than a launch of a few blocks needs, if it finds some that nobody else wants.
+/// Looked for from the end: there policies keep SMs free.
+bool finds_spare_room(const Device& device, std::span<const RoomClaim> launches, std::span<const int> needed,
+                      std::size_t rank) {
+  std::int64_t lacking = launches[rank].unclaimed;
+  if (lacking >= device.sms || launches.size() == 1) return false;
+  for (auto sm = static_cast<std::size_t>(device.sms); sm-- > 0 && lacking > 0;) {
+    lacking -= spare_places(device, launches, needed, rank, sm);
+  }
+  return lacking <= 0;
+}
+
 }  // namespace
 
 std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim> launches) {
@@ -45,6 +69,9 @@ std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim
   for (const RoomClaim& launch : launches) {
     allowed.push_back({.workers = launch.wanted});
     needed.push_back(needed_per_sm(launch));
+  }
+  for (std::size_t rank = 0; rank < launches.size(); ++rank) {
+    if (finds_spare_room(device, launches, needed, rank)) needed[rank] = 0;
   }
   std::vector<char> is_open(launches.size());
   for (std::size_t sm = 0; sm < static_cast<std::size_t>(device.sms); ++sm) {

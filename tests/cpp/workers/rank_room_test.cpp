@@ -9,6 +9,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
+using testing::Ge;
 
 constexpr int sms = 4;
 
@@ -57,6 +58,18 @@ TEST(MakeRoom, AFewTasksNeedLittleRoom) {
   EXPECT_THAT(room_for({everywhere(8, 0, 4), everywhere(8, 8)})[1].workers, Each(7));
   EXPECT_THAT(room_for({everywhere(8, 0, 5), everywhere(8, 8)})[1].workers, Each(6));
   EXPECT_THAT(room_for({everywhere(8, 0, 0), everywhere(8, 8)})[1].workers, Each(8));
+}
+
+TEST(MakeRoom, AFewTasksTakeRoomThatNobodyElseWants) {
+  const RoomClaim few = everywhere(8, 0, 3);
+  EXPECT_THAT(room_for({few, claim({8, 8, 8, 0}, {8, 8, 8, 0}, 1000)})[1].workers, ElementsAre(8, 8, 8, 0));
+  EXPECT_THAT(room_for({few, claim({8, 8, 8, 6}, {8, 8, 8, 6}, 1000)})[1].workers, Each(Ge(6)));
+}
+
+TEST(MakeRoom, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
+  const RoomClaim few = everywhere(8, 0, 3);
+  EXPECT_THAT(room_for({few, claim({8, 8, 8, 0}, {8, 8, 8, 8}, 1000)})[1].workers, ElementsAre(7, 7, 7, 0));
+  EXPECT_THAT(room_for({few, claim({8, 8, 8, 7}, {8, 8, 8, 0}, 1000)})[1].workers, Each(7));
 }
 
 TEST(MakeRoom, RanksAreServedInOrder) {

@@ -14,6 +14,18 @@ constexpr std::size_t most_reasons = 65'536;
 constexpr Duration longest_look_for_requests(50'000);
 constexpr Duration longest_look_for_end(150'000);
 
+/// Whoever looks has a processor to himself, and the session's thread needs one, too.
+int most_looking() {
+  static const int quarter = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
+  return quarter;
+}
+
+/// Of the present thread. One waits for launches of milliseconds all the time, another for small ones.
+SpinBudget& spin_of_waiting() {
+  thread_local SpinBudget budget(most_spin(longest_look_for_end));
+  return budget;
+}
+
 }  // namespace
 
 Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions options)
@@ -22,7 +34,6 @@ Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions optio
       options_(options),
       jobs_(options.keeps_record ? JobBoard::all_reasons : most_reasons),
       spin_of_thread_(most_spin(longest_look_for_requests)),
-      spin_of_waiting_(most_spin(longest_look_for_end)),
       history_(options.most_history),
       thread_([this] { serve(); }) {
   std::unique_lock lock(mutex_);
@@ -140,29 +151,28 @@ void Session::await(JobId job, Duration timeout, std::unique_lock<std::mutex>& l
   const auto is_told = [&] { return jobs_.is_over(job) || failure_; };
   if (is_told()) return;
   const auto start = std::chrono::steady_clock::now();
-  const bool looks = !std::exchange(somebody_looks_, true);
-  if (looks) look_for_end(job, std::min(spin_of_waiting_.begin_wait(), timeout), lock);
+  look_for_end(job, std::min(spin_of_waiting().begin_wait(), timeout), lock);
   jobs_.await(job);
   changed_.wait_until(lock, start + timeout, is_told);
   jobs_.await_no_more(job);
-  if (!looks) return;
-  spin_of_waiting_.end_wait(std::chrono::steady_clock::now() - start);
-  somebody_looks_ = false;
+  spin_of_waiting().end_wait(std::chrono::steady_clock::now() - start);
 }
 
 void Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock) {
+  if (longest <= Duration{} || threads_looking_ == most_looking()) return;
+  ++threads_looking_;
   const auto until = std::chrono::steady_clock::now() + longest;
-  while (!jobs_.is_over(job) && !failure_) {
+  bool is_late = false;
+  while (!jobs_.is_over(job) && !failure_ && !is_late) {
     const std::uint64_t seen = ends_.load(std::memory_order_acquire);
     lock.unlock();
-    bool is_late = false;
     while (ends_.load(std::memory_order_acquire) == seen && !is_late) {
       relax();
       is_late = std::chrono::steady_clock::now() >= until;
     }
     lock.lock();
-    if (is_late) return;
   }
+  --threads_looking_;
 }
 
 bool Session::wait_for_all(Duration timeout) {

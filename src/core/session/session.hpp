@@ -170,8 +170,7 @@ class Session {
   std::atomic<std::uint64_t> ends_ = 0;         // of jobs, so far
   std::atomic<bool> is_thread_wanted_ = false;  // something has come that it has not seen to yet
   SpinBudget spin_of_thread_;                   // its own
-  SpinBudget spin_of_waiting_;                  // of whoever looks
-  bool somebody_looks_ = false;                 // for the end of a job: one is enough
+  int threads_looking_ = 0;                     // for the end of a job
   std::exception_ptr failure_;
   std::string given_up_;  // why the rest is not waited for
   bool closing_ = false;

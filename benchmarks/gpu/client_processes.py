@@ -76,9 +76,9 @@ def started(
             client.close()
 
 
-def answers(clients: Sequence[Client], window_ms: float) -> list[Any]:
+def answers(clients: Sequence[Client], window_ms: float, lead_s: float = LEAD_S) -> list[Any]:
     """What these say of one window in which they are all there; others wait."""
-    start_ns = time.monotonic_ns() + round(LEAD_S * 1e9)
+    start_ns = time.monotonic_ns() + round(lead_s * 1e9)
     for client in clients:
         client.loop(start_ns, start_ns + round(window_ms * 1e6))
     return [client.answer() for client in clients]

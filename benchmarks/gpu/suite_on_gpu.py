@@ -16,6 +16,12 @@ from gpushare.suite import KERNELS
 from gpushare.workload import Application, Launch, Workload
 
 THREADS = 8
+TWENTY = (
+    "matrix_product", "nbody", "mandelbrot", "tpacf", "md5", "ray_trace", "dxtc", "coulombic_potential",
+    "triad", "black_scholes", "stencil_2d", "transpose", "histogram", "spmv_csr", "radix_sort", "aes_encrypt",
+    "hotspot", "lbm", "molecular_dynamics", "sad",
+)  # fmt: skip
+"""Kernels of different nature, of which all pairs are measured."""
 
 
 def add_kernels_option(parser: argparse.ArgumentParser) -> None:

@@ -12,16 +12,12 @@ from itertools import combinations
 
 from benchmarks.gpu.report import Report
 from benchmarks.gpu.spread import geomean
+from benchmarks.gpu.suite_on_gpu import TWENTY
 
 from gpushare.workload import Launch
 
 from .place import Place, RealPlace, Together, looping
 
-KERNELS = (
-    "matrix_product", "nbody", "mandelbrot", "tpacf", "md5", "ray_trace", "dxtc", "coulombic_potential",
-    "triad", "black_scholes", "stencil_2d", "transpose", "histogram", "spmv_csr", "radix_sort", "aes_encrypt",
-    "hotspot", "lbm", "molecular_dynamics", "sad",
-)  # fmt: skip
 POLICIES = ("fifo", "even", "mpmax", "srtf", "fair", "mix", "auto")
 HARDWARE = ("hardware-streams", "mix:probe_share=0")
 GREEN_PARTS = (22, 44, 66, 88, 110)
@@ -31,7 +27,7 @@ WORST = 8
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Of this part."""
-    parser.add_argument("--kernels", default=",".join(KERNELS), help="of the suite, with commas")
+    parser.add_argument("--kernels", default=",".join(TWENTY), help="of the suite, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--companies", type=int, default=12, help="of three, and as many of four, chosen at random")
     parser.add_argument("--sizes", default="2,3,4", help="of companies; pairs are all there are")

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All pairs of some kernels, a looping process each: MPS at the best percentages of every pair, and the server."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import shutil
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .client_processes import Client, answers, started
+from .mps import CONTROL, mps_daemon
+from .processes import SERVED, server
+from .report import Report
+from .spread import Spread, geomean
+from .suite_on_gpu import TWENTY
+
+REPEATS = 3
+"""Windows alone; every pair has one window per way."""
+SETTINGS = "100/100,50/50,75/75,25/75,75/25"
+LEAD_S = 0.01
+"""From the order to loop to the window in which it counts: these processes are all at hand."""
+QUEUES = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+"""Of each client of MPS, which all share what the GPU has; each has one stream."""
+
+NOTE = (
+    "Rates of launches over a window of {window:g} ms in which both loop with four launches under way, relative to "
+    "those of the same kernel alone, as {alone} (medians of {repeats}). STP: the sum of both, ANTT: the mean of "
+    "their inverses. Best MPS: of the settings {settings} (percentages of threads) the one with the most STP, pair by "
+    "pair. Before its window a pair of the server's clients loops for {settle:g} ms."
+)
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What is left to each of a pair of its speed alone."""
+
+    first: float
+    second: float
+
+    @property
+    def stp(self) -> float:
+        """System throughput."""
+        return self.first + self.second
+
+    @property
+    def antt(self) -> float:
+        """Infinite where one of them got nothing done."""
+        return statistics.fmean(1 / each if each > 0 else float("inf") for each in (self.first, self.second))
+
+
+ByPair = dict[Pair, Shares]
+Rates = dict[str, float]
+"""Launches per second."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Of this benchmark."""
+    parser.add_argument("--kernels", default=",".join(TWENTY), help="of the suite, with commas")
+    parser.add_argument("--size", default="large", choices=["small", "large"], help="of those")
+    parser.add_argument("--window-ms", type=float, default=60.0, help="over which rates are measured")
+    parser.add_argument("--settle-ms", type=float, default=150.0, help="before that, for a pair on the server")
+    parser.add_argument("--policies", default="auto", help="of the server, with commas")
+    parser.add_argument("--settings", default=SETTINGS, help="of MPS: percentages of threads of both, with commas")
+
+
+def measure(options: argparse.Namespace, report: Report) -> None:
+    """A summary by way, and a row per pair."""
+    kernels = options.kernels.split(",")
+    if len(kernels) < 2:
+        sys.exit(f"--kernels: a pair needs two, got {options.kernels!r}")
+    plain = not options.device.startswith("sim:")
+    by_way: dict[str, ByPair] = {}
+    try:
+        alone = None
+        if plain:
+            with looping(options, "plain", kernels, {}) as clients:
+                alone = rates_alone(clients, options)
+        alone = measure_server(options, kernels, alone, by_way)
+        if plain:
+            measure_mps(options, alone, by_way)
+    finally:  # what has been measured before a failure is not lost
+        note = NOTE.format(
+            window=options.window_ms,
+            alone="a plain process" if plain else "a client of the server",
+            repeats=options.repeats,
+            settings=options.settings,
+            settle=options.settle_ms,
+        )
+        report.add("Ways of sharing", summary(by_way), note)
+        report.add("Pair by pair, STP (ANTT)", rows(by_way))
+
+
+def rates_alone(clients: Mapping[str, Client], options: argparse.Namespace) -> Rates:
+    """Launches per second of each while the others wait."""
+    return {
+        kernel: statistics.median(window([client], options)[0] for _ in range(options.repeats))
+        for kernel, client in clients.items()
+    }
+
+
+def measure_server(
+    options: argparse.Namespace, kernels: Sequence[str], alone: Rates | None, by_way: dict[str, ByPair]
+) -> Rates:
+    """Every policy. What everybody does alone is measured here unless it is given."""
+    with server(options) as (environment, session), looping(options, "served", kernels, environment) as clients:
+        alone = alone or rates_alone(clients, options)
+        for policy in options.policies.split(","):
+            session.set_policy(policy)
+            found = by_way.setdefault(f"{SERVED}{policy}", {})
+            for pair in itertools.combinations(kernels, 2):
+                both = [clients[kernel] for kernel in pair]
+                window(both, options, options.settle_ms)
+                found[pair] = shares(pair, window(both, options), alone)
+    return alone
+
+
+def measure_mps(options: argparse.Namespace, alone: Rates, by_way: dict[str, ByPair]) -> None:
+    """Every setting; the kernels of settings of the same percentages are started once."""
+    settings = [tuple(each.split("/")) for each in options.settings.split(",") if each]
+    if shutil.which(CONTROL) is None:
+        print(f"MPS: skipped, {CONTROL} is not installed", file=sys.stderr)
+        return
+    with mps_daemon() as environment:
+        for percentages in dict.fromkeys(tuple(sorted(set(each))) for each in settings):
+            with contextlib.ExitStack() as stack:
+                clients = {
+                    percentage: stack.enter_context(
+                        looping(options, "plain", list(alone), environment | QUEUES | limit(percentage))
+                    )
+                    for percentage in percentages
+                }
+                for first, second in (each for each in settings if tuple(sorted(set(each))) == percentages):
+                    found = by_way.setdefault(f"MPS {first}/{second} %", {})
+                    for pair in itertools.combinations(alone, 2):
+                        both = [clients[first][pair[0]], clients[second][pair[1]]]
+                        found[pair] = shares(pair, window(both, options), alone)
+
+
+def limit(percentage: str) -> dict[str, str]:
+    """For a client of MPS."""
+    return {} if percentage == "100" else {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": percentage}
+
+
+@contextlib.contextmanager
+def looping(
+    options: argparse.Namespace, way: str, kernels: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[dict[str, Client]]:
+    """A process per kernel."""
+    arguments = [[way, options.device, kernel, options.size, "0"] for kernel in kernels]
+    with started("sharing_client", arguments, len(kernels) * [environment]) as processes:
+        yield dict(zip(kernels, processes, strict=True))
+
+
+def window(clients: Sequence[Client], options: argparse.Namespace, window_ms: float | None = None) -> list[float]:
+    """Launches per second of each, all at the same time."""
+    return [each["rate"] for each in answers(clients, window_ms or options.window_ms, LEAD_S)]
+
+
+def shares(pair: Pair, rates: Sequence[float], alone: Rates) -> Shares:
+    """Of one window."""
+    return Shares(*(rate / alone[kernel] for kernel, rate in zip(pair, rates, strict=True)))
+
+
+def best_of_mps(by_way: Mapping[str, ByPair], pair: Pair) -> Shares | None:
+    """The setting with the most throughput."""
+    measured = [found[pair] for way, found in by_way.items() if way.startswith("MPS") and pair in found]
+    return max(measured, key=lambda each: each.stp, default=None)
+
+
+def summary(by_way: Mapping[str, ByPair]) -> list[dict[str, Any]]:
+    """A row per way, the best of MPS as one more; how each compares with that."""
+    pairs = [pair for pair in next(iter(by_way.values()), {}) if all(pair in found for found in by_way.values())]
+    best = {pair: each for pair in pairs if (each := best_of_mps(by_way, pair)) is not None}
+    ways = {**by_way, **({"MPS, best pair by pair": best} if best else {})}
+    found = []
+    for way, measured in ways.items():
+        stps = [measured[pair].stp for pair in pairs]
+        row = {
+            "way": way,
+            "pairs": len(pairs),
+            "STP, geomean": geomean(stps),
+            "STP": Spread.of(stps),
+            "least": min(stps, default=float("nan")),
+            "below 0.98": sum(stp < 0.98 for stp in stps),
+            "ANTT": Spread.of(measured[pair].antt for pair in pairs),
+        }
+        if best:
+            ratios = [measured[pair].stp / best[pair].stp for pair in pairs]
+            row |= {"/ best MPS, geomean": geomean(ratios), "/ best MPS": Spread.of(ratios)}
+        found.append(row)
+    return found
+
+
+def rows(by_way: Mapping[str, ByPair]) -> list[dict[str, Any]]:
+    """A row per pair."""
+    pairs = dict.fromkeys(pair for found in by_way.values() for pair in found)
+    return [
+        {"pair": " + ".join(pair)}
+        | {way: f"{found[pair].stp:.3f} ({found[pair].antt:.2f})" for way, found in by_way.items() if pair in found}
+        for pair in pairs
+    ]

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/gpu/pairs.py on a simulated device, with real processes and a real server; and what it makes of rates."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import gpushare as gs
+
+ROOT = pathlib.Path(__file__).parents[2]
+TIMEOUT_S = 240
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.gpu import pairs
+    finally:
+        sys.path.remove(str(ROOT))
+    return pairs
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    path = tmp_path_factory.mktemp("benchmark") / "figures.json"
+    options = [
+        "--repeats",
+        "1",
+        "--window-ms",
+        "100",
+        "--settle-ms",
+        "50",
+        "--size",
+        "small",
+        "--policies",
+        "auto,fifo",
+    ]
+    line = ["pairs", "--device", "sim:h100", "--kernels", "triad,nbody,fft", *options, "--json", str(path)]
+    folders = [str(pathlib.Path(gs.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    environment["TMPDIR"] = "/tmp"  # the path of its server's socket has to be short
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu", *line],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(path.read_text())["tables"]
+
+
+def test_every_pair_is_measured_under_every_policy(tables):
+    summary, by_pair = tables
+    assert [(row["way"], row["pairs"]) for row in summary["rows"]] == [("server, auto", 3), ("server, fifo", 3)]
+    assert [row["pair"] for row in by_pair["rows"]] == ["triad + nbody", "triad + fft", "nbody + fft"]
+    for row in summary["rows"]:
+        assert 0 < row["least"] <= row["STP"]["median"]
+        assert row["ANTT"]["median"] * row["STP"]["median"] >= 1  # by the inequality of the means
+
+
+def test_a_server_is_compared_with_the_best_setting_of_each_pair(pairs):
+    one, other = ("a", "b"), ("a", "c")
+    by_way = {
+        "server, auto": {one: pairs.Shares(0.6, 0.6), other: pairs.Shares(0.5, 0.5)},
+        "MPS 100/100 %": {one: pairs.Shares(0.5, 0.5), other: pairs.Shares(0.4, 0.4)},
+        "MPS 50/50 %": {one: pairs.Shares(0.3, 0.3), other: pairs.Shares(0.5, 0.5)},
+    }
+    rows = {row["way"]: row for row in pairs.summary(by_way)}
+    assert rows["server, auto"]["/ best MPS"].p90 == pytest.approx(1.0 + 0.2 * 0.9)
+    assert rows["MPS, best pair by pair"]["STP, geomean"] == pytest.approx(1.0)
+    assert rows["MPS 50/50 %"]["below 0.98"] == 1
+
+
+def test_of_a_failed_setting_no_pair_counts_that_it_lacks(pairs):
+    by_way = {
+        "server, auto": {("a", "b"): pairs.Shares(0.6, 0.6), ("a", "c"): pairs.Shares(0.5, 0.5)},
+        "MPS 100/100 %": {("a", "b"): pairs.Shares(0.5, 0.5)},
+    }
+    assert {row["pairs"] for row in pairs.summary(by_way)} == {1}
+
+
+def test_whoever_gets_nothing_done_has_an_infinite_slowdown(pairs):
+    assert pairs.Shares(1.0, 0.0).antt == float("inf")

@@ -26,7 +26,9 @@ SETTINGS = "100/100,50/50,75/75,25/75,75/25"
 LEAD_S = 0.01
 """From the order to loop to the window in which it counts: these processes are all at hand."""
 QUEUES = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
-"""Of each client of MPS, which all share what the GPU has; each has one stream."""
+"""Of each plain process, and of each client of MPS, which all share what the GPU has; each has one stream."""
+CONTEXTS = 5
+"""Of plain processes at a time."""
 
 NOTE = (
     "Rates of launches over a window of {window:g} ms in which both loop with four launches under way, relative to "
@@ -81,8 +83,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
     try:
         alone = None
         if plain:
-            with looping(options, "plain", kernels, {}) as clients:
-                alone = rates_alone(clients, options)
+            alone = rates_of_plain_processes(options, kernels)
         alone = measure_server(options, kernels, alone, by_way)
         if plain:
             measure_mps(options, alone, by_way)
@@ -104,6 +105,15 @@ def rates_alone(clients: Mapping[str, Client], options: argparse.Namespace) -> R
         kernel: statistics.median(window([client], options)[0] for _ in range(options.repeats))
         for kernel, client in clients.items()
     }
+
+
+def rates_of_plain_processes(options: argparse.Namespace, kernels: Sequence[str]) -> Rates:
+    """Some at a time: each has a context with queues of its own, and a GPU has memory for few of those."""
+    rates: Rates = {}
+    for first in range(0, len(kernels), CONTEXTS):
+        with looping(options, "plain", kernels[first : first + CONTEXTS], QUEUES) as clients:
+            rates |= rates_alone(clients, options)
+    return rates
 
 
 def measure_server(
@@ -130,18 +140,31 @@ def measure_mps(options: argparse.Namespace, alone: Rates, by_way: dict[str, ByP
         return
     with mps_daemon() as environment:
         for percentages in dict.fromkeys(tuple(sorted(set(each))) for each in settings):
-            with contextlib.ExitStack() as stack:
-                clients = {
-                    percentage: stack.enter_context(
-                        looping(options, "plain", list(alone), environment | QUEUES | limit(percentage))
-                    )
-                    for percentage in percentages
-                }
-                for first, second in (each for each in settings if tuple(sorted(set(each))) == percentages):
-                    found = by_way.setdefault(f"MPS {first}/{second} %", {})
-                    for pair in itertools.combinations(alone, 2):
-                        both = [clients[first][pair[0]], clients[second][pair[1]]]
-                        found[pair] = shares(pair, window(both, options), alone)
+            together = [each for each in settings if tuple(sorted(set(each))) == percentages]
+            try:
+                measure_settings(options, alone, environment | QUEUES, together, by_way)
+            except RuntimeError as error:  # MPS may refuse a client
+                print(f"MPS {together}: {error}", file=sys.stderr)
+
+
+def measure_settings(
+    options: argparse.Namespace,
+    alone: Rates,
+    environment: Mapping[str, str],
+    settings: Sequence[tuple[str, ...]],
+    by_way: dict[str, ByPair],
+) -> None:
+    """Those of the same percentages."""
+    with contextlib.ExitStack() as stack:
+        clients = {
+            percentage: stack.enter_context(looping(options, "plain", list(alone), environment | limit(percentage)))
+            for percentage in dict.fromkeys(itertools.chain.from_iterable(settings))
+        }
+        for first, second in settings:
+            found = by_way.setdefault(f"MPS {first}/{second} %", {})
+            for pair in itertools.combinations(alone, 2):
+                both = [clients[first][pair[0]], clients[second][pair[1]]]
+                found[pair] = shares(pair, window(both, options), alone)
 
 
 def limit(percentage: str) -> dict[str, str]:

@@ -36,13 +36,14 @@ struct LaunchResources {
   LaunchPaces paces;
   std::mutex turn;
 
-  explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots)
+  explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots,
+                           Duration worth_a_partition = Partitions::usual_worth)
       : context(shared),
         device(context->description()),
         completions(context),
         streams(context),
         tables(context, completions, device.sms, slots),
-        partitions(context) {}
+        partitions(context, worth_a_partition) {}
 };
 
 /// How many blocks of this launch an SM holds.

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "cuda/driver.hpp"
 #include "cuda/green_contexts.hpp"
@@ -17,8 +18,6 @@ namespace {
 
 /// Each keeps some memory of the GPU.
 constexpr std::size_t most_partitions = 8;
-/// A policy that searches asks for many a part that it never wants again.
-constexpr int asked_before_made = 3;
 /// Of streams, for a launch and the one behind it.
 constexpr int streams_per_partition_level = 1;
 constexpr std::size_t tenths_of_sms = 9;
@@ -57,13 +56,16 @@ class Partition {
 /// What the run asks for and the thread makes.
 class Partitions::Workshop {
  public:
-  explicit Workshop(SharedContext context) : context_(std::move(context)) {}
+  Workshop(SharedContext context, Duration worth) : context_(std::move(context)), worth_(worth) {}
 
-  std::optional<WholeWay> find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms) {
+  std::optional<WholeWay> find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms,
+                               Duration expected) {
     const std::scoped_lock lock(mutex_);
     Entry& entry = entry_of(sms);
     Loaded& loaded = entry.functions[kernel];
-    if (++loaded.asked == asked_before_made) {
+    loaded.wanted += expected;
+    if (!loaded.is_ordered && loaded.wanted >= worth_) {
+      loaded.is_ordered = true;
       orders_.push_back({sms, kernel});
       changed_.notify_all();
     }
@@ -87,23 +89,26 @@ class Partitions::Workshop {
     while (true) {
       changed_.wait(lock, [this] { return stops_ || !orders_.empty(); });
       if (stops_) return;
-      const Order order = std::move(orders_.front());
-      orders_.pop_front();
+      const std::deque<Order> orders = std::exchange(orders_, {});
       is_working_ = true;
-      const auto entry = entries_.find(order.sms);
-      std::shared_ptr<Partition> partition = entry != entries_.end() ? entry->second.partition : nullptr;
+      std::vector<Made> found;
+      for (const Order& order : orders) {
+        const auto entry = entries_.find(order.sms);
+        found.push_back({.partition = entry != entries_.end() ? entry->second.partition : nullptr});
+      }
       lock.unlock();
-      const CUfunction function = made(order, partition);
+      make(orders, found);
       lock.lock();
       is_working_ = false;
-      deliver(order, partition, function);
+      for (std::size_t number = 0; number < orders.size(); ++number) deliver(orders[number], found[number]);
       changed_.notify_all();
     }
   }
 
  private:
   struct Loaded {
-    int asked = 0;
+    Duration wanted{};  // the time of the launches that it was wanted for
+    bool is_ordered = false;
     CUfunction function = nullptr;
   };
   struct Entry {
@@ -116,6 +121,11 @@ class Partitions::Workshop {
     std::weak_ptr<const KernelCode> kernel;
   };
 
+  struct Made {
+    std::shared_ptr<Partition> partition{};
+    CUfunction function = nullptr;
+  };
+
   Entry& entry_of(const std::vector<SmId>& sms) {
     const auto found = entries_.find(sms);
     if (found == entries_.end() && entries_.size() >= most_partitions)
@@ -125,21 +135,34 @@ class Partitions::Workshop {
     return entry;
   }
 
-  void deliver(const Order& order, const std::shared_ptr<Partition>& partition, CUfunction function) {
+  void deliver(const Order& order, const Made& made) {
     const auto found = entries_.find(order.sms);
     if (found == entries_.end()) return;  // others have been used more since
     Entry& entry = found->second;
     std::erase_if(entry.functions, [](const auto& each) { return each.first.expired(); });
     const auto loaded = entry.functions.find(order.kernel);
     if (loaded == entry.functions.end()) return;
-    if (!entry.partition) entry.partition = partition;
-    if (entry.partition == partition) loaded->second.function = function;
-    if (!groups_ && tries_to_learn_ < most_tries_to_learn) loaded->second.asked = 0;
+    if (!entry.partition) entry.partition = made.partition;
+    if (entry.partition == made.partition) loaded->second.function = made.function;
+    if (!groups_ && tries_to_learn_ < most_tries_to_learn) loaded->second = {};
+  }
+
+  /// All in one quiet moment: whoever shares the GPU equally wants several parts at the same time.
+  void make(const std::deque<Order>& orders, std::vector<Made>& found) {
+    const Quiet quiet = context_->quiet_moments().ask();
+    std::map<std::vector<SmId>, std::shared_ptr<Partition>> made_now;
+    for (std::size_t number = 0; number < orders.size(); ++number) {
+      auto& [partition, function] = found[number];
+      std::shared_ptr<Partition>& made = made_now[orders[number].sms];
+      if (!partition) partition = made;
+      function = function_in(partition, orders[number]);
+      made = partition;
+    }
   }
 
   /// Of the kernel in the partition, which is made if there is none. None where that cannot be: then the kernel runs as
   /// workers there, as it does until it is ready.
-  CUfunction made(const Order& order, std::shared_ptr<Partition>& partition) {
+  CUfunction function_in(std::shared_ptr<Partition>& partition, const Order& order) {
     const std::shared_ptr<const KernelCode> kernel = order.kernel.lock();
     if (!kernel) return nullptr;
     try {
@@ -160,6 +183,7 @@ class Partitions::Workshop {
   }
 
   SharedContext context_;
+  const Duration worth_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::vector<SmId>, Entry> entries_;
@@ -172,8 +196,8 @@ class Partitions::Workshop {
   int tries_to_learn_ = 0;
 };
 
-Partitions::Partitions(SharedContext context)
-    : context_(std::move(context)), workshop_(std::make_shared<Workshop>(context_)) {}
+Partitions::Partitions(SharedContext context, Duration worth)
+    : context_(std::move(context)), workshop_(std::make_shared<Workshop>(context_, worth)) {}
 
 // Where a kernel does not end, the driver may not let the thread go on either.
 Partitions::~Partitions() {
@@ -182,10 +206,10 @@ Partitions::~Partitions() {
   context_->is_lost() ? thread_.detach() : thread_.join();
 }
 
-std::optional<WholeWay> Partitions::find(const std::shared_ptr<const KernelCode>& kernel,
-                                         const std::vector<SmId>& sms) {
+std::optional<WholeWay> Partitions::find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms,
+                                         Duration expected) {
   if (!thread_.joinable()) thread_ = std::thread([workshop = workshop_] { workshop->work(); });
-  return workshop_->find(kernel, sms);
+  return workshop_->find(kernel, sms, expected);
 }
 
 void Partitions::wait_ready() { workshop_->wait_ready(); }

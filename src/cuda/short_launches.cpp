@@ -24,10 +24,11 @@ std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLa
   if (code.kernel->worker() == nullptr || block_time == resources.block_times.end()) return std::nullopt;
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
   const std::int64_t waves = (count(code.grid) + places - 1) / places;
-  if (block_time->second * waves > longest) return std::nullopt;
+  const Duration expected = block_time->second * waves;
+  if (expected > longest) return std::nullopt;
   if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
   if (sms.size() == static_cast<std::size_t>(resources.device.sms)) return WholeWay{code.kernel->original(), sms, sms};
-  return resources.partitions.find(code.kernel, sms);
+  return resources.partitions.find(code.kernel, sms, expected);
 }
 
 }  // namespace gpushare::cuda

@@ -61,10 +61,14 @@ std::string tell_where(int plus) {
 }
 constexpr int of_worker = 1000;
 constexpr unsigned blocks = 64;  // more than fit at a time
+constexpr Duration worth(3);     // a partition's, and nobody's launch is shorter than a nanosecond
 
 class ShortLaunches : public OnStandIn {
  protected:
-  ShortLaunches() : kernel(load_kernel()) { let_win(LaunchWay::Whole); }
+  ShortLaunches() : kernel(load_kernel()) {
+    resources = std::make_unique<LaunchResources>(context, WorkerTables::usual_slots, worth);
+    let_win(LaunchWay::Whole);
+  }
 
   /// On the stand-in nobody knows which way is faster.
   void let_win(LaunchWay faster) {
@@ -104,9 +108,9 @@ class ShortLaunches : public OnStandIn {
 
   /// Asks until it has been made.
   std::optional<WholeWay> way_for(const std::shared_ptr<KernelCode>& code, const std::vector<SmId>& sms) {
-    for (int time = 0; time < 10; ++time) resources->partitions.find(code, sms);
+    for (int time = 0; time < 10; ++time) resources->partitions.find(code, sms, Duration(1));
     resources->partitions.wait_ready();
-    return resources->partitions.find(code, sms);
+    return resources->partitions.find(code, sms, Duration(1));
   }
 
   /// Where the blocks of each launch of an application were that ran as they were written.
@@ -134,7 +138,7 @@ TEST_F(ShortLaunches, TheHardwaresGroupsAreFoundOut) {
 }
 
 TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
-  EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}));
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, worth / 2));
   const std::optional<WholeWay> way = way_for(kernel, {sm(2), sm(3)});
   ASSERT_TRUE(way);
   EXPECT_THAT(way->sms, ElementsAre(sm(2), sm(3)));
@@ -145,6 +149,14 @@ TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
   launch_grid(way->function, launch.grid, launch, {}, taken.stream.get());
   drain(taken.stream);
   EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
+}
+
+TEST_F(ShortLaunches, APartitionIsMadeOnceItIsWantedForLongEnough) {
+  for (int time = 0; time < 2; ++time) EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
+  resources->partitions.wait_ready();
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
+  resources->partitions.wait_ready();
+  EXPECT_TRUE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
 }
 
 TEST_F(ShortLaunches, WhatTheHardwareCannotKeepApartIsNeverReady) { EXPECT_FALSE(way_for(kernel, {sm(1), sm(2)})); }
@@ -159,8 +171,8 @@ TEST_F(ShortLaunches, KernelsThatAreGoneLeaveTheirPartitions) {
 
 TEST_F(ShortLaunches, APartitionThatOthersReplacedIsMadeAgain) {
   ASSERT_TRUE(way_for(kernel, {sm(0), sm(1)}));
-  for (unsigned sms = 4; sms < 16; ++sms) resources->partitions.find(kernel, sms_in(sms));
-  EXPECT_FALSE(resources->partitions.find(kernel, {sm(0), sm(1)}));
+  for (unsigned sms = 4; sms < 16; ++sms) resources->partitions.find(kernel, sms_in(sms), Duration(1));
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(0), sm(1)}, Duration(1)));
   EXPECT_TRUE(way_for(kernel, {sm(0), sm(1)}));
 }
 

@@ -71,6 +71,7 @@ class Link:
         self._failed: set[int] = set()
         self._failure: Exception | None = None
         self._is_certain = True
+        self._waiting: list[int] = []  # as long as there are threads that wait
         self._why = threading.Event()
         self.settled = threading.Event()
         self._wake, self._woken = socket.socketpair()
@@ -136,13 +137,21 @@ class Link:
 
     def wait_for(self, job: int, seconds: float) -> bool:
         """Until the job of that number has ended: then it has been told, or will be. False: it has not in time."""
+        self._waiting.append(job)
         try:
             return self.port.await_end(job, seconds, self._rouse)
         except _core.WorkerGone:
             pass  # whoever reads the socket finds out why, and tells the job
         except _core.ProtocolViolation:
             self._channel.close()  # nothing that is still said can be relied on
+        finally:
+            self._waiting.pop()
         return True
+
+    @property
+    def is_awaited(self) -> bool:
+        """Is a thread in the core that waits for a job?"""
+        return bool(self._waiting)
 
     def _rouse(self) -> None:
         """There is something to do for the thread that reads."""
@@ -163,6 +172,7 @@ class Link:
             f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
         )
         self._channel.forget()
+        self._waiting.clear()
 
     def _greeted(self, device: str | None) -> tuple[Message, _core.ClientPort]:
         name = Path(sys.argv[0]).name or "python"
@@ -305,9 +315,10 @@ def _forget_all_after_fork() -> None:
 
 
 def _close_all() -> None:
-    for link in list(_open):
+    links = list(_open)
+    for link in links:
         link.close()
-    await_threads()
+    await_threads(lambda: not any(link.is_awaited for link in links))
 
 
 atexit.register(_close_all)

@@ -107,8 +107,8 @@ bool settle(const EndedJob& ended) {
   return false;
 }
 
-/// Tells of what has ended here; `rouse` is called where something is left that the thread of the other ends tells.
-void settle_all(ClientPort& port, std::vector<EndedJob> ended, const py::function& rouse) {
+/// Of all; returns those that have to be told by Python.
+std::vector<EndedJob> settle_all(std::vector<EndedJob> ended) {
   std::vector<EndedJob> left;
   std::vector<py::object> settled;  // they may be the last of their arrays, whose end may be anything
   for (EndedJob& each : ended) {
@@ -119,9 +119,7 @@ void settle_all(ClientPort& port, std::vector<EndedJob> ended, const py::functio
       left.push_back(std::move(each));
     }
   }
-  if (left.empty()) return;
-  port.leave(std::move(left));
-  rouse();
+  return left;
 }
 
 /// False: not in time.
@@ -132,7 +130,10 @@ bool await(ClientPort& port, JobNumber job, double timeout_s, const py::function
       const py::gil_scoped_release released;
       awaited = port.await(job, std::clamp(left, Duration{}, piece));
     }
-    settle_all(port, std::move(awaited.ended), rouse);
+    if (auto left_over = settle_all(std::move(awaited.ended)); !left_over.empty()) {
+      port.leave(std::move(left_over));
+      rouse();
+    }
     if (awaited.job != Awaited::Job::Unfinished) return true;
     heed_signals();
     if (left <= piece) return false;
@@ -167,10 +168,11 @@ void bind_daemon_launch(py::module_& module) {
           [](ClientPort& self) {
             std::vector<EndedJob> ended;
             const bool more = self.take_all_ended(ended);
-            return std::pair(told(std::move(ended)), more);
+            return std::pair(told(settle_all(std::move(ended))), more);
           },
-          "(owner, status, message) of all jobs that have ended, and that nobody was told of; and whether to come back "
-          "a little later. If not, the bell rings at the next end that nobody waits for.")
+          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that "
+          "is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody "
+          "waits for.")
       .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
            "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an "
            "`_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.")

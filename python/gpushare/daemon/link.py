@@ -28,8 +28,9 @@ from gpushare.daemon.reply import Reply
 from gpushare.daemon.wire import Channel, Message, close_all
 
 MOST_FREED_AT_ONCE = 1000
-MOST_DELAY_MS = 1
-"""Until jobs that nobody waits for are told that they have ended, where many end one after the other."""
+MOST_DELAY_MS = 10
+"""Until jobs that nobody waits for are told that they have ended, where many end one after the other: to do so takes the
+GIL from whoever submits."""
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
 

@@ -1722,7 +1722,7 @@ class ClientPort:
         """
     def take_owners(self) -> tuple[list, bool]:
         """
-        (owner, status, message) of all jobs that have ended, and that nobody was told of; and whether to come back a little later. If not, the bell rings at the next end that nobody waits for.
+        Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody waits for.
         """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
@@ -1992,7 +1992,7 @@ class PortServer:
         self,
         sink: CommandSink,
         turn_commands: typing.SupportsInt | typing.SupportsIndex = 16,
-        most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 50000,
+        most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 150000,
     ) -> None: ...
     def add(self, limits: PortLimits = ...) -> tuple:
         """

@@ -1622,7 +1622,16 @@ class ClientPort:
         """
     def abandon(self) -> list:
         """
-        Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended. Nobody may be waiting.
+        Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.
+        """
+    def await_end(
+        self,
+        job: typing.SupportsInt | typing.SupportsIndex,
+        timeout_s: typing.SupportsFloat | typing.SupportsIndex,
+        rouse: collections.abc.Callable,
+    ) -> bool:
+        """
+        Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an `_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.
         """
     def close(self) -> None:
         """
@@ -1661,6 +1670,10 @@ class ClientPort:
     def forget(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Nobody will ask for this job any more.
+        """
+    def hear(self) -> bool:
+        """
+        To be called when the bell rings. False: the worker is gone.
         """
     def launch(
         self,
@@ -1705,7 +1718,11 @@ class ClientPort:
         timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
     ) -> int | None:
         """
-        Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. `owner` comes back from wait_owners.
+        Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. `owner` comes back from take_owners.
+        """
+    def take_owners(self) -> tuple[list, bool]:
+        """
+        Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody waits for.
         """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
@@ -1713,13 +1730,10 @@ class ClientPort:
         """
         How the job has ended; None: not yet.
         """
-    def wait_ended(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> list[tuple[int, JobCompletion]]:
+    @property
+    def bell(self) -> int:
         """
-        All jobs that have ended and were not told here before, as soon as there are any; they are forgotten.
-        """
-    def wait_owners(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> list:
-        """
-        (owner, status, message) of all jobs that have ended, as soon as there are any.
+        A descriptor, not to be closed, to wait at.
         """
     @property
     def kept_jobs(self) -> int:
@@ -1978,7 +1992,7 @@ class PortServer:
         self,
         sink: CommandSink,
         turn_commands: typing.SupportsInt | typing.SupportsIndex = 16,
-        most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 50000,
+        most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 150000,
     ) -> None: ...
     def add(self, limits: PortLimits = ...) -> tuple:
         """

@@ -77,19 +77,6 @@ void bind_waits(ClientPortClass& port) {
             return in_pieces(timeout_s, [&](Duration timeout) { return self.wait(job, timeout); });
           },
           py::arg("job"), py::arg("timeout_s"), "How the job has ended; None: not yet.")
-      .def(
-          "wait_ended",
-          [](ClientPort& self, double timeout_s) {
-            using Told = std::vector<std::pair<JobNumber, Completion>>;
-            const auto some = [&](Duration timeout) -> std::optional<Told> {
-              Told told;
-              for (EndedJob& each : self.wait_ended(timeout)) told.emplace_back(each.job, std::move(each.completion));
-              return told.empty() ? std::nullopt : std::optional(std::move(told));
-            };
-            return in_pieces(timeout_s, some).value_or(Told{});
-          },
-          py::arg("timeout_s"),
-          "All jobs that have ended and were not told here before, as soon as there are any; they are forgotten.")
       .def("forget", &ClientPort::forget, py::arg("job"), py::call_guard<py::gil_scoped_release>(),
            "Nobody will ask for this job any more.")
       .def_property_readonly("kept_jobs", &ClientPort::kept_jobs, "Jobs that have not been forgotten.")

@@ -94,6 +94,52 @@ py::list told(std::vector<EndedJob> ended) {
   return list;
 }
 
+/// The usual end of a job that nobody waits for in another way, without any code of Python's: that could be interrupted
+/// (Ctrl-C), and then nobody would ever hear of the end. False: it has to be told by Python.
+bool settle(const EndedJob& ended) {
+  static PyObject* const event = PyUnicode_InternFromString("_event");
+  static PyObject* const has_ended = PyUnicode_InternFromString("has_ended");
+  if (ended.completion.is_lost || ended.completion.status != JobStatus::Done) return false;
+  auto* owner = static_cast<PyObject*>(ended.owner);
+  const auto waiting = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, event));
+  if (waiting.is_none() && PyObject_SetAttr(owner, has_ended, Py_True) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+/// Of all; returns those that have to be told by Python.
+std::vector<EndedJob> settle_all(std::vector<EndedJob> ended) {
+  std::vector<EndedJob> left;
+  std::vector<py::object> settled;  // they may be the last of their arrays, whose end may be anything
+  for (EndedJob& each : ended) {
+    if (each.owner == nullptr) continue;
+    if (settle(each)) {
+      settled.push_back(py::reinterpret_steal<py::object>(static_cast<PyObject*>(each.owner)));
+    } else {
+      left.push_back(std::move(each));
+    }
+  }
+  return left;
+}
+
+/// False: not in time.
+bool await(ClientPort& port, JobNumber job, double timeout_s, const py::function& rouse) {
+  for (Duration left = seconds(timeout_s);; left -= piece) {
+    Awaited awaited;
+    {
+      const py::gil_scoped_release released;
+      awaited = port.await(job, std::clamp(left, Duration{}, piece));
+    }
+    if (auto left_over = settle_all(std::move(awaited.ended)); !left_over.empty()) {
+      port.leave(std::move(left_over));
+      rouse();
+    }
+    if (awaited.job != Awaited::Job::Unfinished) return true;
+    heed_signals();
+    if (left <= piece) return false;
+  }
+}
+
 void bind_launch_types(py::module_& module) {
   py::class_<RemoteArray>(module, "RemoteArray", "A client's array on a worker.")
       .def(py::init([](std::string dtype) { return RemoteArray{.dtype = std::move(dtype)}; }), py::arg("dtype"))
@@ -113,21 +159,25 @@ void bind_daemon_launch(py::module_& module) {
   port.def("launch_packed", &launch_packed, py::arg("packer"), py::arg("application"), py::arg("grid"),
            py::arg("arguments"), py::arg("owner"), py::arg("timeout_s") = patience,
            "Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. "
-           "`owner` comes back from wait_owners.")
+           "`owner` comes back from take_owners.")
       .def("launch_bytes", &launch_bytes, py::arg("packer"), py::arg("application"), py::arg("grid"),
            py::arg("arguments"), py::arg("arrays"), py::arg("owner"), py::arg("timeout_s") = patience,
            "The same with arguments that have been packed. `arrays`: (position, handle).")
       .def(
-          "wait_owners",
-          [](ClientPort& self, double timeout_s) {
+          "take_owners",
+          [](ClientPort& self) {
             std::vector<EndedJob> ended;
-            {
-              const py::gil_scoped_release released;
-              ended = self.wait_ended(seconds(timeout_s));
-            }
-            return told(std::move(ended));
+            const bool more = self.take_all_ended(ended);
+            return std::pair(told(settle_all(std::move(ended))), more);
           },
-          py::arg("timeout_s"), "(owner, status, message) of all jobs that have ended, as soon as there are any.")
+          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that "
+          "is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody "
+          "waits for.")
+      .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
+           "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an "
+           "`_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.")
+      .def("hear", &ClientPort::hear, "To be called when the bell rings. False: the worker is gone.")
+      .def_property_readonly("bell", &ClientPort::bell, "A descriptor, not to be closed, to wait at.")
       .def(
           "abandon",
           [](ClientPort& self) {
@@ -138,8 +188,7 @@ void bind_daemon_launch(py::module_& module) {
             }
             return told(std::move(ended));
           },
-          "Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended. "
-          "Nobody may be waiting.")
+          "Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.")
       .def_property_readonly("last_job", &ClientPort::last_job, "The number of the job that was submitted last.");
 }
 

@@ -2,7 +2,8 @@
 // Whether to look for work for a while before going to sleep. Where a core is free, that saves the two system calls and
 // the turn of the operating system's scheduler that waking up takes. Where none is, whoever looks keeps the core from
 // the one that it waits for, and both are slower than if it had slept. Which of the two holds changes with what else
-// the machine does, so it is measured: how long waits take either way, and now and then one the other way.
+// the machine does, so it is measured: how long waits take either way, and now and then one the other way, and again
+// for as long as that goes better. One wait that takes long, because nobody wanted anything, must not change the way.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +29,18 @@ class SpinBudget {
   /// How long to look in the wait that begins.
   Duration begin_wait() {
     const bool better = means_[looking] < means_[sleeping] && means_[looking] < nanoseconds(most_);
-    looks_ = ++waits_ % try_other_every == 0 ? !better : better;
+    tries_other_ = ++waits_ % try_other_every == 0 || is_other_better_;
+    looks_ = better != tries_other_;
     return looks_ ? most_ : Duration{};
   }
 
   /// The wait is over, and took so long, looking and sleeping.
   void end_wait(Duration took) {
-    double& mean = means_[looks_ ? looking : sleeping];
     // Long waits say that looking is in vain, and no more than that.
-    mean += (std::min(nanoseconds(took), 4 * nanoseconds(most_)) - mean) / 8;
+    const double told = std::min(nanoseconds(took), 2 * nanoseconds(most_));
+    is_other_better_ = tries_other_ && told < means_[looks_ ? sleeping : looking];
+    double& mean = means_[looks_ ? looking : sleeping];
+    mean += (told - mean) / 16;
   }
 
  private:
@@ -48,6 +52,8 @@ class SpinBudget {
   std::array<double, 2> means_{};
   unsigned waits_ = 0;
   bool looks_ = false;
+  bool tries_other_ = false;
+  bool is_other_better_ = false;  // it was, the last time
 };
 
 /// Tells the processor that this is a loop that waits.

@@ -9,6 +9,11 @@
 #include "daemon/peer_errors.hpp"
 
 namespace gpushare::daemon {
+namespace {
+
+constexpr Duration longest_sleep(50'000'000);
+
+}  // namespace
 
 ClientPort::ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin)
     : memory_(PortMemory::map(std::move(memory))),
@@ -100,42 +105,85 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   return job;
 }
 
+/// Of those who wait, this thread sees to the ring. Made and destroyed with the lock.
+class ClientPort::Leading {
+ public:
+  explicit Leading(ClientPort& port) : port_(port) {
+    port_.is_led_ = true;
+    port_.completions_.cancel_sleep();
+  }
+  Leading(const Leading&) = delete;
+  Leading& operator=(const Leading&) = delete;
+  ~Leading() {
+    port_.is_led_ = false;
+    port_.announce_rest();
+    port_.changed_.notify_all();
+  }
+
+ private:
+  ClientPort& port_;
+};
+
 template <typename Ready>
 bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready) {
-  while (true) {
-    if (!is_watched_) collect();
-    if (ready()) return true;
+  for (bool is_ready = false;;) {
+    collect();  // also what came before whoever led has said where to sleep
+    if (is_ready || ready()) return true;
     if (is_gone_) throw PeerGone("the gpushare worker has ended, or the connection was closed");
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    if (is_watched_) {
+    if (Clock::now() >= deadline) return false;
+    if (is_led_) {
       changed_.wait_until(lock, deadline);
-      continue;
+    } else {
+      is_ready = lead(lock, deadline, ready);
     }
-    is_watched_ = true;
-    lock.unlock();
-    watch(deadline);
-    lock.lock();
-    is_watched_ = false;
-    changed_.notify_all();  // before anything that may throw; they look once this thread lets go of the lock
-    collect();
   }
 }
 
-void ClientPort::watch(Deadline deadline) {
-  using Clock = std::chrono::steady_clock;
+/// Until there is something to look at, or it is ready: that is asked once, for to ask may be to do it.
+template <typename Ready>
+bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready) {
+  const Leading leading(*this);
+  const std::uint64_t position = completions_.position();
   const auto start = Clock::now();
   const auto until = std::min(start + spin_.begin_wait(), deadline);
-  bool is_there = completions_.has_record();
-  for (; !is_there && Clock::now() < until; is_there = completions_.has_record()) relax();
-  if (!is_there) {
-    completions_.announce_sleep();
-    is_there = completions_.has_record() || doorbell_.wait(deadline - Clock::now());
-    completions_.cancel_sleep();
+  lock.unlock();
+  bool is_there = completions_.has_record_after(position);
+  for (; !is_there && Clock::now() < until; is_there = completions_.has_record_after(position)) relax();
+  lock.lock();
+  bool is_ready = false;
+  if (!is_there && !is_gone_) {
+    completions_.announce_sleep(Sleeper::AtWord);
+    is_ready = ready();  // and once more, as is asked for records: ring.hpp says why
+    lock.unlock();
+    if (!is_ready && !completions_.has_record_after(position)) sleep(deadline);
+    lock.lock();
   }
   spin_.end_wait(Clock::now() - start);
-  if (is_there) return;
+  collect();
+  return is_ready;
+}
+
+/// While nobody leads, who takes what has ended hears the bell, if it rests.
+void ClientPort::announce_rest() {
+  if (rests_) {
+    completions_.announce_sleep();
+  } else {
+    completions_.cancel_sleep();
+  }
+}
+
+/// Hears the end of the worker a little late where nobody listens to the bell.
+void ClientPort::sleep(Deadline deadline) {
+  const auto longest = std::min<Clock::duration>(deadline - Clock::now(), longest_sleep);
+  if (completions_.sleep_at_word(longest) || !doorbell_.is_hung_up()) return;
   const std::lock_guard lock(mutex_);
+  set_gone();
+}
+
+void ClientPort::set_gone() {
   is_gone_ = true;
+  completions_.end_sleep_at_word();
+  changed_.notify_all();
 }
 
 void ClientPort::collect() {
@@ -144,7 +192,9 @@ void ClientPort::collect() {
     keep(std::span<const std::byte>(record_).first(*size));
     ++count;
   }
-  if (count > 0 && completions_.must_wake_writer()) doorbell_.ring();
+  if (count == 0) return;
+  has_ended_unled_ |= !is_led_;
+  if (completions_.must_wake_writer()) doorbell_.ring();
 }
 
 void ClientPort::keep(std::span<const std::byte> record) {
@@ -169,37 +219,75 @@ std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
   auto found = jobs_.find(job);
   require_lazily(found != jobs_.end(),
                  [&] { return "job " + std::to_string(job) + ": there is none, or it has been forgotten"; });
-  const auto has_ended = [&] {
-    found = jobs_.find(job);
-    return found == jobs_.end() || found->second.completion.has_value();
-  };
-  if (!wait_until(lock, std::chrono::steady_clock::now() + timeout, has_ended)) return std::nullopt;
+  if (!wait_until(lock, Clock::now() + timeout, [&] { return is_over(job); })) return std::nullopt;
+  found = jobs_.find(job);
   require_lazily(found != jobs_.end(),
                  [&] { return "job " + std::to_string(job) + " has been forgotten by another thread"; });
   return found->second.completion;
 }
 
-std::vector<EndedJob> ClientPort::wait_ended(Duration timeout) {
-  require_own_process();
-  std::unique_lock lock(mutex_);
-  if (!std::exchange(tells_ended_, true)) {
-    for (const auto& [job, kept] : jobs_) {
-      if (kept.completion) ended_.push_back(job);
-    }
-  }
-  wait_until(lock, std::chrono::steady_clock::now() + timeout, [&] { return !ended_.empty(); });
-  return take_ended();
+bool ClientPort::is_over(JobNumber job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() || found->second.completion;
 }
 
-std::vector<EndedJob> ClientPort::take_ended() {
-  std::vector<EndedJob> told;
-  for (const JobNumber job : std::exchange(ended_, {})) {
+Awaited ClientPort::await(JobNumber job, Duration timeout) {
+  require_own_process();
+  std::unique_lock lock(mutex_);
+  begin_to_tell();
+  if (const auto found = jobs_.find(job); found != jobs_.end()) ++found->second.waiting;
+  Awaited awaited{.job = Awaited::Job::Unknown};
+  const bool is_over = wait_until(lock, Clock::now() + timeout, [&] { return this->is_over(job); });
+  if (const auto found = jobs_.find(job); found != jobs_.end()) {
+    awaited.job = is_over ? Awaited::Job::Ended : Awaited::Job::Unfinished;
+    found->second.waiting = is_over ? 0 : found->second.waiting - 1;  // others who wait find it gone
+  }
+  take_ended(awaited.ended);
+  return awaited;
+}
+
+void ClientPort::begin_to_tell() {
+  if (std::exchange(tells_ended_, true)) return;
+  for (const auto& [job, kept] : jobs_) {
+    if (kept.completion) ended_.push_back(job);
+  }
+}
+
+bool ClientPort::take_all_ended(std::vector<EndedJob>& told) {
+  require_own_process();
+  const std::lock_guard lock(mutex_);
+  begin_to_tell();
+  told = std::exchange(left_, {});
+  collect();
+  rests_ = !std::exchange(has_ended_unled_, false) && told.empty();
+  if (!is_led_) announce_rest();
+  collect();  // ring.hpp says why
+  take_ended(told);
+  return !rests_;
+}
+
+/// But for those that somebody waits for.
+void ClientPort::take_ended(std::vector<EndedJob>& told) {
+  std::erase_if(ended_, [&](JobNumber job) {
     const auto found = jobs_.find(job);
-    if (found == jobs_.end()) continue;  // forgotten
+    if (found == jobs_.end()) return true;  // forgotten
+    if (found->second.waiting > 0) return false;
     told.push_back({job, std::move(*found->second.completion), found->second.owner});
     jobs_.erase(found);
-  }
-  return told;
+    return true;
+  });
+}
+
+void ClientPort::leave(std::vector<EndedJob> ended) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::move(ended, std::back_inserter(left_));
+}
+
+bool ClientPort::hear() {
+  if (doorbell_.hear()) return true;
+  const std::lock_guard lock(mutex_);
+  set_gone();
+  return false;
 }
 
 std::vector<EndedJob> ClientPort::abandon() {
@@ -210,7 +298,7 @@ std::vector<EndedJob> ClientPort::abandon() {
     collect();
   } catch (const PeerViolation&) {  // then that was all
   }
-  std::vector<EndedJob> told = take_ended();
+  std::vector<EndedJob> told = std::exchange(left_, {});
   for (auto& [job, kept] : jobs_) {
     Completion lost{.is_lost = true};
     told.push_back({job, kept.completion ? std::move(*kept.completion) : lost, kept.owner});
@@ -236,7 +324,7 @@ void ClientPort::close() {
   if (fork_guard_.is_in_child()) return;
   {
     const std::lock_guard lock(mutex_);
-    is_gone_ = true;
+    set_gone();
   }
   doorbell_.hang_up();
 }

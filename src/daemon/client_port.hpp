@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's side of its port: any thread submits and waits, without a thread of its own. Of those who wait, one at a
-// time watches the doorbell for all; whoever finds the ring full waits with them.
+// time looks at the ring for all, and sleeps at its word; whoever finds the ring full waits with them. So who waits for
+// a job hears of its end from the worker, and from no thread in between. The doorbell rings only while nobody waits,
+// for a thread that is told of what ends then.
 #pragma once
 
 #include <array>
@@ -59,12 +61,19 @@ struct EndedJob {
   void* owner = nullptr;  ///< as it was submitted
 };
 
+/// What waiting for a job has come to.
+struct Awaited {
+  enum class Job { Ended, Unfinished, Unknown };
+  Job job{};                    ///< Unknown: somebody else has been told of its end
+  std::vector<EndedJob> ended;  ///< the job's, if it has ended, and those of others for which nobody waits; forgotten
+};
+
 /// Every function throws PeerGone once the worker has ended or this process is a forked child of the one that opened
 /// the port, and PeerViolation if the worker breaks the protocol.
 class ClientPort {
  public:
   /// What ServerPort::open gave for the client. Throws InvalidInput for memory that is no port.
-  ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(20'000));
+  ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(150'000));
 
   /// Commands return the job's number at once, if the worker keeps up; else they wait for room, but not for ever:
   /// PeerBusy after `patience`.
@@ -76,11 +85,19 @@ class ClientPort {
 
   /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
   std::optional<Completion> wait(JobNumber job, Duration timeout);
-  /// All jobs whose ends have not been told here yet, as soon as there are any; they are forgotten. For one thread that
-  /// tells others. Empty: none in time.
-  std::vector<EndedJob> wait_ended(Duration timeout);
+  /// Waits for the job; those who do are not told by take_all_ended(). Whoever gets ends here has to tell of them.
+  Awaited await(JobNumber job, Duration timeout);
+  /// All jobs that have ended, that nobody waits for, and that were not told of before; they are forgotten. For one
+  /// thread, which calls this again a little later if it was true: while ends come one after the other the bell is not
+  /// rung for each. False: it will be, at the next one that nobody waits for.
+  bool take_all_ended(std::vector<EndedJob>& told);
+  /// They have to be told by whoever calls take_all_ended().
+  void leave(std::vector<EndedJob> ended);
+  /// To be called when the bell rings; false once the worker is gone.
+  bool hear();
+  int bell() const { return doorbell_.descriptor(); }
   /// Ends the connection for good. What ended before, and was not told, comes first; then all jobs that have not ended,
-  /// with `is_lost`. No other thread may be waiting.
+  /// with `is_lost`.
   std::vector<EndedJob> abandon();
   /// Nobody will ask for this job any more. Jobs that nobody forgets are kept.
   void forget(JobNumber job);
@@ -100,19 +117,29 @@ class ClientPort {
   struct Kept {
     std::optional<Completion> completion;
     void* owner = nullptr;
+    int waiting = 0;  // threads
   };
-  using Deadline = std::chrono::steady_clock::time_point;
+  class Leading;
+  using Clock = std::chrono::steady_clock;
+  using Deadline = Clock::time_point;
 
   JobNumber copy(wire::CommandKind kind, const CopyRequest& request, Duration patience);
   template <typename Command>
   JobNumber send(Command& command, Part second, Part third, Duration patience, void* owner = nullptr);
   template <typename Ready>
   bool wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready);
-  /// Without the lock: spins and sleeps until the worker says something, or the deadline.
-  void watch(Deadline deadline);
+  template <typename Ready>
+  bool lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready);
+  /// Without the lock, until the worker has said something, or the deadline.
+  void sleep(Deadline deadline);
+  // With the lock:
+  void announce_rest();
   void collect();
-  std::vector<EndedJob> take_ended();
+  bool is_over(JobNumber job) const;
+  void begin_to_tell();
+  void take_ended(std::vector<EndedJob>& told);
   void keep(std::span<const std::byte> record);
+  void set_gone();
   void require_own_process() const;
 
   PortMemory memory_;
@@ -122,14 +149,17 @@ class ClientPort {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   RingWriter commands_;
-  RingReader completions_;  // of the watching thread while there is one
-  SpinBudget spin_;         // likewise
-  bool is_watched_ = false;
+  RingReader completions_;
+  SpinBudget spin_;  // of the thread that looks
+  bool is_led_ = false;
   bool is_gone_ = false;
   std::atomic<JobNumber> last_job_ = 0;
   std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
   std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told
+  std::vector<EndedJob> left_;                // for take_all_ended()
   bool tells_ended_ = false;
+  bool has_ended_unled_ = false;  // something, since take_all_ended() was called
+  bool rests_ = false;            // who calls it waits for the bell
   std::vector<std::byte> record_;
 };
 

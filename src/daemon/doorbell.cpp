@@ -4,9 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
-#include <ctime>
 
 namespace gpushare::daemon {
 
@@ -28,12 +26,9 @@ bool Doorbell::hear() const noexcept {
   return count > 0 || (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
-bool Doorbell::wait(Duration timeout) const noexcept {
-  pollfd waited{.fd = end_.number(), .events = POLLIN, .revents = 0};
-  const std::int64_t left = std::max<std::int64_t>(timeout.count(), 0);
-  const timespec until{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-  if (::ppoll(&waited, 1, &until, nullptr) <= 0) return true;  // an interruption is a wake-up like any other
-  return hear();
+bool Doorbell::is_hung_up() const noexcept {
+  pollfd asked{.fd = end_.number(), .events = 0, .revents = 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLHUP) != 0;
 }
 
 void Doorbell::hang_up() const noexcept { ::shutdown(end_.number(), SHUT_RDWR); }

@@ -24,8 +24,8 @@ class Doorbell {
   void ring() const noexcept;
   /// Takes what has been rung; false once the other side is gone.
   bool hear() const noexcept;
-  /// Sleeps until the bell is rung, the other side is gone (false), or so much time has passed.
-  bool wait(Duration timeout) const noexcept;
+  /// Without taking what has been rung.
+  bool is_hung_up() const noexcept;
   /// Whoever waits here, or at the other end, learns that this is over.
   void hang_up() const noexcept;
 

@@ -21,8 +21,8 @@ struct GoneClient {
 };
 
 struct ServerSettings {
-  std::size_t turn_commands = 16;         ///< of a client before the next one has its turn
-  Duration most_spin = Duration(50'000);  ///< 0: always sleep
+  std::size_t turn_commands = 16;          ///< of a client before the next one has its turn
+  Duration most_spin = Duration(150'000);  ///< small launches take less, and then the next one comes; 0: always sleep
 };
 
 class PortServer {

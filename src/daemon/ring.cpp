@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ring.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <ctime>
 
 #include "core/errors.hpp"
 #include "daemon/peer_errors.hpp"
@@ -58,6 +63,17 @@ bool RingWriter::write(std::initializer_list<Part> parts) {
   return true;
 }
 
+Sleeper RingWriter::take_sleeper() {
+  const std::uint32_t said = take(control_.reader_sleeps);
+  if (said == 0) return Sleeper::None;
+  return said == static_cast<std::uint32_t>(Sleeper::AtWord) ? Sleeper::AtWord : Sleeper::AtBell;
+}
+
+void RingWriter::wake(std::atomic<std::uint32_t>& word) {
+  static_assert(sizeof(word) == sizeof(std::uint32_t));
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);  // fails only where nobody can sleep
+}
+
 RingReader::RingReader(RingControl& control, std::span<const std::byte> bytes) : control_(control), bytes_(bytes) {
   expect_power_of_two(bytes.size());
 }
@@ -69,6 +85,14 @@ void RingReader::copy_out(std::uint64_t position, std::span<std::byte> to) const
   std::memcpy(to.data() + before_end, bytes_.data(), to.size() - before_end);
   // Without this the compiler may read shared memory again where it should look at the copy.
   asm volatile("" ::: "memory");
+}
+
+bool RingReader::sleep_at_word(Duration longest) const {
+  const std::int64_t left = std::max<std::int64_t>(longest.count(), 0);
+  const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  const auto expected = static_cast<std::uint32_t>(Sleeper::AtWord);
+  ::syscall(SYS_futex, &control_.reader_sleeps, FUTEX_WAIT, expected, &timeout, nullptr, 0);
+  return control_.reader_sleeps.load() != expected;
 }
 
 std::optional<std::size_t> RingReader::read(std::span<std::byte> record) {

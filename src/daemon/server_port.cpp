@@ -53,7 +53,7 @@ std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands, std:
     accept(scratch.first(*size), sink);
   }
   if (attention_.load(std::memory_order_relaxed)) remove_freed();
-  if (count > 0 && commands_.must_wake_writer()) doorbell_.ring();
+  if (count > 0 && commands_.must_wake_writer()) wake_client(completions_.take_sleeper());
   return count;
 }
 
@@ -165,7 +165,7 @@ void ServerPort::update_attention() { attention_ = !late_.empty() || !violation_
 
 void ServerPort::accept_fence(std::uint64_t job) {
   const std::int64_t now = monotonic_now();
-  bool ring = false;
+  Sleeper sleeper{};
   {
     const std::lock_guard lock(mutex_);
     ++statistics_.commands;
@@ -178,9 +178,14 @@ void ServerPort::accept_fence(std::uint64_t job) {
     } else {
       fences_.push_back({.job = job, .accepted = now, .unfinished_before = unfinished_});
     }
-    ring = completions_.must_wake_reader();
+    sleeper = completions_.take_sleeper();
   }
-  if (ring) doorbell_.ring();
+  wake_client(sleeper);
+}
+
+void ServerPort::wake_client(Sleeper where) {
+  if (where == Sleeper::AtBell) doorbell_.ring();
+  if (where == Sleeper::AtWord) completions_.wake_at_word();
 }
 
 bool ServerPort::try_to_sleep() {
@@ -222,7 +227,7 @@ void ServerPort::flush() {
   if (late_.empty()) return;
   while (!late_.empty() && try_write(late_.front())) late_.pop_front();
   update_attention();
-  if (completions_.must_wake_reader()) doorbell_.ring();
+  wake_client(completions_.take_sleeper());
 }
 
 void ServerPort::end_fences_after(std::uint64_t job) {
@@ -234,7 +239,7 @@ void ServerPort::end_fences_after(std::uint64_t job) {
 }
 
 void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
-  bool ring = false;
+  Sleeper sleeper{};
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
@@ -242,10 +247,10 @@ void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOut
     if (closed_) return;
     put(job, accepted, outcome);
     end_fences_after(job);
-    ring = completions_.must_wake_reader();
+    sleeper = completions_.take_sleeper();
     wake = std::exchange(stalled_, false) || !late_.empty() || !violation_.empty();
   }
-  if (ring) doorbell_.ring();
+  wake_client(sleeper);
   if (wake && server_bell_ != nullptr) server_bell_->ring();
 }
 

@@ -108,6 +108,8 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   void flush();
   void update_attention();
   void end_fences_after(std::uint64_t job);
+  // Any thread, with or without the lock:
+  void wake_client(Sleeper where);
 
   const ClientId client_;
   const PortLimits limits_;

@@ -43,6 +43,22 @@ TEST(SpinBudget, FollowsWhatChanges) {
   EXPECT_LE(looks(budget, 1'000, Duration(60'000), Duration(12'000)), 20);
 }
 
+TEST(SpinBudget, GoesOnLookingAfterAPause) {
+  SpinBudget budget(most);
+  looks(budget, 1'000, Duration(8'000), Duration(14'000));
+  for (int pause = 0; pause < 5; ++pause) {
+    looks(budget, 1, Duration(1'000'000), Duration(1'000'000));
+    EXPECT_GE(looks(budget, 500, Duration(8'000), Duration(14'000)), 490);
+  }
+}
+
+TEST(SpinBudget, LooksAgainSoonAfterLongWaits) {
+  SpinBudget budget(most);
+  looks(budget, 1'000, Duration(1'000'000), Duration(1'000'000));
+  looks(budget, 200, Duration(8'000), Duration(14'000));
+  EXPECT_GE(looks(budget, 500, Duration(8'000), Duration(14'000)), 490);
+}
+
 TEST(SpinBudget, NeverLooksIfToldSo) {
   SpinBudget budget(Duration{});
   EXPECT_EQ(looks(budget, 1'000, Duration(0), Duration(5'000)), 0);

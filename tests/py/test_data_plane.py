@@ -160,16 +160,6 @@ def test_stale_and_forged_handles_are_refused(server: _core.PortServer) -> None:
         alice.at_worker.remove_kernel(extra)
 
 
-def test_one_thread_may_be_told_of_all_ends(server: _core.PortServer) -> None:
-    alice = Served(server)
-    jobs = {alice.launch() for _ in range(100)}
-    told: set[int] = set()
-    while told < jobs:
-        told |= {job for job, completion in alice.port.wait_ended(30)}
-    assert told == jobs
-    assert alice.port.wait_ended(0) == []
-
-
 def test_waits_do_not_hold_the_gil() -> None:
     sink = HeldSink()
     server = _core.PortServer(sink)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 PATIENCE_S = 1.0
+PAUSE_S = 0.001
 _threads: list[threading.Thread] = []
 _lock = threading.Lock()
 
@@ -25,13 +26,15 @@ def start_thread(work: Callable[[], None], name: str) -> None:
         _threads[:] = [*(each for each in _threads if each.is_alive()), thread]
 
 
-def await_threads() -> None:
-    """Until all have ended, but not for long."""
+def await_threads(are_others_out: Callable[[], bool]) -> None:
+    """Until all have ended, and threads of others have come back from the core, but not for long."""
     end = time.monotonic() + PATIENCE_S
     with _lock:
         threads = [*_threads]
     for thread in threads:
         thread.join(max(end - time.monotonic(), 0))
+    while not are_others_out() and time.monotonic() < end:
+        time.sleep(PAUSE_S)
 
 
 def _forget_after_fork() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,8 @@ class Submission:
         self.arguments = [each if type(each) in NUMBERS else _argument(each) for each in arguments]
         self.arrays = [each for each in self.arguments if type(each) is ArrayState]
 
-    def send(self, registered: Registered, job: DaemonJob) -> None:
-        """Has that worker run it.
+    def send(self, registered: Registered, job: DaemonJob) -> int:
+        """Has that worker run it; returns the number that it knows the job by.
 
         Raises:
             InvalidInput: it cannot be; the message names what is wrong.
@@ -66,7 +67,7 @@ class Submission:
             grid = (grid, 1, 1)
         else:
             grid = grid_of(f"launch of {self.kernel.name!r}: grid", grid)
-        launcher.launch(job.application_handle, grid, self.arguments, job)
+        return launcher.launch(job.application_handle, grid, self.arguments, job)
 
 
 class DaemonJob:
@@ -78,12 +79,12 @@ class DaemonJob:
         attempts: how often it has been submitted.
         suspicions: how often it was on the GPU with others when one of them failed.
         error: what it ended with, if not well.
-        has_ended: well or not.
+        has_ended: well or not, as far as anybody has looked.
         application_handle: its application's at the worker that has it.
     """
 
     __slots__ = (
-        "__weakref__", "_event", "_registered", "application_handle", "attempts", "error", "has_ended",
+        "__weakref__", "_event", "_number", "_registered", "application_handle", "attempts", "error", "has_ended",
         "is_replayable", "repeats", "submission", "suspicions",
     )  # fmt: skip
 
@@ -97,6 +98,7 @@ class DaemonJob:
         self.has_ended = False
         self.application_handle = 0
         self._event: threading.Event | None = None
+        self._number = 0
         self._registered: Registered | None = None
 
     @property
@@ -106,11 +108,12 @@ class DaemonJob:
 
     def submit_on(self, registered: Registered) -> None:
         """Submits it to that worker. If that is lost meanwhile, it ends like a job that had been submitted."""
+        self._number = 0
         self._registered = registered
         self.attempts += 1
         try:
             self.application_handle = registered.application(self.submission.application)
-            self.submission.send(registered, self)
+            self._number = self.submission.send(registered, self)
         except WorkerGone:
             self.end(registered.link.wait_lost())
         except DaemonGoneError as error:
@@ -170,6 +173,10 @@ class DaemonJob:
         if not self._wait(seconds):
             raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
 
+    def has_ended_by_now(self) -> bool:
+        """Looks, and raises nothing."""
+        return self.has_ended or self._wait_for_end(0)
+
     def _wait(self, seconds: float) -> bool:
         if not self.has_ended:
             if self._registered is not None and self._registered.link.is_foreign:
@@ -181,13 +188,16 @@ class DaemonJob:
         return True
 
     def _wait_for_end(self, seconds: float) -> bool:
-        """Most jobs are waited for when they have ended, so that an event is made only where one is needed."""
-        if seconds <= 0:
+        """By itself, while nothing unusual happens; else somebody tells."""
+        end = time.monotonic() + seconds
+        if self._registered is not None and not self._registered.link.wait_for(self._number, seconds):
+            return self.has_ended
+        if self.has_ended or seconds <= 0:
             return self.has_ended
         with _making_events:
             if self._event is None:
                 self._event = threading.Event()
-        return self.has_ended or self._event.wait(seconds) or self.has_ended
+        return self.has_ended or self._event.wait(end - time.monotonic()) or self.has_ended
 
     def __repr__(self) -> str:
         return f"<DaemonJob {self.name}>"

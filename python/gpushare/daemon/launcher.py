@@ -39,16 +39,18 @@ class Launcher:
         self._packer = _core.LaunchPacker(answer["kernel"], registered.place, packed)
         self._launch = registered.link.port.launch_packed
 
-    def launch(self, application: int, grid: Extent, arguments: Sequence[Any], job: Any) -> None:
-        """Into the ring; ``job`` comes back with its end.
+    def launch(self, application: int, grid: Extent, arguments: Sequence[Any], job: Any) -> int:
+        """Into the ring; ``job`` comes back with its end. Returns the number that it has there.
 
         Raises:
             InvalidInput: an argument does not fit its parameter; the message names it.
             WorkerGone: nobody is at the other end.
         """
-        if self._launch(self._packer, application, grid, arguments, job) is None:
+        number = self._launch(self._packer, application, grid, arguments, job)
+        if number is None:
             content, arrays = self._looked_at(arguments)
-            self._registered.link.port.launch_bytes(self._packer, application, grid, content, arrays, job)
+            number = self._registered.link.port.launch_bytes(self._packer, application, grid, content, arrays, job)
+        return number
 
     def _looked_at(self, arguments: Sequence[Any]) -> tuple[bytes, list[tuple[int, int]]]:
         """Their bytes, and which of them are arrays: place and handle."""

@@ -28,7 +28,9 @@ from gpushare.daemon.reply import Reply
 from gpushare.daemon.wire import Channel, Message, close_all
 
 MOST_FREED_AT_ONCE = 1000
-LONGEST_WAIT_S = 3600.0
+MOST_DELAY_MS = 10
+"""Until jobs that nobody waits for are told that they have ended, where many end one after the other: to do so takes the
+GIL from whoever submits."""
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
 
@@ -36,8 +38,8 @@ _open: weakref.WeakSet[Link] = weakref.WeakSet()
 class Link:
     """Requests of any thread go out and their answers come back; launches go through the port, their ends come back.
 
-    One thread reads the socket, another one is told of jobs' ends. If the connection is lost, the first says why, and
-    the second then tells all jobs that have not ended.
+    Who waits for a job looks at the port itself. One thread reads the socket, and tells jobs that nobody waits for that
+    they have ended. If the connection is lost, it says why, and then tells all jobs that have not ended.
 
     Args:
         path: of the server's socket.
@@ -70,6 +72,7 @@ class Link:
         self._failed: set[int] = set()
         self._failure: Exception | None = None
         self._is_certain = True
+        self._waiting: list[int] = []  # as long as there are threads that wait
         self._why = threading.Event()
         self.settled = threading.Event()
         self._wake, self._woken = socket.socketpair()
@@ -88,7 +91,6 @@ class Link:
             raise
         _open.add(self)
         start_thread(self._read, "gpushare client")
-        start_thread(self._tell_ends, "gpushare jobs")
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
         """Asks, and waits for the answer.
@@ -132,8 +134,30 @@ class Link:
         """Gives an array back soon. Takes no lock: a garbage collector may call it anywhere."""
         self._freed.append((handle, self.port.last_job))
         if not self.is_foreign:
-            with contextlib.suppress(OSError):  # it has been woken already, or has ended
-                self._wake.send(b"x")
+            self._rouse()
+
+    def wait_for(self, job: int, seconds: float) -> bool:
+        """Until the job of that number has ended: then it has been told, or will be. False: it has not in time."""
+        self._waiting.append(job)
+        try:
+            return self.port.await_end(job, seconds, self._rouse)
+        except _core.WorkerGone:
+            pass  # whoever reads the socket finds out why, and tells the job
+        except _core.ProtocolViolation:
+            self._channel.close()  # nothing that is still said can be relied on
+        finally:
+            self._waiting.pop()
+        return True
+
+    @property
+    def is_awaited(self) -> bool:
+        """Is a thread in the core that waits for a job?"""
+        return bool(self._waiting)
+
+    def _rouse(self) -> None:
+        """There is something to do for the thread that reads."""
+        with contextlib.suppress(OSError):  # it has been woken already, or has ended
+            self._wake.send(b"x")
 
     def close(self) -> None:
         """Ends it; jobs that have not ended fail."""
@@ -149,6 +173,7 @@ class Link:
             f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
         )
         self._channel.forget()
+        self._waiting.clear()
 
     def _greeted(self, device: str | None) -> tuple[Message, _core.ClientPort]:
         name = Path(sys.argv[0]).name or "python"
@@ -171,22 +196,25 @@ class Link:
         return answer["ok"], _core.ClientPort(*descriptors)
 
     def _read(self) -> None:
-        woken = self._woken.fileno()
+        woken, bell = self._woken.fileno(), self.port.bell
         ready = select.poll()
-        ready.register(woken, select.POLLIN)
-        ready.register(self._channel.fileno(), select.POLLIN)
+        for descriptor in (woken, bell, self._channel.fileno()):
+            ready.register(descriptor, select.POLLIN)
         try:
             while True:
-                for descriptor, _ in ready.poll():
+                for descriptor, _ in ready.poll(MOST_DELAY_MS if self._tell_ended() else None):
                     if descriptor == woken:
                         self._woken.recv(4096)
                         self._send_freed()
-                    else:
+                    elif descriptor != bell:
                         self._take(*self._channel.receive())
+                    elif not self.port.hear():
+                        ready.unregister(bell)  # the socket says why
         except Exception as error:  # of whatever kind: somebody waits, and has to hear of it
             self._end(error)
         finally:
             self._channel.release()
+            self._tell_lost()
 
     def _send_freed(self) -> None:
         """A job that is still in the ring may need them: the worker waits until it has seen it."""
@@ -233,14 +261,13 @@ class Link:
         self._why.set()
         self.port.close()
 
-    def _tell_ends(self) -> None:
-        try:
-            while True:
-                self._tell(self.port.wait_owners(LONGEST_WAIT_S))
-        except _core.WorkerGone:
-            pass  # whoever reads the socket finds out why
-        except Exception:
-            self._channel.close()  # nothing that is still said can be relied on
+    def _tell_ended(self) -> bool:
+        """Is that worth doing again soon?"""
+        ended, has_more = self.port.take_owners()
+        self._tell(ended)
+        return has_more
+
+    def _tell_lost(self) -> None:
         self._why.wait()
         self._tell(self.port.abandon())
         for job in self._retryable:
@@ -289,9 +316,10 @@ def _forget_all_after_fork() -> None:
 
 
 def _close_all() -> None:
-    for link in list(_open):
+    links = list(_open)
+    for link in links:
         link.close()
-    await_threads()
+    await_threads(lambda: not any(link.is_awaited for link in links))
 
 
 atexit.register(_close_all)

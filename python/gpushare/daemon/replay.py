@@ -122,4 +122,4 @@ class ReplayLog:
 
     @staticmethod
     def _runs_on(job: DaemonJob, array: ArrayState) -> bool:
-        return not job.has_ended and array in job.submission.arrays
+        return array in job.submission.arrays and not job.has_ended_by_now()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients and worker in one process: what goes in comes out, in every order of doing.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstring>
@@ -135,9 +136,12 @@ TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
   EXPECT_TRUE(alice.port.wait(before, 10s));
   for (int time = 0; time < 100; ++time) alice.launch();
   std::vector<JobNumber> told;
+  std::vector<EndedJob> ended;
   while (told.size() < 101) {
-    const auto ended = alice.port.wait_ended(10s);
-    ASSERT_FALSE(ended.empty());
+    while (alice.port.take_all_ended(ended) || ended.empty()) {
+      if (!ended.empty()) break;
+      std::this_thread::sleep_for(1ms);
+    }
     for (const auto& [job, completion, owner] : ended) {
       EXPECT_EQ(completion.status, JobStatus::Done);
       told.push_back(job);
@@ -146,7 +150,87 @@ TEST(ClientPort, TellsOneThreadOfAllEndsOnce) {
   std::ranges::sort(told);
   for (JobNumber job = 1; job <= 101; ++job) EXPECT_EQ(told[job - 1], job);
   EXPECT_EQ(alice.port.kept_jobs(), 0u);
-  EXPECT_TRUE(alice.port.wait_ended(5ms).empty());
+  alice.port.take_all_ended(ended);
+  EXPECT_TRUE(ended.empty());
+}
+
+/// Listens until the bell rings; false: it has not in time.
+bool bell_rings(ClientPort& port, int timeout_ms) {
+  pollfd listening{.fd = port.bell(), .events = POLLIN, .revents = 0};
+  return ::poll(&listening, 1, timeout_ms) > 0 && port.hear();
+}
+
+/// All that has ended has been told, and the next end rings the bell.
+void come_to_rest(ClientPort& port) {
+  std::vector<EndedJob> ended;
+  while (port.take_all_ended(ended)) continue;
+}
+
+TEST(ClientPort, RingsForEndsThatNobodyWaitsFor) {
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
+  TestClient alice(server);
+  come_to_rest(alice.port);
+  const JobNumber job = alice.launch();
+  EXPECT_FALSE(bell_rings(alice.port, 5));
+  while (!sink->end_last()) std::this_thread::yield();
+  EXPECT_TRUE(bell_rings(alice.port, 10'000));
+  std::vector<EndedJob> ended;
+  EXPECT_TRUE(alice.port.take_all_ended(ended));  // more may come soon, for which it does not ring
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended.front().job, job);
+  EXPECT_FALSE(alice.port.take_all_ended(ended));
+}
+
+TEST(ClientPort, WhoWaitsForAJobGetsItsEndAndThoseOfOthers) {
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
+  TestClient alice(server);
+  come_to_rest(alice.port);
+  const JobNumber first = alice.launch(), second = alice.launch();
+  EXPECT_EQ(alice.port.await(first, 5ms).job, Awaited::Job::Unfinished);
+  std::thread ends([&] {
+    while (alice.at_worker->statistics().commands < 2) std::this_thread::yield();
+    std::this_thread::sleep_for(5ms);  // in which it goes to sleep
+    while (sink->end_last()) continue;
+  });
+  const Awaited awaited = alice.port.await(first, 10s);
+  ends.join();
+  EXPECT_EQ(awaited.job, Awaited::Job::Ended);
+  ASSERT_EQ(awaited.ended.size(), 2u);
+  EXPECT_EQ(awaited.ended[0].job, second);
+  EXPECT_EQ(awaited.ended[1].job, first);
+  EXPECT_EQ(alice.port.await(first, 10s).job, Awaited::Job::Unknown);
+  EXPECT_EQ(alice.port.kept_jobs(), 0u);
+}
+
+TEST(ClientPort, EveryThreadGetsTheEndThatItWaitsFor) {
+  PortServer server(echo());
+  TestClient alice(server);
+  std::atomic<int> told = 0;
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 4; ++number) {
+    threads.emplace_back([&] {
+      for (int time = 0; time < 2'000; ++time) {
+        const Awaited awaited = alice.port.await(alice.launch(), 30s);
+        ASSERT_NE(awaited.job, Awaited::Job::Unfinished);
+        told += static_cast<int>(awaited.ended.size());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(told, 8'000);
+  EXPECT_EQ(alice.port.kept_jobs(), 0u);
+}
+
+TEST(ClientPort, WhatIsLeftIsToldLater) {
+  PortServer server(echo());
+  TestClient alice(server);
+  Awaited awaited = alice.port.await(alice.launch(), 10s);
+  alice.port.leave(std::move(awaited.ended));
+  std::vector<EndedJob> ended;
+  alice.port.take_all_ended(ended);
+  EXPECT_EQ(ended.size(), 1u);
 }
 
 TEST(ClientPort, ServesManyThreads) {

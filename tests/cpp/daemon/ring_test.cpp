@@ -144,6 +144,38 @@ TEST(Ring, ASleepingReaderIsToBeWokenOnce) {
   EXPECT_FALSE(pair.writer.must_wake_reader());
 }
 
+TEST(Ring, AReaderSaysWhereItSleeps) {
+  Pair pair(256);
+  EXPECT_EQ(pair.writer.take_sleeper(), Sleeper::None);
+  pair.reader.announce_sleep();
+  EXPECT_EQ(pair.writer.take_sleeper(), Sleeper::AtBell);
+  pair.reader.announce_sleep(Sleeper::AtWord);
+  EXPECT_EQ(pair.writer.take_sleeper(), Sleeper::AtWord);
+  pair.control.reader_sleeps = 77;  // forged
+  EXPECT_EQ(pair.writer.take_sleeper(), Sleeper::AtBell);
+}
+
+TEST(Ring, NobodyFallsAsleepAtAWordThatHasChanged) {
+  Pair pair(256);
+  pair.reader.announce_sleep(Sleeper::AtWord);
+  EXPECT_FALSE(pair.reader.sleep_at_word(std::chrono::milliseconds(1)));
+  EXPECT_EQ(pair.writer.take_sleeper(), Sleeper::AtWord);
+  EXPECT_TRUE(pair.reader.sleep_at_word(std::chrono::hours(1)));
+}
+
+TEST(Ring, WakesWhoSleepsAtTheWord) {
+  Pair pair(256);
+  pair.reader.announce_sleep(Sleeper::AtWord);
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    pair.writer.write({});
+    if (pair.writer.take_sleeper() == Sleeper::AtWord) pair.writer.wake_at_word();
+  });
+  EXPECT_TRUE(pair.reader.sleep_at_word(std::chrono::hours(1)));
+  writer.join();
+  EXPECT_TRUE(pair.reader.has_record());
+}
+
 TEST(Ring, AWriterThatFindsNoRoomIsToBeWokenOnce) {
   Pair pair(64);
   while (pair.writer.write({record(0, 20)})) continue;

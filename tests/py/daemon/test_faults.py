@@ -171,6 +171,22 @@ def test_a_killed_client_leaves_nothing_and_others_notice_nothing(session, folde
     job.result(30)
 
 
+LEAVER = """
+import sys, threading, time, gpushare as gs
+session, told = gs.connect(sys.argv[1]), []
+jobs = [session.application(str(i)).submit(gs.Kernel("", "sleep"), grid=1, block=1, args=[60.0]) for i in range(3)]
+for job in jobs:
+    threading.Thread(target=job.result, daemon=True).start()
+time.sleep(0.02)
+"""
+
+
+def test_an_interpreter_may_end_while_threads_wait_for_jobs(worker, folder):
+    for _ in range(5):
+        client = subprocess.run([sys.executable, "-c", LEAVER, folder / "socket"], stderr=subprocess.DEVNULL)
+        assert client.returncode == 0
+
+
 def has_ended(process):
     """Also where whoever is its parent now never asks how it ended."""
     with contextlib.suppress(OSError), open(f"/proc/{process}/stat") as status:

@@ -105,15 +105,14 @@ void CudaGpu::put_into_effect() {
   look_soon();
 }
 
-// The clock is read after some events: it may cost as much as a policy's decision. Nor does a plan take effect in
-// between: where a policy answers each SM of a look with another one, 132 orders would be written, of 10 us each.
-// Between two deadlines there are always some events, if there are any, and a look at the GPU: a policy slower than its
-// own wake-ups must not stop the rest.
+// The clock is read after some events: it may cost as much as a policy's decision. Between two deadlines there are
+// always some events, if there are any, and a look at the GPU: a policy slower than its own wake-ups must not stop the
+// rest.
 std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> deadline) {
+  if (plan_is_due_) put_into_effect();
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
-    if (plan_is_due_) put_into_effect();
     heed_quiet(elapsed());  // launches that come back may be over by the next time the clock is read, and not before
     const Time time = elapsed();
     watch_.looks(time);

@@ -49,7 +49,6 @@ RoomClaim WorkerLaunch::claim() const {
 // ends would have to be looked at, for somebody might have left.
 void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   open_sms_ = allowance.open_sms;
-  open_sms_after_ = allowance.open_sms_after;
   if (std::ranges::equal(allowance.workers, orders_, {}, {}, &WorkerOrder::quota)) return;
   if (some_notice(allowance.workers) || (follower_ && follower_->some_notice(allowance.workers))) {
     stop_follower();
@@ -245,7 +244,7 @@ void WorkerLaunch::put_behind(const Submission& next, const DeviceLaunch& code, 
 
 void WorkerLaunch::start_behind(WorkerLaunch& leader, Time now) {
   rank_ = leader.rank_;
-  open_sms_ = leader.open_sms_after_;
+  open_sms_ = leader.open_sms_;
   std::vector<int> workers;
   for (const WorkerOrder& order : leader.orders_) workers.push_back(std::min<int>(order.quota, max_residency_));
   take_orders(workers);

@@ -74,7 +74,6 @@ class WorkerLaunch final : public LaunchOnGpu {
   /// back: until more come, or fewer may stay, whoever is there stays as long as there are tasks.
   bool will_stay_ = false;
   int open_sms_ = 0;           // where the hardware may place workers
-  int open_sms_after_ = 0;     // and once this launch's own have gone
   std::int64_t launched_ = 0;  // workers, in all
   Time placed_{};              // in the tables since then
   Time changed_{};             // when the host last launched workers, or saw a hardware launch end

@@ -19,14 +19,8 @@ bool is_like_before(std::span<const RoomClaim> launches, std::size_t sm) {
          });
 }
 
-/// Whether the hardware may place a worker of a launch on an SM now, and once its own have gone.
-struct Open {
-  bool now = false;
-  bool after = false;
-};
-
 void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches, std::span<const int> needed,
-               std::span<Allowance> allowed, std::span<Open> open) {
+               std::span<Allowance> allowed, std::span<char> is_open) {
   bool somebody_lacks_room = false;
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     const RoomClaim& launch = launches[rank];
@@ -39,9 +33,7 @@ void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches,
     somebody_lacks_room |= lacks_room;
   }
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
-    const bool fits = room.fits(launches[rank].block);
-    const int may_stay = allowed[rank].workers[sm];
-    open[rank] = {.now = fits || may_stay > launches[rank].present[sm], .after = fits || may_stay > 0};
+    is_open[rank] = allowed[rank].workers[sm] > 0 || room.fits(launches[rank].block) ? 1 : 0;
   }
 }
 
@@ -81,17 +73,14 @@ std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     if (finds_spare_room(device, launches, needed, rank)) needed[rank] = 0;
   }
-  std::vector<Open> open(launches.size());
+  std::vector<char> is_open(launches.size());
   for (std::size_t sm = 0; sm < static_cast<std::size_t>(device.sms); ++sm) {
     if (is_like_before(launches, sm)) {
       for (Allowance& each : allowed) each.workers[sm] = each.workers[sm - 1];
     } else {
-      share_out(SmRoom(device.per_sm), sm, launches, needed, allowed, open);
+      share_out(SmRoom(device.per_sm), sm, launches, needed, allowed, is_open);
     }
-    for (std::size_t rank = 0; rank < launches.size(); ++rank) {
-      allowed[rank].open_sms += open[rank].now ? 1 : 0;
-      allowed[rank].open_sms_after += open[rank].after ? 1 : 0;
-    }
+    for (std::size_t rank = 0; rank < launches.size(); ++rank) allowed[rank].open_sms += is_open[rank];
   }
   return allowed;
 }

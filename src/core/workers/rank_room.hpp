@@ -22,11 +22,9 @@ struct RoomClaim {
 
 struct Allowance {
   std::vector<int> workers{};  ///< that may stay, by SM
-  /// SMs on which the hardware may place one more worker: those where it may stay, and those with room for one that
-  /// has to leave.
+  /// SMs on which the hardware may place a worker: those where it may stay, and those with room for one that has to
+  /// leave.
   int open_sms = 0;
-  /// Likewise, once its own workers have gone.
-  int open_sms_after = 0;
 };
 
 /// What each launch may have. Launches in rank order.

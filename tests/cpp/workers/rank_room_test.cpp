@@ -91,12 +91,5 @@ TEST(MakeRoom, WhereOthersFillAnSmNoWorkerCanBePlacedByMistake) {
   EXPECT_EQ(room_for({newcomer})[0].open_sms, sms);
 }
 
-// It would ask for as many workers as fit the GPU: they would wait until its own left, and keep it from ending.
-TEST(MakeRoom, WhereALaunchIsAtFullStrengthNoneOfItsWorkersIsPlaced) {
-  EXPECT_EQ(room_for({claim({8, 8, 8, 8}, {0, 8, 8, 8}, 1000)})[0].open_sms, 1);
-  EXPECT_EQ(room_for({claim({6, 6, 6, 6}, {0, 6, 6, 6}, 1000)})[0].open_sms, sms) << "two more fit, and would leave";
-  EXPECT_EQ(room_for({claim({8, 8, 8, 8}, {0, 8, 8, 8}, 1000)})[0].open_sms_after, sms) << "for the launch behind it";
-}
-
 }  // namespace
 }  // namespace gpushare

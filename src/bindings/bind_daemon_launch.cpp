@@ -170,7 +170,8 @@ void bind_daemon_launch(py::module_& module) {
             const bool more = self.take_all_ended(ended);
             return std::pair(told(settle_all(std::move(ended))), more);
           },
-          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that "
+          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which "
+          "that "
           "is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody "
           "waits for.")
       .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),

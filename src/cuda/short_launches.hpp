@@ -19,7 +19,7 @@ struct LaunchResources;
 struct WholeWay {
   CUfunction function = nullptr;
   std::vector<SmId> sms{};
-  std::vector<SmId> wanted{};  ///< of which the context may lack some
+  std::vector<SmId> wanted{};             ///< of which the context may lack some
   std::shared_ptr<StreamPool> streams{};  ///< none: the GPU's own
 };
 

@@ -13,6 +13,18 @@ namespace {
 
 constexpr Duration longest_sleep(50'000'000);
 
+/// Made and destroyed with the lock.
+class Counted {
+ public:
+  explicit Counted(int& count) : count_(++count) {}
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --count_; }
+
+ private:
+  int& count_;
+};
+
 }  // namespace
 
 ClientPort::ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin)
@@ -83,8 +95,11 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     return "a client can keep " + std::to_string(most_jobs) + " jobs: forget those that have ended";
   });
   const auto try_write = [&] {
-    command.header.job = last_job() + 1;  // others may have written meanwhile
-    return commands_.write({part_of(command), second, third});
+    command.header.job = last_job() + 1;  // others may have written meanwhile, and may as soon as the lock is free
+    if (!commands_.write({part_of(command), second, third})) return false;
+    last_job_.store(command.header.job, std::memory_order_relaxed);
+    jobs_.emplace(command.header.job, Kept{.owner = owner});
+    return true;
   };
   const auto write_or_announce = [&] {
     if (is_gone_) return false;
@@ -93,16 +108,14 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     return try_write();
   };
   if (is_gone_ || !try_write()) {
-    const bool written = wait_until(lock, std::chrono::steady_clock::now() + patience, write_or_announce);
+    const Counted sender(waiting_senders_);
+    const bool written = wait_until(lock, Clock::now() + patience, write_or_announce);
     if (!written) throw PeerBusy("the worker takes no commands: it is busy with those of before, or stuck");
   }
-  const JobNumber job = command.header.job;
-  last_job_.store(job, std::memory_order_relaxed);
-  jobs_.emplace(job, Kept{.owner = owner});
   const bool ring = commands_.must_wake_reader();
   lock.unlock();
   if (ring) doorbell_.ring();
-  return job;
+  return command.header.job;
 }
 
 /// Of those who wait, this thread sees to the ring. Made and destroyed with the lock.
@@ -153,10 +166,13 @@ bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Rea
   bool is_ready = false;
   if (!is_there && !is_gone_) {
     completions_.announce_sleep(Sleeper::AtWord);
-    is_ready = ready();  // and once more, as is asked for records: ring.hpp says why
-    lock.unlock();
-    if (!is_ready && !completions_.has_record_after(position)) sleep(deadline);
-    lock.lock();
+    is_ready = ready();                               // and once more, as is asked for records: ring.hpp says why
+    if (waiting_senders_ > 0) changed_.notify_all();  // for room there may be since, of which nobody could be told
+    if (!is_ready && !completions_.has_record_after(position)) {
+      lock.unlock();
+      sleep(deadline);
+      lock.lock();
+    }
   }
   spin_.end_wait(Clock::now() - start);
   collect();
@@ -257,11 +273,11 @@ bool ClientPort::take_all_ended(std::vector<EndedJob>& told) {
   require_own_process();
   const std::lock_guard lock(mutex_);
   begin_to_tell();
-  told = std::exchange(left_, {});
   collect();
-  rests_ = !std::exchange(has_ended_unled_, false) && told.empty();
+  rests_ = !std::exchange(has_ended_unled_, false) && left_.empty();
   if (!is_led_) announce_rest();
   collect();  // ring.hpp says why
+  told = std::exchange(left_, {});
   take_ended(told);
   return !rests_;
 }

@@ -68,8 +68,8 @@ struct Awaited {
   std::vector<EndedJob> ended;  ///< the job's, if it has ended, and those of others for which nobody waits; forgotten
 };
 
-/// Every function throws PeerGone once the worker has ended or this process is a forked child of the one that opened
-/// the port, and PeerViolation if the worker breaks the protocol.
+/// What submits or waits throws PeerGone once the worker has ended, everything but abandon(), forget() and close() in a
+/// forked child of the process that opened the port; and PeerViolation if the worker breaks the protocol.
 class ClientPort {
  public:
   /// What ServerPort::open gave for the client. Throws InvalidInput for memory that is no port.
@@ -153,6 +153,7 @@ class ClientPort {
   SpinBudget spin_;  // of the thread that looks
   bool is_led_ = false;
   bool is_gone_ = false;
+  int waiting_senders_ = 0;  // for room in the ring
   std::atomic<JobNumber> last_job_ = 0;
   std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
   std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told

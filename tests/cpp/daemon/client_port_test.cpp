@@ -256,6 +256,41 @@ TEST(ClientPort, ServesManyThreads) {
   EXPECT_EQ(alice.at_worker->statistics().completions, 18'001u);
 }
 
+/// So slow that the ring is always full.
+class SlowSink : public CommandSink {
+ public:
+  void launch(LaunchCommand&& command) override {
+    const auto until = std::chrono::steady_clock::now() + 5us;
+    while (std::chrono::steady_clock::now() < until) relax();
+    command.reply.complete({});
+  }
+  void copy(CopyCommand&& command) override { command.reply.complete({}); }
+  void client_gone(ClientId) noexcept override {}
+};
+
+TEST(ClientPort, NumbersTheJobsOfAllWhoWaitForRoom) {
+  PortServer server(std::make_shared<SlowSink>());
+  TestClient alice(server, PortLimits{.command_ring_bytes = 1024, .most_jobs = 60'000}, 150us);
+  std::atomic<bool> stops = false;
+  std::thread impatient([&] {
+    while (!stops) {
+      try {
+        alice.port.forget(alice.port.launch(alice.request(), Duration{}));
+      } catch (const PeerBusy&) {
+      } catch (const PeerGone&) {
+        return;
+      }
+    }
+  });
+  for (int time = 0; time < 100'000; ++time) {
+    EXPECT_NO_THROW(alice.port.forget(alice.launch())) << time;
+    if (HasFailure()) break;
+  }
+  stops = true;
+  impatient.join();
+  EXPECT_FALSE(server.wait_gone(0s));
+}
+
 TEST(ClientPort, LargestArgumentsFitAndLargerOnesAreRefused) {
   PortServer server(echo());
   TestClient alice(server);

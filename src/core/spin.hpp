@@ -38,7 +38,8 @@ class SpinBudget {
   void end_wait(Duration took) {
     // Long waits say that looking is in vain, and no more than that.
     const double told = std::min(nanoseconds(took), 2 * nanoseconds(most_));
-    is_other_better_ = tries_other_ && told < means_[looks_ ? sleeping : looking];
+    const bool is_in_vain = looks_ && told >= nanoseconds(most_);
+    is_other_better_ = tries_other_ && !is_in_vain && told < means_[looks_ ? sleeping : looking];
     double& mean = means_[looks_ ? looking : sleeping];
     mean += (told - mean) / 16;
   }

@@ -59,6 +59,12 @@ TEST(SpinBudget, LooksAgainSoonAfterLongWaits) {
   EXPECT_GE(looks(budget, 500, Duration(8'000), Duration(14'000)), 490);
 }
 
+TEST(SpinBudget, DoesNotGoOnLookingInVainAfterAPause) {
+  SpinBudget budget(most);
+  looks(budget, 1'000, Duration(10 * most), Duration(10 * most));
+  EXPECT_LE(looks(budget, 1'000, most * 13 / 10, most * 13 / 10), 50);
+}
+
 TEST(SpinBudget, NeverLooksIfToldSo) {
   SpinBudget budget(Duration{});
   EXPECT_EQ(looks(budget, 1'000, Duration(0), Duration(5'000)), 0);

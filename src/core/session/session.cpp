@@ -151,15 +151,16 @@ void Session::await(JobId job, Duration timeout, std::unique_lock<std::mutex>& l
   const auto is_told = [&] { return jobs_.is_over(job) || failure_; };
   if (is_told()) return;
   const auto start = std::chrono::steady_clock::now();
-  look_for_end(job, std::min(spin_of_waiting().begin_wait(), timeout), lock);
+  const Duration longest = std::min(spin_of_waiting().begin_wait(), timeout);
+  const bool had_its_way = longest <= Duration{} || look_for_end(job, longest, lock);
   jobs_.await(job);
   changed_.wait_until(lock, start + timeout, is_told);
   jobs_.await_no_more(job);
-  spin_of_waiting().end_wait(std::chrono::steady_clock::now() - start);
+  if (had_its_way) spin_of_waiting().end_wait(std::chrono::steady_clock::now() - start);
 }
 
-void Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock) {
-  if (longest <= Duration{} || threads_looking_ == most_looking()) return;
+bool Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock) {
+  if (threads_looking_ == most_looking()) return false;
   ++threads_looking_;
   const auto until = std::chrono::steady_clock::now() + longest;
   bool is_late = false;
@@ -173,6 +174,7 @@ void Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mu
     lock.lock();
   }
   --threads_looking_;
+  return true;
 }
 
 bool Session::wait_for_all(Duration timeout) {

@@ -128,7 +128,8 @@ class Session {
   void wake_thread();
   /// Until the job is over, or the session has failed, or the time is up.
   void await(JobId job, Duration timeout, std::unique_lock<std::mutex>& lock);
-  void look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock);
+  /// False: enough others look.
+  bool look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock);
   void wait_for_requests(const Service& service, std::unique_lock<std::mutex>& lock);
   /// Has the session's thread do it, and waits for that. Throws what it throws.
   void call(Task task);

@@ -29,8 +29,10 @@ from gpushare.daemon.wire import Channel, Message, close_all
 
 MOST_FREED_AT_ONCE = 1000
 MOST_DELAY_MS = 10
-"""Until jobs that nobody waits for are told that they have ended, where many end one after the other: to do so takes the
-GIL from whoever submits."""
+"""Until jobs that nobody waits for are told that they have ended, where many end one after the other: to do so takes
+the GIL from whoever submits."""
+LONGEST_TELLING_S = 1.0
+"""Until a thread that was given ends has told of them."""
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
 _open: weakref.WeakSet[Link] = weakref.WeakSet()
 
@@ -269,12 +271,22 @@ class Link:
 
     def _tell_lost(self) -> None:
         self._why.wait()
+        self._let_waiting_tell()
         self._tell(self.port.abandon())
         for job in self._retryable:
             self._lose_job(job)
         self._retryable.clear()
         self.settled.set()
         self._on_lost(self)
+
+    def _let_waiting_tell(self) -> None:
+        """What has ended is not run again: so it is told first, by those too who hold it. Their port is closed by now.
+
+        Not for ever: a signal's handler in one of them may wait for this.
+        """
+        ends_s = time.monotonic() + LONGEST_TELLING_S
+        while self.is_awaited and time.monotonic() < ends_s:
+            time.sleep(0.0005)
 
     def _tell(self, ended: list[tuple[Any, JobStatus | None, str]]) -> None:
         for job, status, message in ended:

@@ -24,6 +24,10 @@ constexpr std::size_t tenths_of_sms = 9;
 /// Other kernels may keep the GPU busy while its groups are learnt.
 constexpr int most_tries_to_learn = 10;
 
+bool can_be_had(const SmGroups::Within& within, const std::vector<SmId>& sms) {
+  return within.sms.size() * 10 >= sms.size() * tenths_of_sms;
+}
+
 }  // namespace
 
 /// One green context, its streams, and the kernels that were loaded there.
@@ -36,6 +40,7 @@ class Partition {
 
   StreamPool& streams() { return streams_; }
   const std::vector<SmId>& sms() const { return sms_; }
+  bool has(const std::shared_ptr<const KernelCode>& kernel) const { return functions_.contains(kernel); }
   CUfunction function(const std::shared_ptr<const KernelCode>& kernel) {
     std::erase_if(functions_, [this](const auto& each) {
       if (each.first.expired()) green_.unload(each.second);
@@ -147,9 +152,26 @@ class Partitions::Workshop {
     if (!groups_ && tries_to_learn_ < most_tries_to_learn) loaded->second = {};
   }
 
-  /// All in one quiet moment: whoever shares the GPU equally wants several parts at the same time.
+  /// All in one quiet moment, if there is anything to do: whoever shares the GPU equally wants several parts at the
+  /// same time.
   void make(const std::deque<Order>& orders, std::vector<Made>& found) {
+    bool any_work = false;
+    for (std::size_t number = 0; number < orders.size(); ++number) {
+      any_work |= takes_work(orders[number], found[number].partition.get());
+    }
+    if (!any_work) return make_all(orders, found);
     const Quiet quiet = context_->quiet_moments().ask();
+    make_all(orders, found);
+  }
+
+  bool takes_work(const Order& order, const Partition* partition) {
+    const std::shared_ptr<const KernelCode> kernel = order.kernel.lock();
+    if (!kernel) return false;
+    if (partition != nullptr) return !partition->has(kernel);
+    return !groups_ || can_be_had(groups_->within(order.sms), order.sms);
+  }
+
+  void make_all(const std::deque<Order>& orders, std::vector<Made>& found) {
     std::map<std::vector<SmId>, std::shared_ptr<Partition>> made_now;
     for (std::size_t number = 0; number < orders.size(); ++number) {
       auto& [partition, function] = found[number];
@@ -178,7 +200,7 @@ class Partitions::Workshop {
     if (!groups_ && tries_to_learn_++ < most_tries_to_learn) groups_.emplace(context_);
     if (!groups_) return nullptr;
     SmGroups::Within within = groups_->within(sms);
-    if (within.sms.size() * 10 < sms.size() * tenths_of_sms) return nullptr;
+    if (!can_be_had(within, sms)) return nullptr;
     return std::make_shared<Partition>(context_, std::move(within));
   }
 

@@ -20,7 +20,7 @@ class Partitions {
   /// Seen on an H100: 6 ms to make two, and running whole saves a twentieth of the time in the mean.
   static constexpr Duration usual_worth{100'000'000};
 
-  /// What is wanted for `worth` of launches' time is made.
+  /// What is asked for `worth` of launches' time is made.
   explicit Partitions(SharedContext context, Duration worth = usual_worth);
   ~Partitions();
   Partitions(const Partitions&) = delete;

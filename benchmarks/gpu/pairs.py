@@ -143,7 +143,7 @@ def measure_mps(options: argparse.Namespace, alone: Rates, by_way: dict[str, ByP
             together = [each for each in settings if tuple(sorted(set(each))) == percentages]
             try:
                 measure_settings(options, alone, environment | QUEUES, together, by_way)
-            except RuntimeError as error:  # MPS may refuse a client
+            except (RuntimeError, OSError) as error:  # MPS may refuse a client
                 print(f"MPS {together}: {error}", file=sys.stderr)
 
 
@@ -189,6 +189,9 @@ def window(clients: Sequence[Client], options: argparse.Namespace, window_ms: fl
 
 def shares(pair: Pair, rates: Sequence[float], alone: Rates) -> Shares:
     """Of one window."""
+    idle = [kernel for kernel in pair if alone[kernel] <= 0]
+    if idle:
+        raise RuntimeError(f"{idle[0]} alone has not ended two launches in a window: make --window-ms longer")
     return Shares(*(rate / alone[kernel] for kernel, rate in zip(pair, rates, strict=True)))
 
 
@@ -200,7 +203,9 @@ def best_of_mps(by_way: Mapping[str, ByPair], pair: Pair) -> Shares | None:
 
 def summary(by_way: Mapping[str, ByPair]) -> list[dict[str, Any]]:
     """A row per way, the best of MPS as one more; how each compares with that."""
-    pairs = [pair for pair in next(iter(by_way.values()), {}) if all(pair in found for found in by_way.values())]
+    all_pairs = max(by_way.values(), key=len, default={})
+    by_way = {way: found for way, found in by_way.items() if len(found) == len(all_pairs)}  # the others were cut short
+    pairs = list(all_pairs)
     best = {pair: each for pair in pairs if (each := best_of_mps(by_way, pair)) is not None}
     ways = {**by_way, **({"MPS, best pair by pair": best} if best else {})}
     found = []
@@ -209,7 +214,7 @@ def summary(by_way: Mapping[str, ByPair]) -> list[dict[str, Any]]:
         row = {
             "way": way,
             "pairs": len(pairs),
-            "STP, geomean": geomean(stps),
+            "STP, geomean": geomean(stp for stp in stps if stp > 0),
             "STP": Spread.of(stps),
             "least": min(stps, default=float("nan")),
             "below 0.98": sum(stp < 0.98 for stp in stps),

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -94,18 +93,14 @@ class Partitions::Workshop {
     while (true) {
       changed_.wait(lock, [this] { return stops_ || !orders_.empty(); });
       if (stops_) return;
-      const std::deque<Order> orders = std::exchange(orders_, {});
+      std::vector<Order> orders = std::exchange(orders_, {});
       is_working_ = true;
-      std::vector<Made> found;
-      for (const Order& order : orders) {
-        const auto entry = entries_.find(order.sms);
-        found.push_back({.partition = entry != entries_.end() ? entry->second.partition : nullptr});
-      }
+      for (Order& order : orders) order.partition = partition_of(order.sms);
       lock.unlock();
-      make(orders, found);
+      make(orders);
       lock.lock();
       is_working_ = false;
-      for (std::size_t number = 0; number < orders.size(); ++number) deliver(orders[number], found[number]);
+      for (const Order& order : orders) deliver(order);
       changed_.notify_all();
     }
   }
@@ -124,9 +119,6 @@ class Partitions::Workshop {
   struct Order {
     std::vector<SmId> sms;
     std::weak_ptr<const KernelCode> kernel;
-  };
-
-  struct Made {
     std::shared_ptr<Partition> partition{};
     CUfunction function = nullptr;
   };
@@ -140,56 +132,57 @@ class Partitions::Workshop {
     return entry;
   }
 
-  void deliver(const Order& order, const Made& made) {
+  std::shared_ptr<Partition> partition_of(const std::vector<SmId>& sms) const {
+    const auto found = entries_.find(sms);
+    return found != entries_.end() ? found->second.partition : nullptr;
+  }
+
+  void deliver(const Order& order) {
     const auto found = entries_.find(order.sms);
     if (found == entries_.end()) return;  // others have been used more since
     Entry& entry = found->second;
     std::erase_if(entry.functions, [](const auto& each) { return each.first.expired(); });
     const auto loaded = entry.functions.find(order.kernel);
     if (loaded == entry.functions.end()) return;
-    if (!entry.partition) entry.partition = made.partition;
-    if (entry.partition == made.partition) loaded->second.function = made.function;
+    if (!entry.partition) entry.partition = order.partition;
+    if (entry.partition == order.partition) loaded->second.function = order.function;
     if (!groups_ && tries_to_learn_ < most_tries_to_learn) loaded->second = {};
   }
 
   /// All in one quiet moment, if there is anything to do: whoever shares the GPU equally wants several parts at the
   /// same time.
-  void make(const std::deque<Order>& orders, std::vector<Made>& found) {
-    bool any_work = false;
-    for (std::size_t number = 0; number < orders.size(); ++number) {
-      any_work |= takes_work(orders[number], found[number].partition.get());
-    }
-    if (!any_work) return make_all(orders, found);
+  void make(std::vector<Order>& orders) {
+    if (std::ranges::none_of(orders, [this](const Order& order) { return takes_work(order); }))
+      return make_each(orders);
     const Quiet quiet = context_->quiet_moments().ask();
-    make_all(orders, found);
+    make_each(orders);
   }
 
-  bool takes_work(const Order& order, const Partition* partition) {
+  bool takes_work(const Order& order) const {
     const std::shared_ptr<const KernelCode> kernel = order.kernel.lock();
     if (!kernel) return false;
-    if (partition != nullptr) return !partition->has(kernel);
-    return !groups_ || can_be_had(groups_->within(order.sms), order.sms);
+    if (order.partition) return !order.partition->has(kernel);
+    return groups_ ? can_be_had(groups_->within(order.sms), order.sms) : tries_to_learn_ < most_tries_to_learn;
   }
 
-  void make_all(const std::deque<Order>& orders, std::vector<Made>& found) {
-    std::map<std::vector<SmId>, std::shared_ptr<Partition>> made_now;
-    for (std::size_t number = 0; number < orders.size(); ++number) {
-      auto& [partition, function] = found[number];
-      std::shared_ptr<Partition>& made = made_now[orders[number].sms];
-      if (!partition) partition = made;
-      function = function_in(partition, orders[number]);
-      made = partition;
+  /// Two kernels may want the same part.
+  void make_each(std::vector<Order>& orders) {
+    std::map<std::vector<SmId>, std::shared_ptr<Partition>> made;
+    for (Order& order : orders) {
+      if (!order.partition) order.partition = made[order.sms];
+      order.function = function_in(order);
+      made[order.sms] = order.partition;
     }
   }
 
-  /// Of the kernel in the partition, which is made if there is none. None where that cannot be: then the kernel runs as
+  /// Of the kernel in its partition, which is made if there is none. None where that cannot be: then the kernel runs as
   /// workers there, as it does until it is ready.
-  CUfunction function_in(std::shared_ptr<Partition>& partition, const Order& order) {
+  CUfunction function_in(Order& order) {
     const std::shared_ptr<const KernelCode> kernel = order.kernel.lock();
     if (!kernel) return nullptr;
     try {
-      if (!partition) partition = make_partition(order.sms);
-      return partition ? partition->function(kernel) : nullptr;
+      if (!order.partition) order.partition = make_partition(order.sms);
+      return order.partition ? order.partition->function(kernel) : nullptr;
     } catch (const CudaError&) {
       return nullptr;
     }
@@ -209,7 +202,7 @@ class Partitions::Workshop {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::vector<SmId>, Entry> entries_;
-  std::deque<Order> orders_;
+  std::vector<Order> orders_;
   std::uint64_t now_ = 0;
   bool is_working_ = false;
   bool stops_ = false;

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/gpu/pairs.py on a simulated device, with real processes and a real server; and what it makes of rates."""
 
-import json
-import os
-import pathlib
-import subprocess
 import sys
 
 import pytest
-
-import gpushare as gs
-
-ROOT = pathlib.Path(__file__).parents[2]
-TIMEOUT_S = 240
+from benchmark_on_simulator import ROOT, tables_of
 
 
 @pytest.fixture(scope="module")
@@ -27,29 +19,8 @@ def pairs():
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    path = tmp_path_factory.mktemp("benchmark") / "figures.json"
-    options = [
-        "--repeats",
-        "1",
-        "--window-ms",
-        "100",
-        "--settle-ms",
-        "50",
-        "--size",
-        "small",
-        "--policies",
-        "auto,fifo",
-    ]
-    line = ["pairs", "--device", "sim:h100", "--kernels", "triad,nbody,fft", *options, "--json", str(path)]
-    folders = [str(pathlib.Path(gs.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
-    environment["TMPDIR"] = "/tmp"  # the path of its server's socket has to be short
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu", *line],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(path.read_text())["tables"]
+    options = ["--kernels", "triad,nbody,fft", "--repeats", "1", "--window-ms", "100", "--settle-ms", "50"]
+    return tables_of(tmp_path_factory.mktemp("benchmark"), "pairs", *options, "--policies", "auto,fifo")
 
 
 def test_every_pair_is_measured_under_every_policy(tables):

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one of benchmarks/gpu on a simulated device, for tests: real processes and a real server."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import gpushare as gs
+
+ROOT = pathlib.Path(__file__).parents[2]
+TIMEOUT_S = 240
+
+
+def tables_of(folder, name, *options):
+    """The tables that the benchmark writes; its files go to the folder."""
+    path = folder / "figures.json"
+    line = [name, "--device", "sim:h100", "--size", "small", *options, "--json", str(path)]
+    folders = [str(pathlib.Path(gs.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    environment["TMPDIR"] = "/tmp"  # the path of its server's socket has to be short
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu", *line],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(path.read_text())["tables"]

@@ -2,7 +2,6 @@
 """Small workloads, and what keeps tests apart from the machine they run on."""
 
 import ctypes
-import importlib.util
 import itertools
 import os
 import pathlib
@@ -16,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import stand_in_gpu
 from cuda import pathfinder
 
 os.environ["MPLBACKEND"] = "Agg"
@@ -44,9 +44,6 @@ if threading.current_thread() is threading.main_thread():
 
 def use_stand_in():
     """Where GPUSHARE_STAND_IN=1 asks for it, a library is taken for the driver that runs kernels on an interpreter."""
-    spec = importlib.util.spec_from_file_location("stand_in_gpu", pathlib.Path(__file__).with_name("stand_in_gpu.py"))
-    stand_in_gpu = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(stand_in_gpu)
     if stand_in_gpu.library() is None:
         pytest.exit(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}", returncode=1)
     stand_in_gpu.use(pathlib.Path(tempfile.mkdtemp(prefix="gpushare-stand-in-"), "log"))

@@ -4,13 +4,13 @@
 A file of them is a test here, in a process of its own, as the driver is opened once in a process.
 """
 
-import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
+import stand_in_gpu
 
 import gpushare
 
@@ -21,16 +21,6 @@ TAKE_MINUTES = {"test_suite_kernels.py"}
 ALL = "GPUSHARE_STAND_IN_ALL"
 """Set to 1 for those that take minutes, too."""
 LONGEST_S = 1500
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-stand_in_gpu = load("stand_in_gpu")
 
 
 @pytest.fixture

@@ -1,29 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The predictors on what an H100 has told of the suite's kernels; docs/srtf.md, "On silicon", shows the same."""
 
-import importlib.util
 import pathlib
-import sys
 
 import numpy as np
 import pytest
+import recorded_progress as recorded
 
 import gpushare as gs
 from gpushare import _core
 from gpushare.plots.predictors import draw_kernels, draw_models
 from gpushare.predictor_accuracy import MODELS, Accuracy, markdown_table, ratios_by_percent, share_within
 
-
-def load_recorded_progress():
-    path = pathlib.Path(__file__).with_name("recorded_progress.py")
-    spec = importlib.util.spec_from_file_location("recorded_progress", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["recorded_progress"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-recorded = load_recorded_progress()
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "srtf.md"
 
 

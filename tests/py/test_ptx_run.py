@@ -1,27 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs kernels on the PTX interpreter: every kind of argument arrives, and what goes wrong is said."""
 
-import importlib.util
-import pathlib
 import sys
 from types import SimpleNamespace
 
 import numpy as np
+import ptx_run
 import pytest
 
 from gpushare.suite import KERNELS
 from gpushare.suite.case import Argument, Case, output
 
-
-def load_ptx_run():
-    spec = importlib.util.spec_from_file_location("ptx_run", pathlib.Path(__file__).with_name("ptx_run.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ptx_run"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-ptx_run = load_ptx_run()
 PARTICLE = np.dtype([("position", "f4", 3), ("kind", "u1"), ("padding", "u1", 3), ("mass", "f8")])
 KINDS = """
 struct Particle { float position[3]; unsigned char kind; double mass; };

@@ -2,27 +2,15 @@
 """Every kernel of the suite on the PTX interpreter: right as it is, and the same to the byte when it is preempted."""
 
 import functools
-import importlib.util
-import pathlib
-import sys
 from dataclasses import replace
 
 import numpy as np
+import ptx_run
 import pytest
 
 from gpushare.suite import KERNELS
 from gpushare.suite.case import UNWRITTEN
 
-
-def load_ptx_run():
-    spec = importlib.util.spec_from_file_location("ptx_run", pathlib.Path(__file__).with_name("ptx_run.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ptx_run"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-ptx_run = load_ptx_run()
 PLANS = [
     ptx_run.Workers(workers=workers, chunk=chunk, guide=guide, late=late, seed=10 * chunk + workers)
     for chunk, guide, late in ((1, 0, 0), (3, 1, 4), (8, 0, 2))

@@ -43,6 +43,13 @@ Quota to_quota(const py::handle& value) {
   throw PolicyError("a quota must be a whole number of blocks, or one whole number per SM, got " + shown(value));
 }
 
+Duration to_whole_up_to(const py::object& value) {
+  if (!is_whole(value)) {
+    throw PolicyError("whole_up_to_ns must be a whole number of nanoseconds, got " + shown(value));
+  }
+  return Duration(to_whole<std::int64_t>(value, "whole_up_to_ns"));
+}
+
 Plan to_plan(const py::object& answer) {
   if (!py::isinstance(answer, py::module_::import("gpushare.policy").attr("Plan"))) {
     throw PolicyError("decide() must return a gpushare.Plan, got " + shown(answer));
@@ -57,11 +64,8 @@ Plan to_plan(const py::object& answer) {
     }
     plan.wake_at = Time(Duration(to_whole<std::int64_t>(wake_at, "wake_at_ns")));
   }
-  const py::object whole_up_to = answer.attr("whole_up_to_ns");
-  if (!is_whole(whole_up_to)) {
-    throw PolicyError("whole_up_to_ns must be a whole number of nanoseconds, got " + shown(whole_up_to));
-  }
-  plan.whole_up_to = Duration(to_whole<std::int64_t>(whole_up_to, "whole_up_to_ns"));
+  const Duration whole_up_to = to_whole_up_to(answer.attr("whole_up_to_ns"));
+  for (Share& share : plan.shares) share.whole_up_to = whole_up_to;
   return plan;
 }
 

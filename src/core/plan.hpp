@@ -45,6 +45,8 @@ class Quota {
 struct Share {
   OperationId launch{};
   Quota quota{};
+  /// A launch that the device expects to end within this time need not be preemptible, once it has begun.
+  Duration whole_up_to{};
   friend bool operator==(const Share&, const Share&) = default;
 };
 
@@ -55,8 +57,6 @@ struct Share {
 struct Plan {
   std::vector<Share> shares{};
   std::optional<Time> wake_at{};  ///< ask again at this time even if nothing happens
-  /// A launch that the device expects to end within this time need not be preemptible, once it has begun.
-  Duration whole_up_to{};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

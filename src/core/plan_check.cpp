@@ -28,6 +28,10 @@ void check(const Share& share, const State& state) {
     throw PolicyError("the plan gives " + named(*launch, state) + " a quota of " + std::to_string(wrong) +
                       " blocks on an SM; it must lie in 0.." + std::to_string(launch->max_residency));
   }
+  if (share.whole_up_to < Duration{}) {
+    throw PolicyError("the plan leaves " + named(*launch, state) + " whole up to " +
+                      std::to_string(share.whole_up_to.count()) + " ns; it must be 0 or more");
+  }
 }
 
 }  // namespace
@@ -40,10 +44,6 @@ void check(const Plan& plan, const State& state) {
         throw PolicyError("the plan names " + named(*state.find(share->launch), state) + " twice");
       }
     }
-  }
-  if (plan.whole_up_to < Duration{}) {
-    throw PolicyError("the plan leaves launches whole up to " + std::to_string(plan.whole_up_to.count()) +
-                      " ns; it must be 0 or more");
   }
   if (plan.wake_at && *plan.wake_at <= state.now()) {
     throw PolicyError("the plan asks to wake at " + std::to_string(plan.wake_at->time_since_epoch().count()) +

@@ -8,9 +8,9 @@
 namespace gpushare {
 namespace {
 
-// Version 3: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks,
-// version 2 no Plan::whole_up_to.
-constexpr std::string_view magic = "gpushare-trace-3";
+// Version 4: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks,
+// version 2 no Share::whole_up_to, and version 3 one for all of a plan.
+constexpr std::string_view magic = "gpushare-trace-4";
 
 class Writer {
  public:
@@ -106,11 +106,11 @@ void write(Writer& writer, const Decision& decision) {
   writer.size(decision.after_event);
   writer.integer(decision.plan.wake_at.has_value());
   writer.time(decision.plan.wake_at.value_or(Time{}));
-  writer.integer(decision.plan.whole_up_to.count());
   writer.size(decision.plan.shares.size());
   for (const Share& share : decision.plan.shares) {
     writer.integer(static_cast<std::int64_t>(share.launch));
     write(writer, share.quota);
+    writer.integer(share.whole_up_to.count());
   }
 }
 
@@ -120,10 +120,11 @@ Decision read_decision(TraceReader& reader) {
   const bool wakes = reader.integer() != 0;
   const Time wake_at = reader.time();
   if (wakes) decision.plan.wake_at = wake_at;
-  decision.plan.whole_up_to = Duration(reader.integer());
   for (std::size_t left = reader.size(); left > 0; --left) {
     const auto launch = static_cast<OperationId>(reader.integer());
-    decision.plan.shares.push_back({.launch = launch, .quota = read_quota(reader)});
+    Quota quota = read_quota(reader);
+    const Duration whole_up_to(reader.integer());
+    decision.plan.shares.push_back({.launch = launch, .quota = std::move(quota), .whole_up_to = whole_up_to});
   }
   return decision;
 }

@@ -85,9 +85,8 @@ void CudaGpu::submit(const Submission& submission) {
 // A policy may answer every block of a look with the same plan. And where a launch ends and the next one of its
 // application comes at once, it decides twice: nobody should get for a microsecond what the first of these plans says.
 void CudaGpu::apply(const Plan& plan) {
-  if (plan_ == plan.shares && whole_up_to_ == plan.whole_up_to) return;
+  if (plan_ == plan.shares) return;
   plan_ = plan.shares;
-  whole_up_to_ = plan.whole_up_to;
   plan_is_due_ = true;
 }
 
@@ -97,7 +96,7 @@ void CudaGpu::put_into_effect() {
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan_.begin());
-    launch->set_quota(share == plan_.end() ? Quota::nowhere() : share->quota, rank);
+    launch->set_share(share == plan_.end() ? Share{.quota = Quota::nowhere()} : *share, rank);
   }
   leave_short_whole();
   make_room(time);

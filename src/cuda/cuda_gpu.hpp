@@ -102,7 +102,6 @@ class CudaGpu final : public LiveGpu {
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
   Followers followers_;
   std::vector<Share> plan_;
-  Duration whole_up_to_{};
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_

@@ -78,14 +78,13 @@ void CudaGpu::line_up_followers(Time time) {
     const std::optional<Submission> next = followers_.take_announced(launch->submission().application);
     if (!next) continue;
     const auto* code = std::get_if<DeviceLaunch>(&operation_of(*next));
-    if (code != nullptr) launch->put_behind(*next, *code, whole_up_to_, time);
+    if (code != nullptr) launch->put_behind(*next, *code, time);
   }
 }
 
 void CudaGpu::leave_short_whole() {
-  if (whole_up_to_ <= Duration{}) return;
   for (auto& launch : launches_) {
-    if (std::unique_ptr<LaunchOnGpu> whole = whole_instead_of(*launch, whole_up_to_)) launch = std::move(whole);
+    if (std::unique_ptr<LaunchOnGpu> whole = whole_instead_of(*launch)) launch = std::move(whole);
   }
 }
 

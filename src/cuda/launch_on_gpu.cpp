@@ -10,16 +10,17 @@
 namespace gpushare::cuda {
 
 void LaunchOnGpu::withdraw(Time now) {
-  set_quota(Quota::nowhere(), rank_);
+  set_share({.quota = Quota::nowhere()}, rank_);
   is_withdrawn_ = true;
   end_ = now;
 }
 
-void LaunchOnGpu::set_quota(const Quota& quota, int rank) {
+void LaunchOnGpu::set_share(const Share& share, int rank) {
   rank_ = rank;
   if (is_withdrawn_) return;
+  whole_up_to_ = share.whole_up_to;
   for (std::size_t sm = 0; sm < wanted_.size(); ++sm) {
-    wanted_[sm] = std::min(quota.at(static_cast<SmId>(sm)), max_residency_);
+    wanted_[sm] = std::min(share.quota.at(static_cast<SmId>(sm)), max_residency_);
   }
 }
 

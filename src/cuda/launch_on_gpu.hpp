@@ -74,6 +74,8 @@ class LaunchOnGpu {
   /// By SM, as the policy wants it.
   std::span<const int> wanted() const { return wanted_; }
   int rank() const { return rank_; }
+  /// If it should end within this time, the policy does not ask for more than that it can begin.
+  Duration whole_up_to() const { return whole_up_to_; }
   std::size_t sms() const { return wanted_.size(); }
   /// Does the policy give it nothing?
   bool is_stopped() const;
@@ -86,10 +88,11 @@ class LaunchOnGpu {
   /// Its workers leave, and none come, whatever the policy wants, until it is allowed some again.
   void evict(Time now) { allow({.workers = std::vector<int>(wanted_.size(), 0)}, now); }
   /// From now on this is what the policy wants.
-  void set_quota(const Quota& quota, int rank);
-  void take_quota_of(const LaunchOnGpu& other) {
+  void set_share(const Share& share, int rank);
+  void take_share_of(const LaunchOnGpu& other) {
     rank_ = other.rank_;
     wanted_ = other.wanted_;
+    whole_up_to_ = other.whole_up_to_;
   }
   /// From now on the policy can want what it likes: no more of it starts.
   void withdraw(Time now);
@@ -130,8 +133,7 @@ class LaunchOnGpu {
 
   /// May its application's next launch go to the hardware now, to start when this one has ended, in its place?
   virtual bool may_be_followed() const = 0;
-  /// Launches that should end within `longest` need not be preemptible.
-  virtual void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) = 0;
+  virtual void put_behind(const Submission& next, const DeviceLaunch& code, Time now) = 0;
   virtual const LaunchOnGpu* follower() const = 0;
   /// The launch that was put behind this one, if any. It starts only if this one has ended.
   virtual std::unique_ptr<LaunchOnGpu> take_follower() = 0;
@@ -151,6 +153,7 @@ class LaunchOnGpu {
   std::vector<int> wanted_;  // by SM
   WorkerProgress progress_;
   int rank_ = 0;
+  Duration whole_up_to_{};
   bool is_withdrawn_ = false;
   Time since_{};  // the SMs could be its own: it was handed to the hardware, or the launch before it ended
   Time end_{};

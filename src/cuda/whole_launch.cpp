@@ -62,25 +62,26 @@ bool WholeLaunch::may_be_followed() const {
          is_where_wanted();
 }
 
-void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time /*now*/) {
+void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time /*now*/) {
   std::optional<WholeWay> way =
-      way_for_short(resources_, code, residency_of(resources_.device, next), way_.wanted, longest);
+      way_for_short(resources_, code, residency_of(resources_.device, next), way_.wanted, whole_up_to_);
   if (!way) return;
-  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(*way), longest);
-  follower_->take_quota_of(*this);
+  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(*way), whole_up_to_);
+  follower_->take_share_of(*this);
   follower_->hardware_.launch(follower_->way_.function, code.grid, code, {}, hardware_.level(), hardware_.mark_ends());
   follower_->launched_ = follower_->has_quota_ = true;
 }
 
-std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch, Duration longest) {
-  if (launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
+std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {
+  const Duration longest = launch.whole_up_to();
+  if (longest == Duration{} || launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
   const std::optional<std::vector<SmId>> sms = whole_sms(launch.wanted(), launch.max_residency());
   if (!sms) return nullptr;
   std::optional<WholeWay> way = way_for_short(launch.resources(), launch.code(), launch.max_residency(), *sms, longest);
   if (!way) return nullptr;
   auto whole =
       std::make_unique<WholeLaunch>(launch.resources(), launch.submission(), launch.code(), std::move(*way), longest);
-  whole->take_quota_of(launch);
+  whole->take_share_of(launch);
   return whole;
 }
 

@@ -29,7 +29,7 @@ class WholeLaunch final : public LaunchOnGpu {
   bool has_begun() const override { return launched_; }
   bool ended() const override { return progress_.finished() || (is_withdrawn_ && !launched_); }
   bool may_be_followed() const override;
-  void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
+  void put_behind(const Submission& next, const DeviceLaunch& code, Time now) override;
   const LaunchOnGpu* follower() const override { return follower_.get(); }
   std::unique_ptr<LaunchOnGpu> take_follower() override { return std::move(follower_); }
   void submitted(Time now) override { start_ = now; }
@@ -50,8 +50,8 @@ class WholeLaunch final : public LaunchOnGpu {
   std::unique_ptr<WholeLaunch> follower_;
 };
 
-/// For a launch that has not begun and should end within `longest`: itself, to run as it was written on the SMs that it
+/// For a launch that has not begun and should be over soon enough: itself, to run as it was written on the SMs that it
 /// has. Nothing where that cannot be: it has not all of each of them, or the code for there is not ready yet.
-std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch, Duration longest);
+std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch);
 
 }  // namespace gpushare::cuda

@@ -232,11 +232,11 @@ bool WorkerLaunch::may_be_followed() const {
 }
 
 // One that will run whole comes to the hardware when this one has ended: only then are its SMs its own.
-void WorkerLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) {
+void WorkerLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time now) {
   if (!can_be_workers(code)) return;
   const int residency = residency_of(resources_.device, next);
   const auto sms = whole_sms(wanted_, max_residency_);
-  if (sms && way_for_short(resources_, code, residency, *sms, longest)) return;
+  if (sms && way_for_short(resources_, code, residency, *sms, whole_up_to_)) return;
   auto follower = std::make_unique<WorkerLaunch>(resources_, next, code);
   follower->start_behind(*this, now);
   if (follower->slot_) follower_ = std::move(follower);

@@ -31,7 +31,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   bool has_begun() const override { return slot_.has_value() || launched_ > 0; }
   bool ended() const override { return hardware_.empty() && (progress_.finished() || has_left_for_good()); }
   bool may_be_followed() const override;
-  void put_behind(const Submission& next, const DeviceLaunch& code, Duration longest, Time now) override;
+  void put_behind(const Submission& next, const DeviceLaunch& code, Time now) override;
   const LaunchOnGpu* follower() const override { return follower_.get(); }
   std::unique_ptr<LaunchOnGpu> take_follower() override;
   void submitted(Time now) override;

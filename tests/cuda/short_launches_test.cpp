@@ -229,11 +229,13 @@ class Retreating : public Policy {
     if (event.kind == EventKind::LaunchArrived) ++launches_;
   }
   Plan decide(const State& state) const override {
-    Plan plan{.whole_up_to = Duration(1'000'000'000)};
+    Plan plan;
     for (const RunningLaunch& launch : state.running()) {
       const int residency = launch.max_residency;
       const Quota half = Quota::per_sm({0, 0, residency, residency});
-      plan.shares.push_back({.launch = launch.id, .quota = launches_ < 5 ? Quota::everywhere(residency) : half});
+      plan.shares.push_back({.launch = launch.id,
+                             .quota = launches_ < 5 ? Quota::everywhere(residency) : half,
+                             .whole_up_to = Duration(1'000'000'000)});
     }
     return plan;
   }
@@ -253,6 +255,32 @@ TEST_F(ShortLaunches, GoWhereThePolicyWantsThemThoughTheyFollowEachOther) {
     const std::vector<int> seen = values<int>(places[0][launch], blocks);
     EXPECT_THAT(seen, Each(AnyOf(2, 3, of_worker + 2, of_worker + 3))) << launch;
   }
+}
+
+/// All to each, the first application before the others, and its launches alone may be left whole.
+class FirstWhole : public Policy {
+ public:
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) {
+      const bool is_first = launch.application == ApplicationId{0};
+      Share share = full_share(launch);
+      share.whole_up_to = Duration(is_first ? 1'000'000'000 : 0);
+      plan.shares.insert(is_first ? plan.shares.begin() : plan.shares.end(), share);
+    }
+    return plan;
+  }
+};
+
+TEST_F(ShortLaunches, OfOneApplicationCanBeLeftWholeWhileOthersStayPreemptible) {
+  add_application("first", 6);
+  add_application("second", 6);
+  run_under("fifo");
+  CudaGpu gpu(*resources, work.program);
+  FirstWhole policy;
+  run(gpu, policy, work.workload, {});
+  EXPECT_EQ(whole_launches(0).size(), 6u);
+  EXPECT_THAT(whole_launches(1), IsEmpty());
 }
 
 TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {

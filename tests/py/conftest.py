@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import stand_in_gpu
 from cuda import pathfinder
 
 os.environ["MPLBACKEND"] = "Agg"
@@ -44,6 +43,8 @@ if threading.current_thread() is threading.main_thread():
 
 def use_stand_in():
     """Where GPUSHARE_STAND_IN=1 asks for it, a library is taken for the driver that runs kernels on an interpreter."""
+    import stand_in_gpu  # beside this file, unless a test runs a copy of it elsewhere
+
     if stand_in_gpu.library() is None:
         pytest.exit(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}", returncode=1)
     stand_in_gpu.use(pathlib.Path(tempfile.mkdtemp(prefix="gpushare-stand-in-"), "log"))
@@ -101,7 +102,7 @@ def ercbench_pair():
     return pairs["SAD+JPEG-d"]
 
 
-TRACE_VERSION = b"gpushare-trace-3"
+TRACE_VERSION = b"gpushare-trace-4"
 EVENT = struct.Struct("<8q")
 """time, started, block, application, operation, SM, blocks, kind"""
 BLOCK_STARTED, BLOCK_ENDED = 2, 3

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any policy, with short launches left whole. To preempt a launch takes some tens of microseconds, and to be able to
 // costs it some percent of its time; one that ends by itself as soon had better run as it was written. The policy then
-// decides between launches where it would decide between blocks. While an application with a priority above 0 is there,
-// everything stays preemptible.
+// decides between launches where it would decide between blocks. While an application of a higher priority is there,
+// launches stay preemptible, for its sake.
 //
 // Suits: applications of many short launches. Fails: whoever cannot wait for the end of such a launch, and has not said
 // so by a priority.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <memory>
-#include <set>
 
 #include "core/policies/options.hpp"
 #include "core/policy.hpp"
@@ -29,27 +31,43 @@ class WholeUpTo : public Policy {
 
   void check(const Application& application) const override { policy_->check(application); }
   void observe(const Event& event, const State& state) override {
-    if (event.kind == EventKind::ApplicationEnded) urgent_.erase(event.application);
+    if (event.kind == EventKind::ApplicationEnded) leaves(event.application);
     if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
-      if (state.priority(event.application) > 0) {
-        urgent_.insert(event.application);
-      } else {
-        urgent_.erase(event.application);
-      }
+      has_priority(event.application, state.priority(event.application));
     }
     policy_->observe(event, state);
   }
   bool wants(const Event& event) const override { return policy_->wants(event); }
   Plan decide(const State& state) const override {
     Plan plan = policy_->decide(state);
-    plan.whole_up_to = urgent_.empty() ? longest_ : Duration{};
+    for (Share& share : plan.shares) {
+      const bool gives_way_to_nobody = state.find(share.launch)->priority >= highest_;
+      share.whole_up_to = gives_way_to_nobody ? longest_ : Duration{};
+    }
     return plan;
   }
 
  private:
+  void has_priority(ApplicationId application, int priority) {
+    const auto [known, is_new] = priorities_.try_emplace(application, priority);
+    if (!is_new && known->second == priority) return;
+    known->second = priority;
+    find_highest();
+  }
+
+  void leaves(ApplicationId application) {
+    if (priorities_.erase(application) > 0) find_highest();
+  }
+
+  void find_highest() {
+    highest_ = std::numeric_limits<int>::min();
+    for (const auto& [application, priority] : priorities_) highest_ = std::max(highest_, priority);
+  }
+
   std::unique_ptr<Policy> policy_;
   Duration longest_;
-  std::set<ApplicationId> urgent_;
+  std::map<ApplicationId, int> priorities_;  // of those that are there
+  int highest_ = std::numeric_limits<int>::min();
 };
 
 }  // namespace gpushare

@@ -51,6 +51,11 @@ TEST(PolicyOptions, AnOptionThatNobodyAsksForIsAnError) {
               HasSubstr("no option 'fast'; known: 'whole_up_to_us'"));
 }
 
+Plan all_whole_up_to(Duration longest, Plan plan) {
+  for (Share& share : plan.shares) share.whole_up_to = longest;
+  return plan;
+}
+
 // What that means is up to the device; a simulated one preempts what it likes.
 TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
   const Workload pair =
@@ -63,28 +68,36 @@ TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
     EXPECT_EQ(plain.events, whole.events);
     ASSERT_EQ(plain.decisions.size(), whole.decisions.size());
     for (std::size_t index = 0; index < plain.decisions.size(); ++index) {
-      EXPECT_EQ(plain.decisions[index].plan.shares, whole.decisions[index].plan.shares);
-      EXPECT_EQ(plain.decisions[index].plan.whole_up_to, Duration(name == "auto" ? 2'000'000 : 0));
-      EXPECT_EQ(whole.decisions[index].plan.whole_up_to, Duration(500));
+      const Duration usual(name == "auto" ? 2'000'000 : 0);
+      EXPECT_EQ(all_whole_up_to(usual, plain.decisions[index].plan), plain.decisions[index].plan);
+      EXPECT_EQ(all_whole_up_to(Duration(500), plain.decisions[index].plan), whole.decisions[index].plan);
     }
   }
 }
 
-TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyUrgentIsThere) {
-  Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000)});
-  workload.applications[1].priority = 1;
+TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
+  Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
+  workload.applications[1].priority = workload.applications[2].priority = 1;
   PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
-  const auto whole_up_to = [&run] { return run.plan().whole_up_to; };
+  const auto whole_up_to = [&run](std::size_t rank) { return run.plan().shares[rank].whole_up_to; };
   run.arrive(0, 0);
-  EXPECT_EQ(whole_up_to(), Duration(5000));
+  EXPECT_EQ(whole_up_to(0), Duration(5000));
   run.arrive(1, 10);
-  EXPECT_EQ(whole_up_to(), Duration{});
+  run.arrive(2, 10);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  EXPECT_EQ(whole_up_to(1), Duration(5000));
+  EXPECT_EQ(whole_up_to(2), Duration(5000));
   run.end_launch(1, 20);
-  EXPECT_EQ(whole_up_to(), Duration{});  // the next one may come
+  run.end_launch(2, 20);
+  EXPECT_EQ(whole_up_to(0), Duration{});  // the next one may come
 }
 
-TEST(PolicyOptions, NoPlanLeavesLaunchesWholeUpToLessThanNothing) {
-  const auto decide = [](const State&) { return Plan{.whole_up_to = Duration(-1)}; };
+TEST(PolicyOptions, NoPlanLeavesALaunchWholeUpToLessThanNothing) {
+  const auto decide = [](const State& state) {
+    Share share = full_share(state.running().front());
+    share.whole_up_to = Duration(-1);
+    return Plan{.shares = {share}};
+  };
   EXPECT_THAT(message_of<PolicyError>([&] { record(small_device(), workload_of({launch_of(1, 10)}), decide); }),
               HasSubstr("whole up to -1 ns; it must be 0 or more"));
 }

@@ -19,7 +19,53 @@ DEFAULT_TIMEOUT_S = 300.0
 LEAST_KEPT = 64
 
 
-class Job:
+class FutureLike:
+    """Has the questions of :class:`concurrent.futures.Future` that go by waiting."""
+
+    __slots__ = ()
+    name: str
+
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._is_over()
+
+    def result(self, timeout: float | None = None) -> None:
+        """Waits until it has ended; its results are in the arrays that it was given.
+
+        Raises:
+            TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
+            Cancelled: its application has been cancelled.
+            DeviceError: it, or another job that was on the device with it, failed; on a GPU a CudaError.
+            WorkerLostError: the server's worker ended before it did; submit it again.
+        """
+        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
+        if not self._wait(seconds):
+            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """Waits as :meth:`result` does; what that would raise of the job, None if it has ended well.
+
+        Raises:
+            TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
+        """
+        try:
+            self.result(timeout)
+        except TimeoutError:
+            raise
+        except Exception as error:
+            return error
+        return None
+
+    def _wait(self, seconds: float) -> bool:
+        """Whether it has ended within that time; raises what it has failed with."""
+        raise NotImplementedError
+
+    def _is_over(self) -> bool:
+        """By now, well or not."""
+        raise NotImplementedError
+
+
+class Job(FutureLike):
     """A launch that has been submitted.
 
     Attributes:
@@ -32,27 +78,6 @@ class Job:
         self._number = number
         self._arguments: Sequence[Any] | None = arguments  # alive until the job has ended
 
-    def done(self) -> bool:
-        """Whether it has ended.
-
-        Raises:
-            Cancelled: its application has been cancelled.
-            DeviceError: it failed; on a GPU a CudaError.
-        """
-        return self._wait(0)
-
-    def result(self, timeout: float | None = None) -> None:
-        """Waits until it has ended; its results are in the arrays that it was given.
-
-        Raises:
-            TimeoutError: it has not ended within ``timeout`` seconds.
-            Cancelled: its application has been cancelled.
-            DeviceError: it, or another job of the session, failed; on a GPU a CudaError.
-        """
-        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
-        if not self._wait(seconds):
-            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
-
     def _wait(self, seconds: float) -> bool:
         try:
             ended = self._session._core.wait(self._number, seconds)
@@ -64,7 +89,6 @@ class Job:
         return ended
 
     def _is_over(self) -> bool:
-        """Well or not."""
         try:
             return self._arguments is None or self._wait(0)
         except Exception:

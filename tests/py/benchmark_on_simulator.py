@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one of benchmarks/gpu on a simulated device, for tests: real processes and a real server."""
+"""Runs one of benchmarks/gpu or benchmarks/mix on a simulated device, for tests, as somebody at a shell would."""
 
 import json
 import os
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 TIMEOUT_S = 240
 
 
-def tables_of(folder, name, *options):
+def tables_of(folder, name, *options, package="benchmarks.gpu"):
     """The tables that the benchmark writes; its files go to the folder."""
     path = folder / "figures.json"
     line = [name, "--device", "sim:h100", "--size", "small", *options, "--json", str(path)]
@@ -21,7 +21,7 @@ def tables_of(folder, name, *options):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
     environment["TMPDIR"] = "/tmp"  # the path of its server's socket has to be short
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu", *line],
+        [sys.executable, "-m", package, *line],
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -167,7 +167,7 @@ def test_a_policy_that_fails():
         job = submit(application)
         with pytest.raises(gs.PolicyError, match="not today"):
             job.result(PATIENCE_S)
-        for action in (job.done, session.finish):
+        for action in (job.result, session.finish):
             with pytest.raises(gs.PolicyError, match="not today"):
                 action()
 

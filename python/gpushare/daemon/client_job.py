@@ -13,8 +13,7 @@ from gpushare.daemon.array_mapping import array_of
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.registered import Registered
-from gpushare.job import DEFAULT_TIMEOUT_S
-from gpushare.kernel_model import number
+from gpushare.job import FutureLike
 from gpushare.launch_geometry import MOST_TASKS, Extent, grid_of
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Submission:
         return launcher.launch(job.application_handle, grid, self.arguments, job)
 
 
-class DaemonJob:
+class DaemonJob(FutureLike):
     """A launch that has been submitted.
 
     Attributes:
@@ -152,40 +151,26 @@ class DaemonJob:
         """Whose it is."""
         return self.submission.application
 
-    def done(self) -> bool:
-        """Whether it has ended.
-
-        Raises:
-            CudaError: it failed.
-            WorkerLostError: the worker ended before it did.
-        """
-        return self._wait(0)
-
-    def result(self, timeout: float | None = None) -> None:
-        """Waits until it has ended; its results are in the arrays that it was given.
-
-        Raises:
-            TimeoutError: it has not ended within ``timeout`` seconds.
-            CudaError: it failed.
-            WorkerLostError: the worker ended before it did; submit it again.
-        """
-        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
-        if not self._wait(seconds):
-            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
-
     def has_ended_by_now(self) -> bool:
         """Looks, and raises nothing."""
         return self.has_ended or self._wait_for_end(0)
 
+    def _is_over(self) -> bool:
+        self._require_own()
+        return self.has_ended_by_now()
+
     def _wait(self, seconds: float) -> bool:
-        if not self.has_ended:
-            if self._registered is not None and self._registered.link.is_foreign:
-                raise self._registered.link.lost  # nobody tells this process
-            if not self._wait_for_end(seconds):
-                return False
+        self._require_own()
+        if not self.has_ended and not self._wait_for_end(seconds):
+            return False
         if self.error is not None:
             raise self.error
         return True
+
+    def _require_own(self) -> None:
+        """Nobody tells a process of the ends of its parent's jobs."""
+        if not self.has_ended and self._registered is not None and self._registered.link.is_foreign:
+            raise self._registered.link.lost
 
     def _wait_for_end(self, seconds: float) -> bool:
         """By itself, while nothing unusual happens; else somebody tells."""

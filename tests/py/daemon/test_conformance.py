@@ -157,6 +157,17 @@ def test_cancelled_jobs_say_so_and_others_notice_nothing(session):
     submit(bob).result(PATIENCE_S)
 
 
+def test_what_a_job_ended_with_can_be_asked_for(session):
+    alice, bob = session.application("alice"), session.application("bob")
+    cancelled, well = submit(alice, ENDLESS, MOST), submit(bob)
+    assert well.exception(PATIENCE_S) is None
+    with pytest.raises(TimeoutError):
+        cancelled.exception(timeout=0.01)
+    alice.cancel()
+    assert isinstance(cancelled.exception(PATIENCE_S), gs.Cancelled)
+    assert cancelled.done()
+
+
 def test_jobs_of_an_application_end_in_order(session):
     application = session.application("alice")
     jobs = [submit(application) for _ in range(50)]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/mix on a simulated device, small: its tables are whole, and the figures can be."""
+
+import pytest
+from benchmark_on_simulator import tables_of
+
+SHARE_AN_SM, KEEP_APART = "reduction+lud", "hotspot+binomial_options"
+
+
+def measured(folder, part, *options):
+    return tables_of(folder, part, "--length-ms", "0.2", *options, package="benchmarks.mix")
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    options = ["--sweep-pairs", f"{SHARE_AN_SM},{KEEP_APART}", "--split-parts", "3"]
+    return measured(tmp_path_factory.mktemp("benchmark"), "sweep", *options)
+
+
+def test_the_best_of_a_sweep_is_among_what_was_swept(sweep):
+    sharing, apart = sweep[0]["rows"]
+    assert sharing["vectors"] > 0
+    assert sharing["best vector"]
+    assert apart["vectors"] == 0
+    assert apart["best vector"] == ""
+    for row in (sharing, apart):
+        best = max(row["STP of best split"], row["STP of best vector"] or 0)
+        assert row["mix / best of all"] == pytest.approx(row["mix"] / best)
+
+
+def test_a_line_for_each_policy_says_how_often_it_is_near_the_best(sweep):
+    by_pair, in_short = sweep
+    assert [(row["policy"], row["pairs"]) for row in in_short["rows"]] == [("mix", 2), ("mix:caution=no", 2)]
+    for row in in_short["rows"]:
+        shares = [each[f"{row['policy']} / best of all"] for each in by_pair["rows"]]
+        assert row["least"] == min(shares)
+        assert row["within 3 %"] == sum(share >= 0.97 for share in shares)
+
+
+def test_pairs_and_threes_are_measured_under_every_policy(tmp_path):
+    options = ["--kernels", "triad,nbody,fft", "--sizes", "2,3", "--companies", "1", "--policies", "fifo,even,auto"]
+    tables = measured(tmp_path, "companies", *options)
+    by_title = {table["title"]: table["rows"] for table in tables}
+    assert [len(by_title[f"{words}: STP of each"]) for words in ("pairs", "companies of 3")] == [3, 1]
+    for row in by_title["pairs: all"]:
+        assert 0 < row["least"] <= row["STP, geomean"]
+
+
+def test_urgent_launches_are_no_faster_than_alone(tmp_path):
+    options = ["--urgent", "5", "--short", "reduction", "--long", "triad"]
+    (table,) = measured(tmp_path, "urgent", *options)
+    assert {row["policy"] for row in table["rows"]} >= {"fifo", "srtf", "auto"}
+    for row in table["rows"]:
+        assert row["p50"] >= 0.99
+        assert 0 < row["throughput kept"] <= 1.01

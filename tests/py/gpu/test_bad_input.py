@@ -264,7 +264,8 @@ waiting = good.submit(kernel("wait_at_gate"), grid=1, block=1, args=[gate, passe
 queued = good.submit(kernel("increment"), grid=1, block=32, args=[passed])
 faulty = bad.submit(kernel("fault", preemptible=sys.argv[2] == "preemptible"), grid=1, block=32, args=[values])
 said = [failure(lambda: faulty.result(30)), failure(lambda: queued.result(30)), failure(lambda: waiting.result(30))]
-said += [failure(faulty.done)]
+assert faulty.done()
+said += [str(faulty.exception())]
 said += [failure(lambda: good.submit(kernel("increment"), grid=1, block=32, args=[passed]))]
 if sys.argv[3] == "finish":
     said += [failure(session.finish)]

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel of the suite on a GPU: preempted, resumed and resized, alone and in pairs, its results stay the same."""
 
+import math
 import os
+import random
 
 import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare import _core
 from gpushare.suite import KERNELS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
@@ -17,6 +20,8 @@ POLICIES = ["fifo", "srtf", "stress"]
 CHANGES_PER_KERNEL = 200
 MOST_RUNS = 40
 """A short kernel sees a few changes in a run, so it runs more often."""
+CHUNKS = [1, 4, 16]
+LONGEST_TRIAL_NS = 200_000_000_000
 
 ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
 SIZE = "small" if ON_STAND_IN else "large"
@@ -98,6 +103,27 @@ def test_small_case_against_its_reference(suite, stress, name, policy):
     prepared = suite.runner.prepare(workload_of(name, size="small"))
     suite.runner.run(prepared, stress(1) if policy == "stress" else policy, 0, record=False)
     assert KERNELS[name].case("small").mistakes(suite.outputs(prepared, name, "small")) == []
+
+
+@every_kernel
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_workers_that_claim_so_many_blocks_at_a_time(suite, name, chunk):
+    """Some SMs have all workers that fit, some fewer or none."""
+    prepared = suite.runner.prepare(workload_of(name, size=SIZE))
+    launch = gs.Launch.of_suite(name, SIZE)
+    loaded = prepared.loaded[launch]
+    program = _core.CudaProgram()
+    program.add_launch(loaded.code, launch.grid, launch.block, launch.shared_bytes, loaded.packed)
+    device = suite.runner.device
+    most = loaded.code.occupancy(device.core, math.prod(launch.block), launch.shared_bytes)
+    source = random.Random(chunk)
+    quotas = [most, *(source.randint(0, most) for _ in range(device.description.sms - 1))]
+    suite.original(name)  # which runs where this one does, and so has to come before
+    prepared.restore()
+    trial = _core.run_worker_trial(device.core, program, quotas, chunk, 0, LONGEST_TRIAL_NS, 1_000_000)
+    assert trial.finished
+    assert trial.done[-1].sum() == launch.blocks
+    assert suite.mistakes(prepared, [name]) == []
 
 
 @large

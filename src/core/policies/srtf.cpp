@@ -3,17 +3,23 @@
 // has ended, the launch with the shortest predicted remaining time gets every SM at block boundary. Predictions are
 // refined as slices go by, and the GPU switches back when they change the order.
 //
+// Options: remember=yes, to sample a kernel's first launch only (remembering_slicing.hpp); not in the paper.
+//
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
 // blocks, where sampling and hand-off both wait for one to end; it is unfair to the longer of two equals; and with many
 // small launches SMs idle while one at a time is sampled, since only it and the shortest have quotas then.
+#include "core/policies/options.hpp"
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
+#include "core/predictors/remembering_slicing.hpp"
 
 namespace gpushare {
 namespace {
 
 class Srtf : public Policy {
  public:
+  explicit Srtf(bool remembers) : predictor_(remembers) {}
+
   void observe(const Event& event, const State& state) override { predictor_.observe(event, state); }
 
   bool wants(const Event& event) const override { return Policy::wants(event) || predictor_.changed(); }
@@ -24,11 +30,13 @@ class Srtf : public Policy {
   }
 
  private:
-  SimpleSlicing predictor_;
+  RememberingSlicing predictor_;
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> make_srtf(const PolicyOptions& /*options*/) { return std::make_unique<Srtf>(); }
+std::unique_ptr<Policy> make_srtf(const PolicyOptions& options) {
+  return std::make_unique<Srtf>(options.word("remember", {"no", "yes"}) == "yes");
+}
 
 }  // namespace gpushare

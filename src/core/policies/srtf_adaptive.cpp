@@ -7,6 +7,7 @@
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
 #include "core/predictors/shared_runtime.hpp"
+#include "core/predictors/simple_slicing.hpp"
 
 namespace gpushare {
 namespace {

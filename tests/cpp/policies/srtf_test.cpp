@@ -94,5 +94,36 @@ TEST(Srtf, SamplesThenTakesOverAtBlockBoundary) {
   EXPECT_EQ(end_of(trace, 1), 290);
 }
 
+/// The second and third application launch the same kernel; the first has been sampled, and the second has ended.
+PolicyRehearsal with_one_known(std::string_view policy) {
+  PolicyRehearsal run(policy, small_device(3),
+                      workload_of({launch_of(24, 1, "long"), launch_of(2, 1, "known"), launch_of(12, 1, "known")}));
+  run.arrive(0, 0);
+  run.run_block(0, 0, 0, 1000);
+  run.arrive(1, 1000);
+  run.run_block(1, 0, 1000, 1100);
+  run.run_block(1, 0, 1100, 1300);
+  run.end_launch(1, 1300);
+  run.arrive(2, 1300);
+  return run;
+}
+
+TEST(Srtf, AKernelIsSampledAtEveryLaunch) { EXPECT_THAT(with_one_known("srtf").quotas(2), ElementsAre(4, 0, 0)); }
+
+TEST(Srtf, AKernelIsSampledOnceIfThatIsRemembered) {
+  PolicyRehearsal run = with_one_known("srtf:remember=yes");
+  EXPECT_THAT(run.order(), ElementsAre(2, 0));
+  EXPECT_THAT(run.quotas(2), ElementsAre(4, 4, 4));
+}
+
+TEST(Srtf, WhatIsRememberedNeedsNoNewPlan) {
+  PolicyRehearsal run = with_one_known("srtf:remember=yes");
+  const int before = run.plans();
+  run.run_block(2, 0, 1300, 9000);
+  EXPECT_EQ(run.plans(), before);
+  run.run_block(0, 1, 9000, 9100);
+  EXPECT_EQ(run.plans(), before + 1);  // this one's block times are still learnt
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
 from gpushare.cli.arguments import file_option, json_option
 from gpushare.cli.output import remark
 from gpushare.validation.recording import Recording
+from gpushare.validation.selection import selected
 from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
 
 
@@ -28,7 +30,7 @@ from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="On the GPU; medians count.")
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU.")
 @click.option("--from", "recorded", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Take the GPU's half from this file; needs no GPU.")  # fmt: skip
+              help="Take the GPU's half, or the named part of it, from this file; needs no GPU.")  # fmt: skip
 @file_option("--save", "Keep the GPU's half in this file.")
 @click.option("--record-only", is_flag=True, help="Only record on the GPU; needs --save.")
 @click.option("--simulator", default="sim:h100", show_default=True, metavar="DEVICE", help="What is to be validated.")
@@ -47,6 +49,7 @@ def validate(**choices: Any) -> None:
       gpushare validate --kernels triad,nbody --policies fifo,srtf --splits 66
       gpushare validate --save h100.json --record-only
       gpushare validate --from h100.json             # needs no GPU
+      gpushare validate --from h100.json.xz --kernels triad,nbody --policies fifo --splits ""
     """
     recording = _recording(choices)
     if not choices["record_only"]:
@@ -60,17 +63,27 @@ def _recording(choices: dict[str, Any]) -> Recording:
     if recorded is not None:
         if save is not None or choices["record_only"]:
             raise InvalidInput("--from takes what is recorded: leave out --save and --record-only")
-        return Recording.load(recorded)
+        return selected(Recording.load(recorded), **_named(choices))
     if choices["record_only"] and save is None:
         raise InvalidInput("--record-only needs --save FILE, or all would be lost")
     return _record(choices["device"], _settings(choices), save)
+
+
+def _named(choices: dict[str, Any]) -> dict[str, Any]:
+    """Of a recording: only what the command line names."""
+    source = click.get_current_context().get_parameter_source
+    return {
+        name: parsed(choices[name])
+        for name, parsed in (("kernels", _listed), ("policies", _listed), ("splits", _numbers))
+        if source(name) is not ParameterSource.DEFAULT
+    }
 
 
 def _settings(choices: dict[str, Any]) -> Settings:
     return Settings(
         kernels=tuple(_listed(choices["kernels"])),
         policies=tuple(_listed(choices["policies"])),
-        splits=tuple(_whole(each) for each in _listed(choices["splits"])),
+        splits=tuple(_numbers(choices["splits"])),
         size=choices["size"],
         repeats=choices["repeats"],
     )
@@ -97,8 +110,8 @@ def _listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-def _whole(text: str) -> int:
+def _numbers(text: str) -> list[int]:
     try:
-        return int(text)
+        return [int(each) for each in _listed(text)]
     except ValueError as error:
         raise InvalidInput(f"--splits must be whole numbers such as 44,66, got {text!r}") from error

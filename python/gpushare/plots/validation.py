@@ -59,12 +59,13 @@ def draw_pairs(table: pd.DataFrame, figure_name: str) -> Figure:
     from matplotlib.figure import Figure
 
     ways = list(dict.fromkeys(table["way"]))
-    rows = math.ceil(len(ways) / COLUMNS)
-    figure = Figure(figsize=(11, 2.8 * rows + 0.4), layout="constrained")
-    grid = figure.subplots(rows, COLUMNS, squeeze=False, sharex=True, sharey=True)
+    columns = min(COLUMNS, COLUMNS - 1, key=lambda count: -len(ways) % count)  # whichever leaves fewer places empty
+    rows = math.ceil(len(ways) / columns)
+    figure = Figure(figsize=(2.7 * columns + 0.4, 2.9 * rows + 0.4), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True, subplot_kw={"aspect": "equal"})
     low = min(table["measured"].min(), table["simulated"].min())
     high = max(table["measured"].max(), table["simulated"].max())
-    for ax in list(grid.flat)[max(len(ways) - COLUMNS, 0) : len(ways)]:
+    for ax in list(grid.flat)[max(len(ways) - columns, 0) : len(ways)]:
         ax.tick_params(labelbottom=True)
     for number, (ax, way) in enumerate(zip(grid.flat, ways, strict=False)):
         _draw_way(ax, table[table["way"] == way], way, (low * 0.95, high * 1.05), number)
@@ -81,6 +82,7 @@ def _draw_way(ax: Axes, rows: pd.DataFrame, way: str, limits: tuple[float, float
     ax.plot(line, line, color=FAINT, linewidth=1)
     colour = COLOURS[number % len(COLOURS)]
     ax.plot(rows["measured"], rows["simulated"], MARKERS[0], color=colour, markersize=3, alpha=0.75)
+    ax.locator_params(nbins=6)  # both axes alike
     ax.set(xlim=limits, ylim=limits)
     clean(ax, f"{way}: median {rows['error'].abs().median():.1%}", "both")
 

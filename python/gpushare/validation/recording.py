@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import statistics
 import tempfile
@@ -117,12 +118,12 @@ class Recording:
         return list(dict.fromkeys(each.way for each in self.pairs))
 
     def save(self, path: Path) -> None:
-        """Writes the file; it appears as a whole or not at all."""
-        document = {"format": FORMAT, **asdict(self)}
+        """Writes the file, compressed if its name ends with ``.xz``; it appears as a whole or not at all."""
+        content = _lines({"format": FORMAT, **asdict(self)}).encode()
         handle, new = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(_lines(document))
+            with os.fdopen(handle, "wb") as file:
+                file.write(lzma.compress(content) if _is_compressed(path) else content)
             Path(new).replace(path)
         except BaseException:
             Path(new).unlink(missing_ok=True)
@@ -138,9 +139,12 @@ class Recording:
         from pydantic import ValidationError
 
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            content = path.read_bytes()
+            document = json.loads(lzma.decompress(content) if _is_compressed(path) else content)
         except OSError as error:
             raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
+        except lzma.LZMAError as error:
+            raise InvalidInput(f"{path}: is not compressed by xz: {error}") from error
         except ValueError as error:
             raise InvalidInput(f"{path}: is not JSON: {error}") from error
         found = document.pop("format", None) if isinstance(document, dict) else None
@@ -153,6 +157,10 @@ class Recording:
             key = ".".join(str(part) for part in first["loc"])
             raise InvalidInput(f"{path}: key '{key}': {first['msg']}") from error
         return recording
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.suffix == ".xz"
 
 
 def _lines(document: dict[str, Any]) -> str:

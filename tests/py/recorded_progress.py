@@ -14,6 +14,8 @@ from gpushare.device_file import device_from_dict, device_to_dict
 from gpushare.predictor_accuracy import accuracies
 
 FOLDER = pathlib.Path(__file__).parents[1] / "data" / "gpu_progress"
+USUAL_BEGIN_NS = 40_000
+"""Of a launch's first blocks, after its arrival: the median of those whose blocks last less than 20 us is 38 us."""
 APPLICATION_ARRIVED, LAUNCH_ARRIVED, BLOCK_STARTED, BLOCK_ENDED, LAUNCH_ENDED = range(5)
 
 
@@ -80,10 +82,19 @@ class RecordedLaunch:
                 before, resident = report.time_ns, min(self.residency, left)
 
     def _begin_ns(self):
-        """The median of what the SMs of the first look tell."""
+        """As launches usually begin, as far as the blocks of this one allow that."""
         first = [each for each in self.reports if each.time_ns == self.reports[0].time_ns]
-        begins = [each.time_ns - each.elapsed_ns // min(self.residency, each.blocks) for each in first]
-        return max(0, int(median(begins)))
+        latest = median(each.time_ns - each.elapsed_ns // min(self.residency, each.blocks) for each in first)
+        # All places may have held another block each, for as long, that has not been reported.
+        earliest = latest - sum(each.elapsed_ns for each in first) / sum(each.blocks for each in first)
+        return int(min(self._longest_blocks_begin_ns(), latest, max(earliest, USUAL_BEGIN_NS)))
+
+    def _longest_blocks_begin_ns(self):
+        """Of those that ended on each SM, in the median: there was none of the launch's before."""
+        begins = {}
+        for each in self.reports:
+            begins[each.sm] = min(begins.get(each.sm, each.time_ns), each.time_ns - each.mean_ns)
+        return median(begins.values())
 
 
 def trace_of(events):

@@ -7,10 +7,9 @@ namespace gpushare {
 namespace {
 
 // Chosen on the runs that docs/srtf.md, "On silicon", shows; it says what other values do.
-constexpr double drift_kept = 0.25;
-constexpr double done_in_flight = 0.25;
-
-constexpr double least_drift = 0.5;
+constexpr double fall_kept = 0.3;
+constexpr double overdue = 1.1;
+constexpr double done_of_overdue = 0.25;
 
 double active(const RunningLaunch& launch, std::size_t sm, Time now) {
   return nanoseconds(launch.per_sm[sm].active(now));
@@ -29,16 +28,17 @@ struct DrainHistory::Totals {
   double time = 0;
   double time_after_first = 0;
   double done_after_first = 0;
-  double since = 0;  // the latest reports
+  double oldest = 0;  // ages in flight
+  double since = 0;   // the latest reports
   Group done;
   Group newest;
   Group before;
 
   /// By what factor blocks are expected to be faster than they were.
   double drift() const {
-    if (newest.busy <= 0 || before.blocks == 0) return 1;
-    const double fall = before.busy / before.blocks / (newest.busy / newest.blocks) - 1;
-    return std::clamp(1 - drift_kept * fall, least_drift, 1.0);
+    if (before.busy <= 0) return 1;
+    const double kept = newest.busy / newest.blocks / (before.busy / before.blocks);
+    return std::min(1.0, 1 - fall_kept * (1 - kept));
   }
 };
 
@@ -46,6 +46,12 @@ DrainHistory::DrainHistory(const RunningLaunch& launch, Time now, bool from_the_
     : per_sm_(launch.per_sm.size()), from_the_start_(from_the_start) {
   if (from_the_start) return;
   for (std::size_t id = 0; id < per_sm_.size(); ++id) per_sm_[id].begin = per_sm_[id].latest = active(launch, id, now);
+}
+
+/// At least: the mean age tells less than that some of the first blocks have not ended.
+double DrainHistory::oldest_in_flight(const OnSm& sm, double residency) {
+  const double time = sm.latest - sm.begin;
+  return sm.done.blocks < residency ? time : time - sm.done.busy / residency;
 }
 
 void DrainHistory::add(const Event& event, const RunningLaunch& launch) {
@@ -73,6 +79,7 @@ DrainHistory::Totals DrainHistory::totals(const RunningLaunch& launch, Time now)
     if (sm.done.blocks == 0) continue;
     all.sms += 1;
     all.time += sm.latest - sm.begin;
+    all.oldest += oldest_in_flight(sm, launch.max_residency);
     all.time_after_first += sm.latest - sm.first;
     all.done_after_first += sm.done.blocks - sm.done_at_first.blocks;
     all.done += sm.done;
@@ -91,13 +98,11 @@ double DrainHistory::work_left(const Totals& seen, const RunningLaunch& launch) 
   }
   const double block_time = seen.done.busy / seen.done.blocks;
   if (!from_the_start_) return left * block_time / residency;
-  const double sms = static_cast<double>(per_sm_.size());
-  const double in_flight = std::min(left, residency * sms) * seen.sms / sms;
-  if (residency * seen.time - seen.done.busy <= in_flight * block_time / 2) {
-    return static_cast<double>(launch.blocks()) * block_time / residency - seen.time;
-  }
-  const double credit = done_in_flight * in_flight;
-  return (left - credit) * seen.time / (seen.done.blocks + credit);
+  const bool any_overdue = seen.oldest > overdue * block_time * seen.sms;
+  const double in_flight = std::min(left / static_cast<double>(per_sm_.size()), residency) * seen.sms;
+  const double done_in_flight =
+      any_overdue ? done_of_overdue * in_flight : (residency * seen.time - seen.done.busy) / block_time;
+  return (left - done_in_flight) * seen.time / (seen.done.blocks + done_in_flight);
 }
 
 Duration DrainHistory::remaining(const RunningLaunch& launch, Time now) const {

@@ -37,6 +37,7 @@ class DrainHistory {
   };
   struct Totals;
 
+  static double oldest_in_flight(const OnSm& sm, double residency);
   Totals totals(const RunningLaunch& launch, Time now) const;
   /// In SM time, as of each SM's latest report.
   double work_left(const Totals& seen, const RunningLaunch& launch) const;

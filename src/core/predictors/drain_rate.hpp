@@ -4,17 +4,18 @@
 // Simple Slicing takes the first block of a slice for all others. Here every block that has ended counts:
 //
 // - Once R blocks per SM have ended after an SM's first report, the rate since that report tells; the start of the
-//   launch, whose blocks last longer, is in the first report. Where block times still fall from one report to the next,
-//   as they do while caches warm up, they are taken to fall on by a quarter of that.
-// - Before that, blocks in flight matter. If they are no older than blocks of equal length would be (half of one, in
-//   the mean), blocks are taken to be equal, and the whole grid takes B t / (R SMs). If they are older, long blocks are
-//   among them, and t is that of the short ones: then the rate since the start tells, and a quarter of each block in
-//   flight counts as done.
+//   launch, whose blocks last longer, is in the first report. Where block times have fallen from one report to the
+//   next, as they do while caches warm up, part of that fall is expected once more.
+// - Before that, blocks in flight matter. If none is older than those that have ended, blocks are taken to be equal,
+//   and those in flight have done as much as they are old. A look comes later than the ends that it shows, so somewhat
+//   older is not older. If some are, long blocks are among them, or SMs serve blocks unevenly: then a quarter of each
+//   counts as done.
 //
 // Rates are per SM, in time in which it ran the launch: what was seen on some SMs tells how long it takes on all. What
 // was seen in an earlier slice (see SimpleSlicing) holds until a block ends in the present one.
 //
-// Suits: launches of many waves, reported in groups. Fails: where late blocks take longer than early ones.
+// Suits: launches of many waves, reported in groups. Fails: where late blocks take longer than early ones; in launches
+// of two waves whose first blocks are overtaken by later ones, by up to a fifth.
 #pragma once
 
 #include <optional>

@@ -57,6 +57,20 @@ TEST(DrainRate, OldBlocksInFlightAreLongOnes) {
   EXPECT_EQ(run.remaining(), Duration(750));
 }
 
+// A look comes later than the ends that it shows. Two blocks of 100 were seen ended after 105, so equal ones take
+// 32 x 100 / 4 of SM time, 105 of which have passed. After 120 the other two are long ones: they and the two behind
+// them count for one, and three blocks took 120.
+TEST(DrainRate, BlocksInFlightMayBeSomewhatOlderThanEqualOnes) {
+  DrainingRun soon;
+  soon.start_group(0, 0, 4, 0);
+  soon.end_group(0, 0, 2, 5, 105);
+  EXPECT_EQ(soon.remaining(), Duration((800 - 105) / 2));
+  DrainingRun late;
+  late.start_group(0, 0, 4, 0);
+  late.end_group(0, 0, 2, 20, 120);
+  EXPECT_EQ(late.remaining(), Duration(29 * 40 / 2));
+}
+
 // 24 blocks are left, and four end in 100: 24 x 25 on two SMs. How long the first wave took does not matter.
 TEST(DrainRate, TheRateSinceTheFirstReportTells) {
   DrainingRun run;
@@ -65,12 +79,12 @@ TEST(DrainRate, TheRateSinceTheFirstReportTells) {
   EXPECT_EQ(run.remaining(), Duration(300));
 }
 
-// From 200 to 100: a quarter of that fall, relative to 100, is expected once more.
+// They have lost half: three tenths of that are expected once more.
 TEST(DrainRate, BlockTimesThatFallFallOn) {
   DrainingRun run;
   run.wave(0, 0, 200);
   run.wave(0, 200, 300);
-  EXPECT_EQ(run.remaining(), Duration(225));
+  EXPECT_EQ(run.remaining(), Duration(255));
 }
 
 TEST(DrainRate, WhatWasSeenOnOneSmHoldsForTheOther) {
@@ -119,7 +133,7 @@ TEST(DrainRate, ANewSliceCountsFromItsFirstBlockOn) {
   run.wave(0, 200, 400);
   EXPECT_EQ(run.remaining(), Duration(500));
   run.wave(0, 400, 560);
-  EXPECT_EQ(run.remaining(), Duration(16 * 40 / 2 * 15 / 16)) << "blocks of 160 after such of 200";
+  EXPECT_EQ(run.remaining(), Duration(16 * 40 / 2 * 94 / 100)) << "blocks of 160 after such of 200";
 }
 
 TEST(DrainRate, ANewSliceBeginsWhenTheCallerSaysSo) {

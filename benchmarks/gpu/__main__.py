@@ -10,8 +10,8 @@ from importlib import import_module
 from .report import Report
 
 NAMES = (
-    "overhead", "eviction", "short_behind_long", "partition", "mps", "pairs", "processes", "client_copies",
-    "srtf_silicon", "costs", "record"
+    "overhead", "eviction", "short_behind_long", "partition", "mps", "pairs", "processes", "served",
+    "client_copies", "srtf_silicon", "costs", "record"
 )  # fmt: skip
 
 

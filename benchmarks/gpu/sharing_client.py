@@ -11,21 +11,17 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
-
 import gpushare as gs
-from gpushare.launch_arguments import Zeros
 from gpushare.workload import Launch
+
+from .session_launcher import SessionLauncher, Wait
 
 AHEAD = 4
 """Launches of a looping client that are under way, so that the GPU is never without one."""
 MARGIN_NS = 20_000_000
 """A looping client goes on for so long after the window, so that no other one is ever alone within it."""
-
-Wait = Callable[[], object]
 
 
 class Launcher(Protocol):
@@ -60,36 +56,12 @@ class PlainLauncher:
         return event.wait
 
 
-class ServedLauncher:
+def served_launcher(device: str, launch: Launch) -> Launcher:
     """Through the server at GPUSHARE_SOCKET."""
-
-    def __init__(self, device: str, launch: Launch) -> None:
-        self._launch = launch
-        self._session = gs.connect()
-        self._application = self._session.application("benchmark")
-        self._session.load(launch.kernel)
-        simulated = device.startswith("sim:")  # it looks at no arguments
-        self._arguments = [] if simulated else [self._on_server(each) for each in launch.build_arguments()]
-
-    def _on_server(self, value: Any) -> Any:
-        if isinstance(value, Zeros):
-            return self._session.zeros(value.shape, value.dtype)
-        return self._session.array(value) if isinstance(value, np.ndarray) else value
-
-    def launch(self) -> Wait:
-        """A job of this client's application."""
-        launch = self._launch
-        job = self._application.submit(
-            launch.kernel,
-            grid=launch.grid,
-            block=launch.block,
-            args=self._arguments,
-            shared_bytes=launch.shared_bytes,
-        )
-        return job.result
+    return SessionLauncher(gs.connect(), device, launch)
 
 
-LAUNCHERS = {"plain": PlainLauncher, "served": ServedLauncher}
+LAUNCHERS = {"plain": PlainLauncher, "served": served_launcher}
 
 
 def looped(launcher: Launcher, start_ns: int, end_ns: int) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""benchmarks/gpu/processes.py on a simulated device: real processes and a real server, small."""
+"""benchmarks/gpu/processes.py and served.py on a simulated device: real processes and a real server, small."""
 
 import pytest
 from benchmark_on_simulator import tables_of
@@ -27,3 +27,14 @@ def test_the_figures_can_be(tables):
         assert row["ANTT"]["median"] * row["STP"]["median"] >= 1  # by the inequality of the means
         assert 0 < row["short p50, us"]["median"] <= row["short p99, us"]["median"]
         assert row["short launches"] > 0
+
+
+def test_what_the_server_costs_an_application(tmp_path):
+    options = ["--kernels", "triad,nbody", "--repeats", "2", "--length-ms", "20"]
+    by_kernel, in_all = tables_of(tmp_path, "served", *options)
+    assert [row["kernel"] for row in by_kernel["rows"]] == ["triad", "nbody"]
+    for row in by_kernel["rows"]:
+        assert row["launches"] >= 10
+        assert 0 < row["launches, ms"]["median"] <= row["all, ms"]["median"]
+        assert row["launches, served / own"]["median"] > 0
+    assert [(row["of"], row["kernels"]) for row in in_all["rows"]] == [("launches", 2), ("all", 2)]

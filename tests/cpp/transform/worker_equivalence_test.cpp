@@ -34,6 +34,24 @@ class EveryKernel : public testing::TestWithParam<KernelAndClaims> {
     returns = control.returns;
   }
 
+  /// Once for every look at which that can be; from which SMs, `leaves` says.
+  template <typename Leaves>
+  void expect_equal_if_evicted(std::uint32_t chunk, Leaves leaves) {
+    const WorkerPlan undisturbed{.workers = 4, .chunk = chunk, .guide = 2, .late = 3};
+    expect_equal(undisturbed, chunk);
+    const std::size_t all_looks = looks;
+    for (std::size_t evicted_at = 0; evicted_at < all_looks; ++evicted_at) {
+      SCOPED_TRACE("chunk " + std::to_string(chunk) + ", evicted at look " + std::to_string(evicted_at));
+      WorkerPlan plan = undisturbed;
+      plan.at_look = [&](std::size_t look, const auto& set) {
+        for (std::uint32_t sm = 0; look == evicted_at && sm < sms; ++sm) {
+          if (leaves(sm)) set(sm, 0);
+        }
+      };
+      expect_equal(plan, chunk);
+    }
+  }
+
   const SampleLaunch launch = sample_launches()[std::get<0>(GetParam())];
   const Kernel original{ptx_file(launch.file)};
   const Kernel worker{ptx::make_preemptible(ptx_file(launch.file), std::get<1>(GetParam())).ptx};
@@ -63,15 +81,14 @@ TEST_P(EveryKernel, AnyNumberOfWorkersAndAnyChunk) {
 }
 
 TEST_P(EveryKernel, EvictedAtEveryLookAndResumed) {
-  for (const std::uint32_t chunk : {1u, 3u}) {
-    expect_equal({.workers = 4, .chunk = chunk, .guide = 2, .late = 3}, chunk);
-    const std::size_t all_looks = looks;
-    for (std::size_t evicted_at = 0; evicted_at < all_looks; ++evicted_at) {
-      SCOPED_TRACE("chunk " + std::to_string(chunk) + ", evicted at look " + std::to_string(evicted_at));
-      const auto evict = [&](std::size_t look, const auto& set) {
-        for (std::uint32_t sm = 0; look == evicted_at && sm < sms; ++sm) set(sm, 0);
-      };
-      expect_equal({.workers = 4, .chunk = chunk, .guide = 2, .late = 3, .at_look = evict}, chunk);
+  for (std::uint32_t chunk = 1; chunk <= 8; ++chunk) expect_equal_if_evicted(chunk, [](std::uint32_t) { return true; });
+}
+
+TEST_P(EveryKernel, EvictedFromOneSmAtEveryLook) {
+  for (std::uint32_t only = 0; only < sms; ++only) {
+    SCOPED_TRACE("SM " + std::to_string(only));
+    for (const std::uint32_t chunk : {1u, 3u}) {
+      expect_equal_if_evicted(chunk, [only](std::uint32_t sm) { return sm == only; });
     }
   }
 }

@@ -25,7 +25,7 @@ class ServerTrace:
     Attributes:
         slices: what lasted: on the tracks ``running`` and ``quota per SM``, and on ``waiting 0`` and further.
         values: counters, each from its time on.
-        instants: the ``device``, and each ``policy`` that there was.
+        instants: the ``device``, at both ends, and each ``policy`` that there was.
     """
 
     slices: pd.DataFrame

@@ -110,6 +110,7 @@ class Application:
         jobs = list(self.jobs)
         return SimpleNamespace(
             name=self.name,
+            number=self.session.applications.index(self),
             priority=self.priority,
             weight=1.0,
             state="running" if jobs else "idle",
@@ -298,7 +299,8 @@ class StandIn:
 
     def status(self):
         self.require_alive()
-        return SimpleNamespace(applications=[each.status() for each in self.applications])
+        applications = [each.status() for each in self.applications]
+        return SimpleNamespace(now_ns=time.monotonic_ns(), applications=applications)
 
     def history(self, seconds):
         return Past([*self.past, *(now for each in self.applications if (now := each.now))])

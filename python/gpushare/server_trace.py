@@ -50,7 +50,7 @@ class ServerTrace:
 
     @property
     def end_ns(self) -> int:
-        """When it was taken."""
+        """When its window ended: where nothing else was said, when it was taken."""
         times = [self.slices["end_ns"].max(), self.values["time_ns"].max(), self.instants["time_ns"].max()]
         return int(max(each for each in times if each == each))
 

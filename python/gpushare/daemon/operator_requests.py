@@ -34,7 +34,9 @@ def set_priority(client: ServedClient, request: SetPriority, _number: int, _desc
 
 def _named(client: ServedClient, name: str) -> ServedApplication:
     every = {each.name: each for other in client.worker.clients for each in other.applications}
-    found = [each for full, each in every.items() if name in (full, full.rpartition("@")[0])]
+    if name in every:  # whatever another client calls its own
+        return every[name]
+    found = [each for full, each in every.items() if name == full.rpartition("@")[0]]
     if len(found) != 1:
         listed = ", ".join(each.name for each in found) or ", ".join(every) or "none"
         which = f"{name!r} may be any of" if found else f"no application {name!r}; there are"

@@ -29,7 +29,7 @@ def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: l
             f"a window that begins {request.seconds:g} s ago cannot end {request.until_s:g} s ago: it ends later"
         )
     since_ns, until_ns = (now_ns - round(seconds * 1e9) for seconds in (request.seconds, request.until_s))
-    past = past_of(worker.session, request.seconds).until(until_ns)
+    past = past_of(worker.session, (time.monotonic_ns() - since_ns) / 1e9).until(until_ns)
     looks = worker.history.between(since_ns, until_ns)
     _reply_in_file(client, number, history_trace(worker.device, past, looks, since_ns, until_ns))
 

@@ -5,6 +5,7 @@
 #
 #   ./test.sh                    all stages that need no more than half an hour, in the order below
 #   ./test.sh STAGE...           these stages only
+#   ./test.sh threads | standin | soak   what takes longer, and runs only when named (./test.sh --help)
 #   ./test.sh stubs --update     writes python/gpushare/_core.pyi from the compiled module
 #   ./test.sh format --update    formats Python and C++ sources in place
 #
@@ -14,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 source ./setup.sh
 
 stages=(setup core sanitizers install stubs format lint pytest doctests notebooks benchmarks)
-more_stages=(threads standin)
+more_stages=(threads standin soak)
 update=no
 jobs=${JOBS:-$(nproc)}
 logs=build/logs
@@ -113,6 +114,12 @@ stage_standin() { # the tests of tests/py/gpu that take minutes on a GPU that is
   GPUSHARE_STAND_IN_ALL=1 python -m pytest -q tests/py/test_on_stand_in.py
 }
 
+stage_soak() { # the server: 1000 clients and workers are killed at random, then 64 clients work for a minute (8 minutes)
+  ensure_installed test
+  GPUSHARE_KILLS=1000 GPUSHARE_CLIENT_SECONDS=60 python -m pytest -q -s --timeout 3600 \
+    tests/py/daemon/test_kills.py tests/py/daemon/test_many_clients.py
+}
+
 stage_doctests() { # the examples in the docstrings
   ensure_installed test
   python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs gpushare
@@ -151,7 +158,7 @@ usage() {
   for stage in "${stages[@]}" "${more_stages[@]}"; do
     sed -n "s/^stage_$stage() { # /  $stage: /p" test.sh
   done
-  echo "'threads' and 'standin' run only when named."
+  echo "These run only when named: ${more_stages[*]}."
 }
 
 # summary_of LOG: how many tests it says have passed; nothing where it says nothing.

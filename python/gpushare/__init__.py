@@ -25,7 +25,7 @@ from gpushare.compare import compare, policies
 from gpushare.compile_error import CompileError
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.connect import connect
-from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, WorkerLostError
+from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, ProtocolError, RefusedError, WorkerLostError
 from gpushare.device import device, device_names
 from gpushare.host_pace import HostPace
 from gpushare.kernel import Kernel
@@ -53,6 +53,7 @@ __all__ = [
     "DaemonGoneError",
     "Device",
     "DeviceError",
+    "DeviceLostError",
     "Event",
     "EventKind",
     "HostPace",

@@ -23,6 +23,7 @@ def connect(
 
     Raises:
         DaemonGoneError: there is no server.
+        DeviceLostError: there is one, which cannot open its device.
         RefusedError: the server does not let this user in, or is another user's and was not named.
 
     >>> import gpushare as gs

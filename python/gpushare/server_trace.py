@@ -25,7 +25,7 @@ class ServerTrace:
     Attributes:
         slices: what lasted: on the tracks ``running`` and ``quota per SM``, and on ``waiting 0`` and further.
         values: counters, each from its time on.
-        instants: the ``device``, and each ``policy`` that there was.
+        instants: the ``device``, at both ends, and each ``policy`` that there was.
     """
 
     slices: pd.DataFrame
@@ -50,7 +50,7 @@ class ServerTrace:
 
     @property
     def end_ns(self) -> int:
-        """When it was taken."""
+        """When its window ended: where nothing else was said, when it was taken."""
         times = [self.slices["end_ns"].max(), self.values["time_ns"].max(), self.instants["time_ns"].max()]
         return int(max(each for each in times if each == each))
 

@@ -60,6 +60,11 @@ class HandWrittenRun {
   void end_application(int application, std::int64_t at) {
     happen({.application = static_cast<ApplicationId>(application), .kind = EventKind::ApplicationEnded}, at);
   }
+  void change_priority(int application, int priority, std::int64_t at) {
+    happen(
+        {.block = priority, .application = static_cast<ApplicationId>(application), .kind = EventKind::PriorityChanged},
+        at);
+  }
   void reach_deadline(std::int64_t at) { happen({.kind = EventKind::DeadlineReached}, at); }
 
   const State& state() const { return state_; }

@@ -22,6 +22,7 @@ from gpushare.cli.server_view import (
     headline,
 )
 
+SOME_SECONDS = click.FloatRange(0, 1e6, min_open=True)
 PICTURES = (".svg", ".png", ".pdf")
 """Names of files that end so are pictures."""
 
@@ -141,20 +142,38 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
 
 
 @click.command()
-@click.option("--last", required=True, type=click.FloatRange(0, 1e6, min_open=True), metavar="SECONDS")
+@click.option("--last", type=SOME_SECONDS, metavar="SECONDS", help="The last so many seconds.")
+@click.option("--from", "since", type=SOME_SECONDS, metavar="SECONDS", help="Begin so many seconds ago.")
+@click.option(
+    "--to",
+    "until",
+    type=click.FloatRange(0, 1e6),
+    metavar="SECONDS",
+    help="End so many seconds ago.  [default: 0, now]",
+)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @socket_option()
 @device_option()
-def trace(last: float, output: Path, socket: Path | None, device: str | None) -> None:
-    """Write what a server did in its last seconds: for ui.perfetto.dev, or, as .svg, .png or .pdf, drawn.
+def trace(
+    last: float | None,
+    since: float | None,
+    until: float | None,
+    output: Path,
+    socket: Path | None,
+    device: str | None,
+) -> None:
+    """Write what a server did: for ui.perfetto.dev, or, as .svg, .png or .pdf, drawn.
 
     \b
     Examples:
       gpushare trace --last 10 -o last.pftrace
       gpushare trace --last 0.5 -o last.svg
+      gpushare trace --from 90 --to 60 -o before.pftrace
     """
+    if (last is None) == (since is None) or (last is not None and until is not None):
+        raise click.UsageError("say which seconds: --last 10, or --from 90 --to 60 (so many seconds ago)")
     with _connected(socket, device) as session:
-        content = session.trace(last)
+        content = session.trace(since if last is None else last, until or 0.0)
     if output.suffix in PICTURES:
         return _draw(content, output)
     output.write_bytes(content)

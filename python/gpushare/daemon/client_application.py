@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gpushare._core import Cancelled
 from gpushare.daemon.client_job import DaemonJob
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import KernelModel
+from gpushare.kernel_model import KernelModel, whole
 from gpushare.launch_geometry import Extent
+from gpushare.workload import PRIORITIES
 
 if TYPE_CHECKING:
     from gpushare.daemon.client_session import DaemonSession
@@ -21,18 +22,22 @@ class DaemonApplication:
 
     Attributes:
         name: unique within the session; the server adds which client it is of.
-        priority: larger is more urgent, for policies that look at it.
     """
 
     def __init__(
         self, session: DaemonSession, name: str, priority: int, weight: float, deadline_ns: float | None
     ) -> None:
         self.name = name
-        self.priority = priority
+        self._priority = priority
         self.weight = weight
         self.deadline_ns = deadline_ns
         self._session = session
         self._cancelled = False
+
+    @property
+    def priority(self) -> int:
+        """Larger is more urgent, for policies that look at it."""
+        return self._priority
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -70,6 +75,18 @@ class DaemonApplication:
         if self._cancelled:
             raise Cancelled(f"application {self.name!r} has been cancelled")
         return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
+
+    def set_priority(self, priority: int) -> None:
+        """Changes the priority, while launches are under way or before.
+
+        Raises:
+            RefusedError: the server's configuration does not permit this one.
+            PolicyError: the server's policy has no use for it.
+        """
+        priority = whole(f"application {self.name!r}: priority", priority, *PRIORITIES)
+        if not self._cancelled:
+            self._session._connection.ask(lambda registered: registered.set_priority(self, priority))
+        self._priority = priority
 
     def cancel(self) -> None:
         """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""

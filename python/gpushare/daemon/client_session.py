@@ -16,8 +16,10 @@ from gpushare.daemon.arena import Arena
 from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.client_job import DaemonJob, Submission
+from gpushare.daemon.client_status import DaemonStatus
 from gpushare.daemon.connection import Connection
 from gpushare.daemon.errors import with_source
+from gpushare.daemon.own_past import OwnPast
 from gpushare.daemon.pinned_arrays import pinned_array
 from gpushare.daemon.registered import Registered
 from gpushare.device_array import _extent
@@ -116,9 +118,13 @@ class DaemonSession:
         with with_source(kernel.text):
             self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> DaemonStatus:
         """What goes on in the server: memory, clients, applications of all of them."""
-        return self._connection.ask(lambda registered: registered.link.request("status"))
+        return DaemonStatus(self._connection.ask(lambda registered: registered.link.request("status")))
+
+    def history(self, seconds: float) -> OwnPast:
+        """What the last seconds brought for this session's applications: launches, quotas and SMs."""
+        return OwnPast(self._fetched("history", seconds=number("seconds", seconds, 0, 1e6)))
 
     def set_policy(self, policy: str) -> None:
         """Another policy for everybody; for the server's operators."""
@@ -129,9 +135,18 @@ class DaemonSession:
         fields = {"application": application, "priority": priority}
         return self._connection.ask(lambda registered: registered.link.request("priority", **fields))
 
-    def trace(self, seconds: float) -> bytes:
-        """What the server did in its last seconds, for ui.perfetto.dev; for the server's operators."""
-        reply = self._connection.registered().link.begin("trace", seconds=float(seconds))
+    def trace(self, seconds: float, until: float = 0.0) -> bytes:
+        """What the server did, for ui.perfetto.dev; for the server's operators.
+
+        Args:
+            seconds: ago that it begins.
+            until: so many seconds ago; 0: now.
+        """
+        return self._fetched("trace", seconds=float(seconds), until_s=float(until))
+
+    def _fetched(self, verb: str, **fields: Any) -> bytes:
+        """What comes in a shared file."""
+        reply = self._connection.registered().link.begin(verb, **fields)
         size = reply.result()
         arena = Arena.received(reply.descriptors.pop(), size)
         try:

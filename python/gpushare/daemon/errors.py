@@ -30,6 +30,13 @@ class WorkerLostError(DaemonGoneError):
     retryable = True
 
 
+class DeviceLostError(DaemonGoneError):
+    """The server is there, but cannot open its device: the message says why. It tries again by itself.
+
+    Once the device is back, the same session goes on, as after the loss of a worker.
+    """
+
+
 class RefusedError(PermissionError):
     """The server's configuration does not allow this."""
 
@@ -57,6 +64,7 @@ KINDS: dict[str, type[Exception]] = {
         PolicyError,
         DaemonGoneError,
         WorkerLostError,
+        DeviceLostError,
         RefusedError,
         ProtocolError,
         TimeoutError,

@@ -44,9 +44,9 @@ class History:
         """At the status."""
         self._looks.append(look)
 
-    def since(self, time_ns: int) -> list[Look]:
-        """Looks since then."""
-        return [each for each in list(self._looks) if each.time_ns >= time_ns]
+    def between(self, since_ns: int, until_ns: int) -> list[Look]:
+        """Looks of this window."""
+        return [each for each in list(self._looks) if since_ns <= each.time_ns <= until_ns]
 
 
 def look_at(status: dict[str, Any], now_ns: int) -> Look:

@@ -19,9 +19,9 @@ COPY = "copy"
 """The name of what runs no kernel."""
 
 
-def history_trace(device: str, past: Past, looks: list[Look], since_ns: int) -> bytes:
-    """The file. Times count from ``since_ns``; what began before is drawn from there."""
-    trace = HistoryTrace(device, since_ns)
+def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, until_ns: int) -> bytes:
+    """The file. Times count from ``since_ns``; what began before is drawn from there, and what goes on to the end."""
+    trace = HistoryTrace(device, since_ns, until_ns)
     trace.add_memory(looks)
     trace.add_policies(looks)
     everything = [*past.jobs, *past.quotas, *past.holds]
@@ -41,13 +41,15 @@ def history_trace(device: str, past: Past, looks: list[Look], since_ns: int) -> 
 class HistoryTrace:
     """Packets."""
 
-    def __init__(self, device: str, since_ns: int) -> None:
+    def __init__(self, device: str, since_ns: int, until_ns: int) -> None:
         self._since_ns = since_ns
         self._uuids = count(1)
         self._tracks: list[TracePacket] = []
         self._events: list[TracePacket] = []
         self._server = self._process("server", 1)
-        self._event(self._track("device", self._server), since_ns, TrackEvent.TYPE_INSTANT).name = device
+        track = self._track("device", self._server)
+        for time_ns in (since_ns, until_ns):  # a reader takes the last event for the end
+            self._event(track, time_ns, TrackEvent.TYPE_INSTANT).name = device
 
     def add_memory(self, looks: list[Look]) -> None:
         """What clients held."""

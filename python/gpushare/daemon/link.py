@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import itertools
 import os
 import select
 import socket
-import sys
 import threading
 import time
 import weakref
@@ -20,9 +18,12 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
-from gpushare.daemon.awaited_threads import await_threads, start_thread
+from gpushare.daemon import open_links
+from gpushare.daemon.awaited_threads import start_thread
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, WorkerLostError, from_message
-from gpushare.daemon.limits import PROTOCOL_VERSION, WELCOME_TIMEOUT_S
+from gpushare.daemon.greeting import greeted
+from gpushare.daemon.limits import PROTOCOL_VERSION
+from gpushare.daemon.loss import Loss
 from gpushare.daemon.reach import answers, connected
 from gpushare.daemon.reply import Reply
 from gpushare.daemon.wire import Channel, Message, close_all
@@ -34,7 +35,6 @@ the GIL from whoever submits."""
 LONGEST_TELLING_S = 1.0
 """Until a thread that was given ends has told of them."""
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
-_open: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 class Link:
@@ -71,9 +71,7 @@ class Link:
         self._replies: dict[int, Reply] = {}
         self._freed: deque[tuple[int, int]] = deque()
         self._retryable: list[Any] = []
-        self._failed: set[int] = set()
-        self._failure: Exception | None = None
-        self._is_certain = True
+        self._loss: Loss | None = None
         self._waiting: list[int] = []  # as long as there are threads that wait
         self._why = threading.Event()
         self.settled = threading.Event()
@@ -87,11 +85,11 @@ class Link:
         self._closed = False
         self._on_lost = on_lost
         try:
-            self.welcome, self.port = self._greeted(device)
+            self.welcome, self.port = greeted(self._channel, path, device)
         except BaseException:
             self._channel.release()
             raise
-        _open.add(self)
+        open_links.keep(self)
         start_thread(self._read, "gpushare client")
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
@@ -171,31 +169,11 @@ class Link:
     def forget_after_fork(self) -> None:
         """In the child: the connection is the parent's alone."""
         self.is_foreign = True
-        self.lost = InvalidInput(
-            f"this belongs to process {self._pid}, from which this one was forked: make its own of the session"
-        )
+        whose = f"this belongs to process {self._pid}, from which this one was forked"
+        self.lost = InvalidInput(f"{whose}: make its own of the session")
+        self._loss = Loss(self.lost)
         self._channel.forget()
         self._waiting.clear()
-
-    def _greeted(self, device: str | None) -> tuple[Message, _core.ClientPort]:
-        name = Path(sys.argv[0]).name or "python"
-        hello = {"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "device": device, "name": name[:200]}
-        ends_s = time.monotonic() + WELCOME_TIMEOUT_S
-        timer = threading.Timer(WELCOME_TIMEOUT_S, self._channel.close)
-        timer.daemon = True
-        timer.start()
-        try:
-            self._channel.send(hello)
-            answer, descriptors = self._channel.receive()
-        except (EOFError, OSError) as error:
-            why = f"nothing came for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else error
-            raise WorkerLostError(f"the server at {self._path} does not answer: {why}") from error
-        finally:
-            timer.cancel()
-        if "error" in answer or len(descriptors) != 2:
-            close_all(descriptors)
-            raise from_message(answer.get("error", {"kind": "ProtocolError", "message": "the worker sent no rings"}))
-        return answer["ok"], _core.ClientPort(*descriptors)
 
     def _read(self) -> None:
         woken, bell = self._woken.fileno(), self.port.bell
@@ -233,33 +211,30 @@ class Link:
             return reply.answer(message.get("ok"), from_message(error) if error else None, descriptors)
         close_all(descriptors)
         if message["event"] == "dropped":
-            self._lose(from_message(message["error"]))
+            self._lose(Loss(from_message(message["error"])))
         elif message["event"] == "lost":
-            failed = set(message["applications"])
-            self._is_certain = message.get("certain", True)
-            self._lose(from_message(message["error"]), failed, from_message(message["failure"]))
+            self._lose(Loss.told_by(message))
         return None
 
     def _end(self, error: Exception) -> None:
         """The connection has ended, and nobody said why."""
         if self._closed:
-            self._lose(InvalidInput("the session has been finished: open another one"))
+            why = InvalidInput("the session has been finished: open another one")
         elif answers(self._path):
-            self._lose(
-                WorkerLostError(f"the worker has ended, and with it what was on the GPU ({error}); submit again")
-            )
+            why = WorkerLostError(f"the worker has ended, and with it what was on the GPU ({error}); submit again")
         else:
-            self._lose(DaemonGoneError(f"the server at {self._path} has ended ({error}): start gpushare serve"))
+            why = DaemonGoneError(f"the server at {self._path} has ended ({error}): start gpushare serve")
+        self._lose(Loss(why))
 
-    def _lose(self, error: Exception, failed: set[int] = frozenset(), failure: Exception | None = None) -> None:
+    def _lose(self, loss: Loss) -> None:
         with self._lock:
             if self.lost is not None:
                 return
-            self.lost, self._failed, self._failure = error, failed, failure
+            self._loss, self.lost = loss, loss.error
             replies, self._replies = self._replies, {}
         self._channel.close()
         for reply in replies.values():
-            reply.answer(None, error, [])
+            reply.answer(None, loss.error, [])
         self._why.set()
         self.port.close()
 
@@ -274,7 +249,7 @@ class Link:
         self._let_waiting_tell()
         self._tell(self.port.abandon())
         for job in self._retryable:
-            self._lose_job(job)
+            self._loss.tell(job)
         self._retryable.clear()
         self.settled.set()
         self._on_lost(self)
@@ -293,19 +268,11 @@ class Link:
             if status == JobStatus.DONE:
                 job.end(None)
             elif status is None:
-                self._lose_job(job)
+                self._loss.tell(job)
             elif status == JobStatus.RETRYABLE:
                 self._retryable.append(job)  # the worker ends, and says of whom that is the fault
             else:
                 job.end(ERRORS.get(status, DeviceError)(message))
-
-    def _lose_job(self, job: Any) -> None:
-        if self._failure is None or job.application_handle not in self._failed:
-            job.end(self.lost)
-        elif self._is_certain:
-            job.end(self._failure)
-        else:
-            job.suspect(self._failure, self.lost)
 
 
 def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:
@@ -320,19 +287,3 @@ def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:
 def _close_both(wake: socket.socket, woken: socket.socket) -> None:
     wake.close()
     woken.close()
-
-
-def _forget_all_after_fork() -> None:
-    for link in list(_open):
-        link.forget_after_fork()
-
-
-def _close_all() -> None:
-    links = list(_open)
-    for link in links:
-        link.close()
-    await_threads(lambda: not any(link.is_awaited for link in links))
-
-
-atexit.register(_close_all)
-os.register_at_fork(after_in_child=_forget_all_after_fork)

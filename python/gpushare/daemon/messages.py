@@ -144,10 +144,24 @@ class SetPriority(Schema):
     priority: Priority
 
 
+class SetOwnPriority(Schema):
+    """Another priority for an application of this client, as high as it may ask for."""
+
+    application: Handle
+    priority: Priority
+
+
+class TakeHistory(Schema):
+    """What this client's applications did in the last seconds, which comes in a shared file."""
+
+    seconds: Annotated[float, Field(ge=0, le=1e6)]
+
+
 class TakeTrace(Schema):
-    """The last seconds as a Perfetto trace, which comes in a shared file."""
+    """A Perfetto trace of a window that began and ended so many seconds ago, which comes in a shared file."""
 
     seconds: Annotated[float, Field(gt=0, le=1e6)]
+    until_s: Annotated[float, Field(ge=0, le=1e6)] = 0.0
 
 
 REQUESTS: dict[str, type[Schema]] = {
@@ -164,6 +178,8 @@ REQUESTS: dict[str, type[Schema]] = {
     "export": ExportArray,
     "shape": ShapeKernel,
     "cancel": CancelApplication,
+    "own_priority": SetOwnPriority,
+    "history": TakeHistory,
     "status": AskStatus,
     "policy": SetPolicy,
     "priority": SetPriority,

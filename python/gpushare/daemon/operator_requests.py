@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.arena import Arena
-from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority, TakeTrace
-from gpushare.daemon.past import past_of
+from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.status import status_of
@@ -37,26 +34,11 @@ def set_priority(client: ServedClient, request: SetPriority, _number: int, _desc
 
 def _named(client: ServedClient, name: str) -> ServedApplication:
     every = {each.name: each for other in client.worker.clients for each in other.applications}
-    found = [each for full, each in every.items() if name in (full, full.rpartition("@")[0])]
+    if name in every:  # whatever another client calls its own
+        return every[name]
+    found = [each for full, each in every.items() if name == full.rpartition("@")[0]]
     if len(found) != 1:
         listed = ", ".join(each.name for each in found) or ", ".join(every) or "none"
         which = f"{name!r} may be any of" if found else f"no application {name!r}; there are"
         raise InvalidInput(f"{which}: {listed}")
     return found[0]
-
-
-def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:
-    """It comes in a shared file, because it may be large."""
-    from gpushare.daemon.history_trace import history_trace
-
-    client.require_operator()
-    since_ns = time.monotonic_ns() - round(request.seconds * 1e9)
-    worker = client.worker
-    past = past_of(worker.session, request.seconds)
-    content = history_trace(worker.device, past, worker.history.since(since_ns), since_ns)
-    arena = Arena.made(len(content))
-    try:
-        arena.view[: len(content)] = content
-        client.reply(number, len(content), [arena.descriptor])
-    finally:
-        arena.close()

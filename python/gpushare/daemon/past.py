@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -52,6 +52,21 @@ class Past:
     jobs: list[PastJob]
     quotas: list[PastQuota]
     holds: list[PastHold]
+
+    def until(self, time_ns: int) -> Past:
+        """What could be known then."""
+        return Past(
+            [_job_until(each, time_ns) for each in self.jobs if each.submitted_ns < time_ns],
+            [replace(each, end_ns=min(each.end_ns, time_ns)) for each in self.quotas if each.begin_ns < time_ns],
+            [each for each in self.holds if each.time_ns < time_ns],
+        )
+
+
+def _job_until(job: PastJob, time_ns: int) -> PastJob:
+    if job.end_ns is not None and job.end_ns <= time_ns:
+        return job
+    began_ns = job.began_ns if job.began_ns is not None and job.began_ns < time_ns else None
+    return replace(job, began_ns=began_ns, end_ns=None, is_cancelled=False)
 
 
 def past_of(session: Any, seconds: float) -> Past:

@@ -66,6 +66,10 @@ class Registered:
             self._applications, application, lambda: self.link.request("application", **application.fields)
         )
 
+    def set_priority(self, application: DaemonApplication, priority: int) -> None:
+        """Another one from now on."""
+        self.link.request("own_priority", application=self.application(application), priority=priority)
+
     def cancel(self, application: DaemonApplication) -> None:
         """The worker drops its jobs and then forgets it, if it was told of it."""
         with self._telling:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpushare.daemon import memory_requests, operator_requests, shared_arrays, work_requests
+from gpushare.daemon import memory_requests, operator_requests, past_requests, shared_arrays, work_requests
 from gpushare.daemon.served_client import ServedClient
 
 Handler = Callable[[ServedClient, Any, int, list[int]], Any]
@@ -18,6 +18,7 @@ HANDLERS: dict[str, Handler] = {
     "load": work_requests.load,
     "shape": work_requests.shape,
     "cancel": work_requests.cancel,
+    "own_priority": work_requests.set_priority,
     "array": memory_requests.allocate,
     "free": memory_requests.free,
     "arena": memory_requests.share,
@@ -28,5 +29,6 @@ HANDLERS: dict[str, Handler] = {
     "status": operator_requests.status,
     "policy": operator_requests.set_policy,
     "priority": operator_requests.set_priority,
-    "trace": operator_requests.trace,
+    "history": past_requests.history,
+    "trace": past_requests.trace,
 }

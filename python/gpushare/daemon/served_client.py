@@ -56,6 +56,11 @@ class ServedClient:
         self.may_wait = threading.BoundedSemaphore(MOST_WAITING_ALLOCATIONS)
         self.connected_s = time.time()
 
+    @property
+    def suffix(self) -> str:
+        """Of the names that its applications have in the session."""
+        return f"@{self.number}"
+
     def serve(self) -> None:
         """Answers until the client ends, says what is no message, or does not read."""
         why = "has ended"

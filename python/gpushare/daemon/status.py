@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "name",
+    "number",
     "priority",
     "weight",
     "state",
@@ -34,8 +35,10 @@ FIELDS = (
 def status_of(worker: Worker) -> dict[str, Any]:
     """Times in seconds since 1970, durations in seconds or, where the name says so, in nanoseconds."""
     clients = worker.clients
-    known = {each.name: _fields(each) for each in worker.session.status().applications}
+    status = worker.session.status()
+    known = {each.name: _fields(each) for each in status.applications}
     return {
+        "now_ns": status.now_ns,
         "device": worker.device,
         "policy": worker.policy,
         "ordering": worker.settings.ordering,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
+from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.limits import HELLO_TIMEOUT_S, MOST_GREETINGS, MOST_WAITING_CONNECTIONS
 from gpushare.daemon.listener import Listener
@@ -114,7 +114,7 @@ class Supervisor:
             hello = hello_in(message)
             rights = rights_of(peer, self._settings, os.getuid())
             self._hand_over(connection, hello, packed_grant(number, hello, peer, rights))
-        except (ProtocolError, InvalidInput, RefusedError) as error:
+        except (ProtocolError, InvalidInput, RefusedError, DaemonGoneError) as error:
             LOG.warning("a connection was refused: %s", error)
             _refuse(channel, number, error)
         except (EOFError, OSError) as error:

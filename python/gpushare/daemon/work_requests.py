@@ -16,6 +16,7 @@ from gpushare.daemon.messages import (
     OpenApplication,
     RegisterKernel,
     RegisterModel,
+    SetOwnPriority,
     ShapeKernel,
 )
 from gpushare.daemon.served_application import ServedApplication
@@ -25,23 +26,34 @@ from gpushare.launch_geometry import block_of
 
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
     """Its name in the session says whose it is: two clients may use the same one."""
-    most = client.grant.highest_priority
-    if request.priority > most:
-        raise RefusedError(
-            f"application {request.name!r}: priority {request.priority} is above {most}, the highest that the server "
-            f"permits user {client.grant.user}: its configuration says highest_priority"
-        )
+    _require_permitted(client, request.name, request.priority)
     _forget_cancelled(client)
-    if any(each.name == f"{request.name}@{client.number}" for each in client.applications):
+    name = f"{request.name}{client.suffix}"
+    if any(each.name == name for each in client.applications):
         raise InvalidInput(f"the session has an application {request.name!r} already: take another name")
-    application = client.worker.open_application(
-        f"{request.name}@{client.number}", request.priority, request.weight, request.deadline_ns
-    )
+    application = client.worker.open_application(name, request.priority, request.weight, request.deadline_ns)
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
     client.applications.put(handle, ServedApplication(application, account))
     return handle
+
+
+def set_priority(client: ServedClient, request: SetOwnPriority, _number: int, _descriptors: list[int]) -> bool:
+    """Of an application of this client, from now on."""
+    application = client.applications[request.application]
+    _require_permitted(client, application.name.removesuffix(client.suffix), request.priority)
+    client.worker.session.set_priority(application.application, request.priority)
+    return True
+
+
+def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
+    most = client.grant.highest_priority
+    if priority > most:
+        raise RefusedError(
+            f"application {name!r}: priority {priority} is above {most}, the highest that the server permits user "
+            f"{client.grant.user}: its configuration says highest_priority"
+        )
 
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:

@@ -24,7 +24,7 @@ from gpushare.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_NO_DEVICE = 72
-"""It could not open its device, and another one would not be able to either."""
+"""It could not open its device, and has said why: another one is not started at once."""
 
 
 def open_session(device: str, policy: str, ordering: str) -> Any:
@@ -45,7 +45,7 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     try:
         worker = Worker(order["device"], settings, open_session)
     except Exception as error:
-        LOG.error("%s cannot be served: %s", order["device"], error)
+        LOG.debug("%s cannot be served: %s", order["device"], error)  # the supervisor says so, and says it once
         supervisor.send(str(error).encode()[:4096])
         os._exit(EXIT_NO_DEVICE)
     supervisor.send(READY)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.errors import DeviceLostError, WorkerLostError
 from gpushare.daemon.settings import Settings, to_dict
 from gpushare.daemon.wire import packed
 
@@ -22,6 +23,8 @@ COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker_main")
 LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0
 """Who lived that long is started again at once."""
+NO_DEVICE_PAUSE_S = 10.0
+"""Between looks whether a device that could not be opened is back."""
 HAND_OVER_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 120.0
 """A machine with much else to do may take long to load what a worker needs."""
@@ -58,6 +61,8 @@ class WorkerProcess:
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._closed = False
+        self._failure: str | None = None  # why the device cannot be opened
+        self._last_end = ""
 
     @property
     def pid(self) -> int | None:
@@ -83,13 +88,17 @@ class WorkerProcess:
         """Gives the worker a client; waits for one to be started.
 
         Raises:
-            TimeoutError: there is none.
+            DeviceLostError: none can be, since the device cannot be opened; the message says why.
+            WorkerLostError: there is none.
             OSError: it has just ended.
         """
         with self._changed:
-            there = self._changed.wait_for(lambda: self._socket is not None or self._closed, HAND_OVER_TIMEOUT_S)
-            if not there or self._socket is None:
-                raise TimeoutError(f"{self.device} has no worker")
+            self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
+            if self._failure is not None:
+                raise DeviceLostError(_no_device(self.device, self._failure))
+            if self._socket is None:
+                why = f"the last one ended ({self._last_end}); the server's log says more"
+                raise WorkerLostError(f"{self.device} has no worker: {why}")
             socket.send_fds(self._socket, [grant], [connection.fileno()])
 
     def close(self) -> None:
@@ -113,12 +122,13 @@ class WorkerProcess:
             ours.sendall(self._order)
         return process, ours
 
-    def _install(self, process: subprocess.Popen[bytes], ours: socket.socket) -> None:
+    def _install(self, process: subprocess.Popen[bytes], ours: socket.socket | None) -> None:
         with self._changed:
-            if self._closed:
+            if self._closed and ours is not None:
                 ours.close()
             self._process = process
             self._socket = None if self._closed else ours
+            self._failure = None
             self._changed.notify_all()
         if self._closed:
             _end(process)
@@ -127,23 +137,51 @@ class WorkerProcess:
         pause_s = 0.0
         while not self._closed:
             began = time.monotonic()
-            status = self._process.wait() if self._process else 0
-            with self._changed:
-                if self._socket is not None:
-                    self._socket.close()
-                self._socket = None
+            self._await_end()
             if self._closed:
                 return
             lived_well = time.monotonic() - began > LIVED_WELL_S
             pause_s = 0.0 if lived_well else min(max(2 * pause_s, 0.05), LONGEST_PAUSE_S)
-            LOG.error("the worker of %s ended (%s); another one is started", self.device, _words(status))
-            time.sleep(pause_s)
+            LOG.error("the worker of %s ended (%s); another one is started", self.device, self._last_end)
+            self._pause(pause_s)
+            self._start_another()
+
+    def _await_end(self) -> None:
+        status = self._process.wait() if self._process else 0
+        with self._changed:
+            if self._socket is not None:
+                self._socket.close()
+            self._socket = None
+            self._last_end = _words(status)
+
+    def _pause(self, seconds: float) -> None:
+        """Until then, or until there is no use in another worker."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed, seconds)
+
+    def _start_another(self) -> None:
+        """One that serves, or has ended without a word; until the device can be opened there is none."""
+        while not self._closed:
             self.restarts += 1
             process, ours = self._spawn()
             said = _heard(ours)
-            if said != READY:
-                LOG.error("the worker of %s does not start: %s", self.device, said.decode(errors="replace"))
-            self._install(process, ours)
+            if said == READY:
+                return self._install(process, ours)
+            ours.close()
+            if not said:  # it has died, and nobody knows that the next one would
+                return self._install(process, None)
+            self._fail(said.decode(errors="replace"))
+            _end(process)
+            self._pause(NO_DEVICE_PAUSE_S)
+        return None
+
+    def _fail(self, why: str) -> None:
+        """Whoever waits for a worker is told, and whoever comes."""
+        if why != self._failure:  # and not once per look
+            LOG.error("%s", _no_device(self.device, why))
+        with self._changed:
+            self._failure = why
+            self._changed.notify_all()
 
 
 def _heard(ours: socket.socket) -> bytes:
@@ -164,6 +202,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _no_device(device: str, why: str) -> str:
+    """In words that say what to do."""
+    words = f"the server cannot open {device}: {why}; it tries again every {NO_DEVICE_PAUSE_S:g} s"
+    return f"{words}; gpushare doctor on its machine says what is there" if device.startswith("cuda") else words
 
 
 def _words(status: int) -> str:

@@ -6,9 +6,15 @@
 namespace gpushare {
 namespace {
 
+// Whatever a client calls its applications, of the name that the server makes of it the last '@' and the client's
+// number behind it stay: no two clients have an owner in common.
 std::string owner_of(ApplicationId application, const State& state) {
   const std::string& name = state.application(application).name;
-  return name.substr(0, name.find('/'));
+  const std::size_t stream = name.find('/');
+  if (stream == std::string::npos) return name;
+  const std::size_t client = name.rfind('@');
+  const bool names_client = client != std::string::npos && client > stream;
+  return name.substr(0, stream) + (names_client ? name.substr(client) : "");
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who asks for the GPU, as EffiSha (sections 6.1 and 7) sees it: a request is everything that one application has
 // running, on all its streams, and has one priority. Streams of one application share the part of their names before
-// the first '/': "alice/1" and "alice/2" are alice's.
+// the first '/': "alice/1" and "alice/2" are alice's. What is behind a later '@' says whose alice: the server adds its
+// client's number to every name, and "alice/1@1" and "alice/1@2" have nothing to do with one another.
 #pragma once
 
 #include <map>

@@ -56,6 +56,31 @@ TEST(EffishaStatic, StreamsOfOneApplicationRunTogether) {
   EXPECT_THAT(run.order(), ElementsAre(2));
 }
 
+// The server names applications so: "alice/1@1" is client 1's. A client may have '@' and '/' in names of its own.
+TEST(EffishaStatic, StreamsOfTwoClientsAreNotOfOneApplication) {
+  Workload workload = with_priorities({5, 1, 5, 1});
+  const std::vector<std::string> names = {"alice/1@1", "alice/x@2", "alice@1", "alice@1/y@2"};
+  for (std::size_t i = 0; i < names.size(); ++i) workload.applications[i].name = names[i];
+  PolicyRehearsal run("effisha-static", small_device(), workload);
+  for (int launch = 0; launch < 4; ++launch) run.arrive(launch, launch);
+  EXPECT_THAT(run.order(), ElementsAre(0, 2));
+  run.end_launch(0, 10);
+  run.end_launch(2, 11);
+  EXPECT_THAT(run.order(), ElementsAre(1));
+}
+
+TEST(EffishaStatic, APriorityChangesForOneClientAlone) {
+  Workload workload = with_priorities({1, 1, 1});
+  workload.applications[0].name = "alice/1@1";
+  workload.applications[1].name = "alice/1@2";
+  workload.applications[2].name = "alice/2@2";
+  PolicyRehearsal run("effisha-static", small_device(), workload);
+  for (int launch = 0; launch < 3; ++launch) run.arrive(launch, launch);
+  EXPECT_THAT(run.order(), ElementsAre(0));
+  run.change_priority(1, 5, 10);
+  EXPECT_THAT(run.order(), ElementsAre(1, 2));
+}
+
 // a's second launch arrives as its first one ends, and b, of the same priority, has come in between.
 TEST(EffishaStatic, AnApplicationKeepsTheGpuFromLaunchToLaunch) {
   Workload workload;

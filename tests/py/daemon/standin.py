@@ -6,6 +6,7 @@ Run as a program it is a worker.
 
 import collections
 import os
+import pathlib
 import queue
 import signal
 import struct
@@ -109,6 +110,7 @@ class Application:
         jobs = list(self.jobs)
         return SimpleNamespace(
             name=self.name,
+            number=self.session.applications.index(self),
             priority=self.priority,
             weight=1.0,
             state="running" if jobs else "idle",
@@ -233,12 +235,23 @@ class Sink(_core.CommandSink):
             self.calls.get()()
 
 
+def open_device(name):
+    """A path names one that is there as long as the file is, and takes its worker along where that is not empty."""
+    if name == "sim:none":
+        raise gs.InvalidInput("no device 'sim:none'")
+    path = pathlib.Path(name.removeprefix("sim:"))
+    if path.is_absolute():
+        if not path.exists():
+            raise gs.CudaError("cuInit failed: CUDA_ERROR_NO_DEVICE")
+        if path.read_text():
+            os._exit(9)
+
+
 class StandIn:
     """What a worker needs of a ServedSession."""
 
     def __init__(self, device, policy, ordering):
-        if device == "sim:none":
-            raise gs.InvalidInput("no device 'sim:none'")
+        open_device(device)
         self.device = SimpleNamespace(description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
         self.policy, self.applications, self.failure, self.failed = policy, [], None, threading.Event()
         self.sink, self.arrays = Sink(self), {}
@@ -286,7 +299,8 @@ class StandIn:
 
     def status(self):
         self.require_alive()
-        return SimpleNamespace(applications=[each.status() for each in self.applications])
+        applications = [each.status() for each in self.applications]
+        return SimpleNamespace(now_ns=time.monotonic_ns(), applications=applications)
 
     def history(self, seconds):
         return Past([*self.past, *(now for each in self.applications if (now := each.now))])

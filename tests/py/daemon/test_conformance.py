@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a session promises, it promises in the process and through the server: the same tests on a simulated device."""
 
+import inspect
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare import _core
+from gpushare.daemon.client_application import DaemonApplication
+from gpushare.daemon.client_array import DaemonArray
+from gpushare.daemon.client_job import DaemonJob
+from gpushare.daemon.client_session import DaemonSession
 from gpushare.daemon.worker_process import COMMAND
+from gpushare.device_array import DeviceArray
+from gpushare.job import Job
+from gpushare.session_application import SessionApplication
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60
@@ -131,6 +141,77 @@ def test_a_priority_above_what_is_permitted(session):
         session.application("alice", priority=1)
 
 
+def test_a_priority_may_change(session):
+    application = session.application("alice")
+    application.set_priority(-2)  # before anything was submitted
+    job = submit(application, ENDLESS, MOST)
+    assert status_of(session, "alice").priority == -2
+    application.set_priority(-3)
+    assert application.priority == -3
+    assert status_of(session, "alice").priority == -3
+    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': priority 1 is above 0, the highest that"):
+        application.set_priority(1)
+    with pytest.raises(gs.InvalidInput, match="application 'alice': priority must be a whole number"):
+        application.set_priority(-0.5)
+    assert application.priority == -3
+    assert not job.done()
+    application.cancel()
+
+
+def status_of(session, name):
+    """Once it has arrived. The server adds a client's number to the name."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for each in session.status().applications:
+            if each.name.partition("@")[0] == name:
+                return each
+        time.sleep(0.01)
+    raise AssertionError(f"no {name} in {session.status().applications}")
+
+
+def test_the_status(session):
+    application = session.application("alice", priority=-1, weight=2.0)
+    submit(application).result(PATIENCE_S)
+    submit(application, ENDLESS, MOST)
+    submit(application)
+    deadline = time.monotonic() + PATIENCE_S
+    while (found := status_of(session, "alice")).done == 0 or found.waiting == 0:
+        assert time.monotonic() < deadline, found
+    assert (found.kernel, found.blocks, found.state, found.waiting) == ("endless", MOST, "running", 1)
+    assert (found.priority, found.weight, found.operations) == (-1, 2.0, 1)
+    assert found.done <= found.started <= MOST
+    assert found.quota
+    assert found.sm_time_ns > 0
+    assert found.elapsed_ns > 0
+    assert session.status().now_ns > 0
+    assert {each for each in dir(_core.ApplicationStatus) if not each.startswith("_")} <= set(dir(found))
+    application.cancel()
+
+
+def test_the_past(real_server):
+    def tables(session):
+        with session:
+            for name in ("alice", "bob"):
+                submit(session.application(name)).result(PATIENCE_S)
+            past = session.history(60)
+            assert past.now_ns > 0
+            return past.operations(), past.quotas(), past.holds()
+
+    with gs.connect(real_server) as other:
+        submit(other.application("carol")).result(PATIENCE_S)
+        served = tables(gs.connect(real_server))
+    in_process = tables(gs.Session(DEVICE, "even", keeps_record=False))
+    for ours, theirs in zip(served, in_process, strict=True):
+        assert list(ours) == list(theirs)
+        assert set(ours["application"]) == {"alice", "bob"} == set(theirs["application"])
+    for past in (served, in_process):
+        operations, quotas, _ = past
+        assert operations["kernel"] == ["short", "short"]
+        assert operations["state"] == ["ended", "ended"]
+        assert all(begin <= end for begin, end in zip(operations["began_ns"], operations["end_ns"], strict=True))
+        assert max(quotas["blocks"]) > 0
+
+
 def test_a_timeout_ends_the_wait_and_not_the_job(session):
     application = session.application("alice")
     job = submit(application, ENDLESS, MOST)
@@ -240,3 +321,26 @@ def test_the_status_tells_how_much_slower_sharing_makes(real_server, eventually)
         status = session.status()["applications"]
         (found,) = [each for each in status if each["name"].startswith("alone@")]
         assert (found["kernel"], found["blocks"]) == ("endless", MOST)
+
+
+def public(kind):
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("in_process", "served", "not_there"),
+    [
+        (gs.Session, DaemonSession, set()),
+        (SessionApplication, DaemonApplication, set()),
+        (DeviceArray, DaemonArray, {"memory", "alias"}),  # for those who handle device memory
+        (Job, DaemonJob, set()),
+    ],
+)
+def test_whatever_there_is_in_the_process_there_is_through_the_server(in_process, served, not_there):
+    assert public(in_process) - public(served) == not_there
+    for name in public(in_process) & public(served):
+        own, others = getattr(in_process, name), getattr(served, name)
+        if callable(own):
+            own, others = (inspect.signature(each).parameters for each in (own, others))
+            assert list(others)[: len(own)] == list(own)
+            assert all(each.default is not each.empty for each in list(others.values())[len(own) :])

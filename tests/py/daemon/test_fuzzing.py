@@ -99,6 +99,7 @@ def sound_request(chance):
         {"do": "application", "name": "b"},
         {"do": "kernel", "name": "add", "source_bytes": 0, "file_name": "k.cu"},
         {"do": "cancel", "application": FIRST},
+        {"do": "own_priority", "application": FIRST, "priority": -1},
         {"do": "read", "array": FIRST, "array_offset": 0, "arena": 1, "arena_offset": 0, "bytes": 4},
         {"do": "status"},
     ])  # fmt: skip

@@ -20,8 +20,12 @@ def rows(table, *columns):
     return list(table[list(columns)].itertuples(index=False, name=None))
 
 
-def written(jobs=(), quotas=(), holds=(), looks=()):
-    return ServerTrace.of(history_trace("sim:x", Past(list(jobs), list(quotas), list(holds)), list(looks), BEGIN_NS))
+END_NS = 1_700
+
+
+def written(jobs=(), quotas=(), holds=(), looks=(), until_ns=END_NS):
+    past = Past(list(jobs), list(quotas), list(holds)).until(until_ns)
+    return ServerTrace.of(history_trace("sim:x", past, list(looks), BEGIN_NS, until_ns))
 
 
 def test_jobs_wait_and_then_run():
@@ -42,9 +46,23 @@ def test_jobs_wait_and_then_run():
     assert (trace.device, trace.applications, trace.end_ns) == ("sim:x", ["b", "a"], 700)
 
 
+def test_what_a_window_ends_before_is_under_way_or_waits():
+    trace = written([
+        PastJob("a", "k", 1_100, 1_200, 1_500, True),
+        PastJob("a", "k", 1_150, 1_500, 1_600, False),
+        PastJob("a", "k", 1_300, 1_600, 1_700, False),
+    ], [PastQuota("a", "8", 32, 1_100, 1_350), PastQuota("a", "4", 16, 1_350, 1_400)],
+        [PastHold("a", 4, 1_200), PastHold("a", 0, 1_500)], until_ns=1_300)  # fmt: skip
+    assert rows(trace.running(), "name", "begin_ns", "end_ns") == [("k", 200, 300)]
+    assert sorted(rows(trace.waiting(), "begin_ns", "end_ns")) == [(100, 200), (150, 300)]
+    assert rows(trace.quotas(), "name", "begin_ns", "end_ns") == [("8", 100, 300)]
+    assert rows(trace.sms_held(), "time_ns", "value") == [(200, 4)]
+    assert trace.end_ns == 300
+
+
 def test_jobs_behind_many_that_wait_are_not_drawn():
     jobs = [PastJob("a", "k", 1_000 + job, 2_000 + job, 2_001 + job, False) for job in range(3 * MOST_WAITING)]
-    trace = written(jobs)
+    trace = written(jobs, until_ns=3_000)
     assert len(trace.running()) == len(jobs)
     assert len(trace.waiting()) == MOST_WAITING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many clients at once; GPUSHARE_CLIENT_SECONDS says for how long."""
+"""Many clients at once; GPUSHARE_CLIENT_SECONDS says for how long: a minute in ``./test.sh soak``."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ import numpy as np
 import gpushare as gs
 
 CLIENTS = 64
-SECONDS = float(os.environ.get("GPUSHARE_CLIENT_SECONDS", "3"))
+SECONDS = float(os.environ.get("GPUSHARE_CLIENT_SECONDS", "5"))
 
 
 def work(path, number, until, rounds, kernel):

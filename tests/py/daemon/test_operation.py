@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 
 import pytest
@@ -81,6 +82,12 @@ def test_a_name_that_two_clients_use_has_to_be_told_in_full(called, busy, server
         assert "'alice' may be any of: alice@" in called("priority", "alice", "5", code=2).stderr
 
 
+def test_a_name_in_full_is_nobody_elses(called, busy, server):
+    with gs.connect(server) as other:
+        other.application(busy)
+        assert f"priority 4 for {busy} from" in called("priority", busy, "4").stderr
+
+
 def test_trace(called, busy, session, run, tmp_path):
     run(session.application("bob"), "sleep", 0.3).result(30)
     called("trace", "--last", "60", "-o", str(tmp_path / "run.pftrace"))
@@ -99,6 +106,33 @@ def test_trace(called, busy, session, run, tmp_path):
     assert waited.end_ns == bob.begin_ns
     assert running[running["application"] == busy]["end_ns"].max() == found.end_ns  # that one has not ended
     assert "srtf" in [packet.track_event.name for packet in trace.packet if packet.track_event.type == 3]
+
+
+def test_a_trace_of_a_window(called, session, run, tmp_path):
+    """It ends between two jobs."""
+    run(session.application("in it"), "sleep", 0).result(30)
+    ended = time.monotonic()
+    time.sleep(2)  # how long a command may take until the server hears it
+    run(session.application("after it"), "sleep", 0).result(30)
+    to = time.monotonic() - ended
+    called("trace", "--from", f"{to + 30}", "--to", f"{to}", "-o", str(tmp_path / "run.pftrace"))
+    found = ServerTrace.of(tmp_path / "run.pftrace")
+    names = {each.partition("@")[0] for each in found.running()["application"]}
+    assert "in it" in names
+    assert "after it" not in names
+    assert found.end_ns == pytest.approx(30e9, abs=1e3)
+
+
+@pytest.mark.parametrize("line", ["", "--last 5 --from 5", "--last 5 --to 1", "--to 1"])
+def test_a_trace_has_one_window(called, line):
+    assert (
+        "say which seconds: --last 10, or --from 90 --to 60" in called("trace", *line.split(), "-o", "x", code=2).stderr
+    )
+
+
+def test_a_window_ends_after_it_began(called):
+    said = called("trace", "--from", "5", "--to", "6", "-o", "x", code=2).stderr
+    assert "a window that begins 5 s ago cannot end 6 s ago: it ends later" in said
 
 
 def test_no_server(call, monkeypatch, tmp_path):
@@ -197,4 +231,5 @@ def test_the_history_forgets_what_is_old():
     history = History()
     history.looked(Look(10, "fifo", 0, {}, {}))
     history.looked(Look(12, "fifo", 0, {}, {}))
-    assert [each.time_ns for each in history.since(11)] == [12]
+    history.looked(Look(14, "fifo", 0, {}, {}))
+    assert [each.time_ns for each in history.between(11, 13)] == [12]

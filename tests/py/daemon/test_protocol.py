@@ -141,6 +141,10 @@ WRONG = [
     ("model", {"fields": {"name": "k", "threads": 32, "latency_ns": 10, "colour": 3}}, "a KernelModel has name"),
     ("model", {"fields": {"name": "k", "threads": 0, "latency_ns": 10}}, "threads must lie in 1"),
     ("trace", {"seconds": 0.0}, "greater than 0"),
+    ("trace", {"seconds": 1.0, "until_s": -1.0}, "greater than or equal to 0"),
+    ("trace", {"seconds": 1.0, "until_s": 1.0}, "a window that begins 1 s ago cannot end 1 s ago"),
+    ("history", {"seconds": -1.0}, "greater than or equal to 0"),
+    ("own_priority", {"application": 1, "priority": 0.5}, "valid integer"),
     ("policy", {"policy": "fifi"}, "no policy 'fifi'"),
     ("priority", {"application": "nobody", "priority": 1}, "no application 'nobody'"),
 ]
@@ -166,6 +170,7 @@ def forged(handle):
         ("drop_arena", {"arena": handle}),
         ("load", {"kernel": handle}),
         ("cancel", {"application": handle}),
+        ("own_priority", {"application": handle, "priority": -1}),
     ]
 
 

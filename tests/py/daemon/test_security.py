@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import signal
 import stat
 
 import pytest
@@ -121,6 +122,25 @@ def test_priorities_are_permitted_by_the_configuration(serve, folder):
         session.application("relaxed", priority=-3)
         with pytest.raises(gs.RefusedError, match=r"priority 4 is above 3, the highest that the server permits user"):
             session.application("more urgent", priority=4)
+        application = session.application("patient")
+        application.set_priority(3)
+        with pytest.raises(gs.RefusedError, match=r"'patient': priority 4 is above 3, the highest that the server"):
+            application.set_priority(4)
+
+
+def test_another_worker_is_told_the_priority_that_there_is_now(serve, folder):
+    worker = serve().workers["sim:h100"]
+    with gs.connect(folder / "socket") as session:
+        application = session.application("alice")
+        application.set_priority(-3)
+        os.kill(worker.pid, signal.SIGKILL)
+        application.set_priority(-2)
+        application.cancel()
+        os.kill(worker.pid, signal.SIGKILL)
+        other = session.application("bob", priority=-1)
+        other.set_priority(-4)
+        found = session.status()["applications"]
+        assert [(each["name"].partition("@")[0], each["priority"]) for each in found] == [("bob", -4)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was done lately: a client is told of its own applications, operators get a trace of everybody's."""
+
+from __future__ import annotations
+
+import time
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.arena import Arena
+from gpushare.daemon.messages import TakeHistory, TakeTrace
+from gpushare.daemon.own_past import packed_past
+from gpushare.daemon.past import past_of
+from gpushare.daemon.served_client import ServedClient
+
+
+def history(client: ServedClient, request: TakeHistory, number: int, _descriptors: list[int]) -> None:
+    """Of the client's own applications."""
+    _reply_in_file(client, number, packed_past(client.worker.session.history(request.seconds), client.suffix))
+
+
+def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:
+    """Of everybody's."""
+    worker, now_ns = client.worker, time.monotonic_ns()  # the import may take a second
+    from gpushare.daemon.history_trace import history_trace
+
+    client.require_operator()
+    if request.until_s >= request.seconds:
+        raise InvalidInput(
+            f"a window that begins {request.seconds:g} s ago cannot end {request.until_s:g} s ago: it ends later"
+        )
+    since_ns, until_ns = (now_ns - round(seconds * 1e9) for seconds in (request.seconds, request.until_s))
+    past = past_of(worker.session, (time.monotonic_ns() - since_ns) / 1e9).until(until_ns)
+    looks = worker.history.between(since_ns, until_ns)
+    _reply_in_file(client, number, history_trace(worker.device, past, looks, since_ns, until_ns))
+
+
+def _reply_in_file(client: ServedClient, number: int, content: bytes) -> None:
+    """It may be large."""
+    arena = Arena.made(len(content))
+    try:
+        arena.view[: len(content)] = content
+        client.reply(number, len(content), [arena.descriptor])
+    finally:
+        arena.close()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device that is lost for good, or comes back: clients are told, and nobody waits for nothing."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+
+SAID = r"the server cannot open sim:/.*: cuInit failed: CUDA_ERROR_NO_DEVICE; it tries again every 0\.2 s"
+
+
+@pytest.fixture
+def device(folder):
+    """The file without which there is no device (standin.py)."""
+    file = folder / "device"
+    file.touch()
+    return file
+
+
+@pytest.fixture
+def worker(serve, device, monkeypatch):
+    monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 0.2)
+    return serve(devices=[f"sim:{device}"]).workers[f"sim:{device}"]
+
+
+@pytest.fixture
+def lose(worker, device):
+    """Takes the device away, and whoever holds it."""
+
+    def take_away():
+        device.unlink()
+        os.kill(worker.pid, signal.SIGKILL)
+
+    return take_away
+
+
+@pytest.fixture
+def session(worker, folder):
+    with gs.connect(folder / "socket") as session:
+        yield session
+
+
+def test_clients_hear_why_the_device_cannot_be_opened(session, lose, folder, run):
+    job = run(session.application("alice"), "sleep", 60)
+    began = time.monotonic()
+    lose()
+    with pytest.raises(gs.WorkerLostError, match="submit again"):
+        job.result(30)
+    with pytest.raises(gs.DeviceLostError, match=SAID) as raised:
+        run(session.application("bob"), "sleep", 0)
+    assert not raised.value.retryable
+    with pytest.raises(gs.DeviceLostError, match=SAID):
+        gs.connect(folder / "socket")
+    assert time.monotonic() - began < 30
+
+
+def test_jobs_that_would_be_run_again_fail_with_it(session, lose, run):
+    array = session.array(np.zeros(3), durable=True)
+    job = run(session.application("alice"), "slow_add", array, 1, 60, idempotent=True)
+    lose()
+    with pytest.raises(gs.DeviceLostError, match=SAID):
+        job.result(30)
+
+
+def test_a_device_that_comes_back_is_served_again(session, lose, device, worker, run, eventually):
+    application = session.application("alice")
+    lose()
+    with pytest.raises(gs.DeviceLostError):
+        session.status()
+    tried = worker.restarts
+    eventually(lambda: worker.restarts > tried)
+    device.touch()
+    eventually(lambda: _answers(session))
+    array = session.zeros(3)
+    run(application, "add", array, 1).result(30)
+    assert array.numpy().tolist() == [1, 1, 1]
+
+
+def _answers(session):
+    try:
+        return session.status()["device"]
+    except gs.DeviceLostError:
+        return None
+
+
+def test_it_is_tried_at_a_slow_pace(session, lose, worker, monkeypatch):
+    monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 3600)
+    lose()
+    with pytest.raises(gs.DeviceLostError):
+        session.status()
+    time.sleep(0.5)
+    assert worker.restarts == 1
+
+
+def test_a_server_that_ends_meanwhile_ends_at_once(session, lose, device, worker, monkeypatch, eventually):
+    monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 3600)
+    lose()
+    with pytest.raises(gs.DeviceLostError):
+        session.status()
+    worker.close()
+    eventually(lambda: f"keeper of sim:{device}" not in [each.name for each in threading.enumerate()])
+
+
+def test_the_commands_say_so(session, lose, device, folder, call, monkeypatch):
+    monkeypatch.setenv("GPUSHARE_SOCKET", str(folder / "socket"))
+    lose()
+    with pytest.raises(gs.DeviceLostError):
+        session.status()
+    for line in ("status", "status --json", "top --once", "policy fifo"):
+        assert f"gpushare: the server cannot open sim:{device}: cuInit" in call(*line.split(), code=2).stderr
+
+
+def test_a_worker_that_does_not_live_to_serve_is_no_silent_server(worker, device, folder, monkeypatch, eventually):
+    monkeypatch.setattr("gpushare.daemon.worker_process.HAND_OVER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("gpushare.daemon.worker_process.LONGEST_PAUSE_S", 1.0)
+    monkeypatch.setattr("gpushare.daemon.connection.WELCOME_TIMEOUT_S", 1.0)
+    device.write_text("it takes its worker along")
+    os.kill(worker.pid, signal.SIGKILL)
+    eventually(lambda: worker.restarts > 1)
+    with pytest.raises(
+        gs.WorkerLostError, match=r"has no worker: the last one ended \(exit status 9\); the server's log"
+    ):
+        gs.connect(folder / "socket")

@@ -63,6 +63,7 @@ class LaunchOnGpu {
         submission_(submission),
         needs_(std::get<Launch>(*submission.operation).kernel.needs),
         max_residency_(residency_of(resources.device, submission)),
+        split_(shared_memory_split(resources.device, needs_)),
         wanted_(static_cast<std::size_t>(resources.device.sms)),
         progress_(submission.application, submission.id, count(code.grid), resources.device.sms) {}
   virtual ~LaunchOnGpu() = default;
@@ -150,6 +151,7 @@ class LaunchOnGpu {
   Submission submission_;
   BlockNeeds needs_;
   int max_residency_;
+  Bytes split_;  // how it wants an SM's L1 cache divided
   std::vector<int> wanted_;  // by SM
   WorkerProgress progress_;
   int rank_ = 0;

@@ -29,7 +29,8 @@ RoomClaim WholeLaunch::claim() const {
   return {.block = footprint(resources_.device, needs_),
           .wanted = wanted_,
           .present = std::vector<int>(wanted_.size()),
-          .unclaimed = progress_.finished() ? 0 : blocks};
+          .unclaimed = progress_.finished() ? 0 : blocks,
+          .split = split_};
 }
 
 void WholeLaunch::hand_to_hardware(int level, Time now) {

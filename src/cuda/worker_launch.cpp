@@ -41,7 +41,8 @@ RoomClaim WorkerLaunch::claim() const {
   return {.block = footprint(resources_.device, needs_),
           .wanted = wanted_,
           .present = std::move(present),
-          .unclaimed = progress_.unclaimed()};
+          .unclaimed = progress_.unclaimed(),
+          .split = split_};
 }
 
 // An order that no worker could break need not reach the GPU before more of them come. Else every launch of a block

@@ -2,6 +2,10 @@
 // Ranks among launches whose blocks are there already. A block scheduler in hardware would give every slot that falls
 // free to whoever ranks first; workers keep their slots. So where a launch lacks room, those that rank behind it have
 // to make some: they get smaller quotas until it has its place.
+//
+// An SM's L1 cache is divided when the first block comes to it, and takes no block that wants more of it to be shared
+// memory before the last one has left (docs/h100.md, "Two kernels on the same SMs"). There it is not enough to make
+// room beside oneself: whoever wants less leaves in whole.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +22,7 @@ struct RoomClaim {
   std::vector<int> wanted{};   ///< workers, by SM
   std::vector<int> present{};  ///< workers, by SM
   std::int64_t unclaimed = 0;  ///< tasks that nobody works on yet: a launch needs no more workers than that
+  Bytes split{};               ///< how it wants an SM's L1 cache divided: shared_memory_split()
 };
 
 struct Allowance {

@@ -72,6 +72,48 @@ TEST(MakeRoom, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 7}, {8, 8, 8, 0}, 1000)})[1].workers, Each(7));
 }
 
+RoomClaim divided_for(std::int64_t kilobytes, RoomClaim claim) {
+  claim.split = Bytes{kilobytes * 1024};
+  return claim;
+}
+
+TEST(MakeRoom, WhoWantsTheL1CacheDividedForLessLeavesInWhole) {
+  const auto allowed = room_for({divided_for(64, everywhere(2, 0)), divided_for(16, everywhere(8, 8))});
+  EXPECT_THAT(allowed[1].workers, Each(0));
+}
+
+TEST(MakeRoom, WhoWantsItDividedForAsMuchOrMoreMakesRoomOnly) {
+  for (const int kilobytes : {16, 64}) {
+    const auto allowed = room_for({divided_for(16, everywhere(2, 0)), divided_for(kilobytes, everywhere(8, 8))});
+    EXPECT_THAT(allowed[1].workers, Each(6)) << kilobytes;
+  }
+}
+
+TEST(MakeRoom, WhoHasLeftInWholeComesBackBesideTheOther) {
+  const auto allowed = room_for({divided_for(64, everywhere(2, 2)), divided_for(16, everywhere(8, 0))});
+  EXPECT_THAT(allowed[1].workers, Each(8));
+}
+
+TEST(MakeRoom, AFewTasksEmptyAsManySmsAsHoldThem) {
+  const auto allowed = room_for({divided_for(64, everywhere(2, 0, 3)), divided_for(16, everywhere(8, 8))});
+  EXPECT_THAT(allowed[1].workers, ElementsAre(7, 7, 0, 0));
+}
+
+TEST(MakeRoom, OnlyThoseWhoWantLessThanTheOneThatIsKeptOutLeave) {
+  const auto allowed = room_for(
+      {divided_for(32, everywhere(2, 0)), divided_for(64, everywhere(3, 3)), divided_for(16, everywhere(8, 3))});
+  EXPECT_THAT(allowed[1].workers, Each(3));
+  EXPECT_THAT(allowed[2].workers, Each(0));
+}
+
+TEST(MakeRoom, RoomBesideWhoWantsTheL1CacheDividedForLessIsNoSpareRoom) {
+  const RoomClaim few = divided_for(64, everywhere(8, 0, 3));
+  const auto beside = room_for({few, divided_for(16, claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000))});
+  EXPECT_THAT(beside[1].workers, ElementsAre(7, 7, 7, 0));
+  const auto free = room_for({few, divided_for(16, claim({8, 8, 8, 0}, {8, 8, 8, 0}, 1000))});
+  EXPECT_THAT(free[1].workers, ElementsAre(8, 8, 8, 0));
+}
+
 TEST(MakeRoom, RanksAreServedInOrder) {
   const auto allowed = room_for({everywhere(3, 0), everywhere(4, 0), everywhere(8, 8)});
   EXPECT_THAT(allowed[1].workers, Each(4));

@@ -107,6 +107,10 @@ inline std::vector<SampleLaunch> sample_launches() {
          return arguments(memory.allocate(integers(250)), memory.allocate(std::vector<int>(1)),
                           memory.allocate(std::vector<unsigned>(1)), 250);
        }},
+      {"vector_block_index",
+       "vector_block_index",
+       {.blocks = {3, 2, 2}, .threads = {4}},
+       [](GlobalMemory& memory) { return arguments(memory.allocate(std::vector<unsigned>(4 * 12 * 4))); }},
   };
 }
 

@@ -203,7 +203,8 @@ TEST(Preemptible, KernelsThatWaitForOtherBlocksClaimOneTaskAtATimeAndNoneAhead) 
   const std::string ahead = "$gpushare_body:";
   EXPECT_THAT(make_preemptible(module_with("ld.global.u32 %r1, [%rd1];\nret;\n")).ptx, HasSubstr(ahead));
   EXPECT_THAT(make_preemptible(module_with("ld.volatile.shared.u32 %r1, [%r2];\nret;\n")).ptx, HasSubstr(ahead));
-  for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"}) {
+  for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32",
+                                 "ld.mmio.relaxed.sys.global.u32", "ld.global.cv.u32"}) {
     const std::string ptx = make_preemptible(module_with(load + " %r1, [%rd1];\nret;\n")).ptx;
     EXPECT_THAT(ptx, Not(HasSubstr(ahead)));
     EXPECT_THAT(ptx, HasSubstr("mov.u32 \t%gpushare_j, 1;"));

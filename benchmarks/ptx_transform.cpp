@@ -115,6 +115,15 @@ std::string looks_at_memory(std::int64_t lines) {
                          "@%p1 bra $L;\n");
 }
 
+/// Each initialized mbarrier is invalidated far behind.
+std::string mbarriers(std::int64_t lines) {
+  const auto all = [&](const std::string& what) {
+    return repeated(lines, 2,
+                    [&](const std::string& number) { return "mbarrier." + what + ".b64 [%m" + number + "];\n"; });
+  };
+  return header + kernel(all("init") + all("inval"));
+}
+
 void transform(benchmark::State& timing, std::string (*text_of)(std::int64_t)) {
   const std::string text = text_of(timing.range(0));
   for (auto _ : timing) benchmark::DoNotOptimize(ptx::make_preemptible(text));
@@ -139,6 +148,7 @@ BENCHMARK_CAPTURE(transform, many_functions, many_functions)->Apply(sizes);
 BENCHMARK_CAPTURE(transform, switches, switches)->Apply(sizes);
 BENCHMARK_CAPTURE(transform, atomic_loops, atomic_loops)->Apply(sizes);
 BENCHMARK_CAPTURE(transform, looks_at_memory, looks_at_memory)->Apply(sizes);
+BENCHMARK_CAPTURE(transform, mbarriers, mbarriers)->Apply(sizes);
 
 }  // namespace
 }  // namespace gpushare::benchmarks

@@ -11,6 +11,7 @@
 #include "core/transform/called_functions.hpp"
 #include "core/transform/divergence.hpp"
 #include "core/transform/instructions.hpp"
+#include "core/transform/mbarriers.hpp"
 #include "core/transform/memory_reads.hpp"
 #include "core/transform/waits.hpp"
 
@@ -70,23 +71,17 @@ std::optional<Refusal> find_obstacle(const Module& module, const Function& funct
   return found;
 }
 
-/// An mbarrier object must not be initialized again while it is valid, as the next task would.
-std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& function) {
-  const bool invalidates =
-      any_instruction(function, [](const auto& each) { return each.opcode.starts_with("mbarrier.inval"); });
-  std::optional<Refusal> found;
-  for_each_instruction(function, [&](const Instruction& instruction) {
-    if (found || invalidates || !instruction.opcode.starts_with("mbarrier.init")) return;
-    found = refusal_at(module, instruction,
-                       "it initializes an mbarrier and never invalidates it, so a second task could not");
-  });
-  return found;
-}
-
 /// A plain barrier of all threads on barrier 0, the only kind that the single site can stand for.
 bool is_plain_barrier(const Module& module, const Instruction& instruction) {
   return instruction.has("sync") && !instruction.has("red") && instruction.operands.size() == 1 &&
          module.token(instruction.operands[0].begin).is("0");
+}
+
+std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& function) {
+  const auto lasting = find_lasting_mbarrier(module, function);
+  if (!lasting) return std::nullopt;
+  return Refusal{"it initializes an mbarrier that may not have been invalidated at its end, so a second task could not",
+                 module.line(*lasting)};
 }
 
 using Functions = std::vector<const Function*>;

@@ -98,9 +98,6 @@ TEST(Preemptible, RefusesWithReasonAndLine) {
   EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %envreg2;\nret;\n")),
             "it synchronizes the whole grid (cooperative launch) @12");
   EXPECT_THAT(refusal_of(module_with("setmaxnreg.inc.sync.aligned.u32 64;\nret;\n")), HasSubstr("setmaxnreg"));
-  EXPECT_THAT(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nret;\n")), HasSubstr("mbarrier"));
-  EXPECT_EQ(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nmbarrier.inval.shared.b64 [%r1];\nret;\n")),
-            "");
   EXPECT_THAT(refusal_of(module_with(early + "bar.sync 1, 64;\nret;\n")),
               HasSubstr("counted, named or reducing barrier"));
   EXPECT_EQ(refusal_of(module_with("bar.sync 1, 64;\nret;\n")), "");

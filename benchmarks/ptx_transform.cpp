@@ -96,6 +96,34 @@ std::string switches(std::int64_t lines) {
          }));
 }
 
+/// Each a loop of its own, with an atomic that does not end it.
+std::string atomic_loops(std::int64_t lines) {
+  return header + kernel(repeated(lines, 3, [](const std::string& number) {
+           return "$A" + number + ":\natom.global.add.u32 %r2, [%rd1], 1;\n@%p1 bra $A" + number + ";\n";
+         }));
+}
+
+/// All in one loop, each decided by what lies in memory.
+std::string looks_at_memory(std::int64_t lines) {
+  return header + kernel("$L:\n" +
+                         repeated(lines, 4,
+                                  [](const std::string& number) {
+                                    return "ld.global.u32 %x" + number + ", [%rd1];\nsetp.eq.u32 %y" + number + ", %x" +
+                                           number + ", 0;\n@%y" + number + " bra $B" + number + ";\n$B" + number +
+                                           ":\n";
+                                  }) +
+                         "@%p1 bra $L;\n");
+}
+
+/// Each initialized mbarrier is invalidated far behind.
+std::string mbarriers(std::int64_t lines) {
+  const auto all = [&](const std::string& what) {
+    return repeated(lines, 2,
+                    [&](const std::string& number) { return "mbarrier." + what + ".b64 [%m" + number + "];\n"; });
+  };
+  return header + kernel(all("init") + all("inval"));
+}
+
 void transform(benchmark::State& timing, std::string (*text_of)(std::int64_t)) {
   const std::string text = text_of(timing.range(0));
   for (auto _ : timing) benchmark::DoNotOptimize(ptx::make_preemptible(text));
@@ -118,6 +146,9 @@ BENCHMARK_CAPTURE(transform, many_kernels, many_kernels)->Apply(sizes);
 BENCHMARK_CAPTURE(transform, refused_kernels, refused_kernels)->Apply(sizes);
 BENCHMARK_CAPTURE(transform, many_functions, many_functions)->Apply(sizes);
 BENCHMARK_CAPTURE(transform, switches, switches)->Apply(sizes);
+BENCHMARK_CAPTURE(transform, atomic_loops, atomic_loops)->Apply(sizes);
+BENCHMARK_CAPTURE(transform, looks_at_memory, looks_at_memory)->Apply(sizes);
+BENCHMARK_CAPTURE(transform, mbarriers, mbarriers)->Apply(sizes);
 
 }  // namespace
 }  // namespace gpushare::benchmarks

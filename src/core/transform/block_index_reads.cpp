@@ -41,9 +41,35 @@ bool reads_block_index(const Module& module, const Instruction& instruction) {
   return false;
 }
 
+/// Sixteen-bit components would have to be narrowed, one by one.
+bool reads_block_index_as_vector(const Module& module, const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  if (opcode != "mov.v4.u32" && opcode != "mov.v4.b32" && opcode != "mov.v4.s32") return false;
+  if (instruction.operands.size() != 2 || instruction.operands[1].size() != 1) return false;
+  const Token& source = module.token(instruction.operands[1].begin);
+  return (source.is("%ctaid") || source.is("%nctaid")) && vector_destinations(module, instruction).size() == 4;
+}
+
+std::vector<std::string> vector_destinations(const Module& module, const Instruction& instruction) {
+  const TokenRange range = instruction.operands.at(0);
+  std::vector<std::string> destinations;
+  if (range.size() == 1 && module.token(range.begin).kind == TokenKind::Word) {
+    for (const char* component : {".x", ".y", ".z", ".w"}) {
+      destinations.push_back(std::string(module.token(range.begin).text) + component);
+    }
+    return destinations;
+  }
+  if (range.size() != 9 || !module.token(range.begin).is("{")) return destinations;  // {a, b, c, d}
+  for (std::size_t token = range.begin; token < range.end; ++token) {
+    if (module.token(token).kind == TokenKind::Word) destinations.emplace_back(module.token(token).text);
+  }
+  return destinations;
+}
+
 /// In an entry, mov.b64 %rd1, {%ctaid.x, %ctaid.y} is as good as a plain read. There is one register for grid sizes.
 /// In a called function the whole instruction becomes a load.
 bool is_replaceable(const Module& module, const Instruction& instruction, bool in_called_function) {
+  if (reads_block_index_as_vector(module, instruction)) return true;
   const BlockIndexReads reads = count_block_index_reads(module, instruction);
   if (reads.others > 0 || reads.grid_sizes > 1) return false;
   if (!in_called_function) return true;

@@ -2,9 +2,9 @@
 #include "core/transform/called_functions.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
-#include "core/transform/divergence.hpp"
 #include "core/transform/instructions.hpp"
 
 namespace gpushare::ptx {
@@ -51,27 +51,39 @@ std::vector<const Function*> callees(const Module& module, const Function& funct
   return found;
 }
 
-CalledBarriers::CalledBarriers(const Module& module, const std::vector<const Function*>& called) : module_(module) {
-  for (const Function* callee : called) any_ |= any_instruction(*callee, is_block_barrier);
+/// Against the direction of calls, from the functions that hold such an instruction.
+CalledInstructions::CalledInstructions(const Module& module, const std::vector<const Function*>& called,
+                                       IsOfKind is_of_kind)
+    : module_(module) {
+  std::vector<const Function*> open;
+  const auto reach = [&](const Function* function) {
+    if (reaching_.insert(function).second) open.push_back(function);
+  };
+  for (const Function* callee : called) {
+    if (any_instruction(*callee, is_of_kind)) reach(callee);
+  }
+  if (open.empty()) return;
+  std::unordered_map<const Function*, std::vector<const Function*>> callers;
+  for (const Function* callee : called) {
+    if (calls_through_pointer(*callee)) reach(callee);
+    for_each_named_function(module, callee->body, [&](const Function& named) { callers[&named].push_back(callee); });
+  }
+  while (!open.empty()) {
+    const Function* function = open.back();
+    open.pop_back();
+    for (const Function* caller : callers[function]) reach(caller);
+  }
 }
 
-bool CalledBarriers::may_be_reached(const Instruction& call) {
-  if (!any_) return false;
+bool CalledInstructions::may_be_reached(const Instruction& call) const {
+  if (reaching_.empty()) return false;
   bool named = false;
   bool reached = false;
   for_each_named_function(module_, call.tokens, [&](const Function& callee) {
     named = true;
-    reached |= is_reached_in(callee);
+    reached |= reaching_.contains(&callee);
   });
   return reached || !named;
-}
-
-bool CalledBarriers::is_reached_in(const Function& function) {
-  const auto [found, is_new] = known_.emplace(&function, any_instruction(function, is_block_barrier));
-  if (!is_new) return found->second;
-  bool reached = found->second;
-  for (const Function* callee : callees(module_, function)) reached |= any_instruction(*callee, is_block_barrier);
-  return known_[&function] = reached;
 }
 
 }  // namespace gpushare::ptx

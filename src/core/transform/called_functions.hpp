@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/transform/ptx_module.hpp"
@@ -11,21 +11,20 @@ namespace gpushare::ptx {
 /// The functions that a function calls, directly or not, as far as this module holds their bodies.
 std::vector<const Function*> callees(const Module& module, const Function& function);
 
-/// Answers whether calls arrive at barriers. Each function is looked at once.
-class CalledBarriers {
+/// Answers whether calls arrive at instructions of some kind.
+class CalledInstructions {
  public:
+  using IsOfKind = bool (*)(const Instruction&);
+
   /// `called`: the callees of the function whose calls are asked about.
-  CalledBarriers(const Module& module, const std::vector<const Function*>& called);
+  CalledInstructions(const Module& module, const std::vector<const Function*>& called, IsOfKind is_of_kind);
 
   /// A call that names no function goes through a pointer, to whichever.
-  bool may_be_reached(const Instruction& call);
+  bool may_be_reached(const Instruction& call) const;
 
  private:
-  bool is_reached_in(const Function& function);
-
   const Module& module_;
-  bool any_ = false;
-  std::unordered_map<const Function*, bool> known_;
+  std::unordered_set<const Function*> reaching_;
 };
 
 }  // namespace gpushare::ptx

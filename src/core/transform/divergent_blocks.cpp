@@ -5,7 +5,8 @@
 
 namespace gpushare::ptx {
 
-DivergentBlocks::DivergentBlocks(const ControlFlow& flow) : flow_(flow), behind_(flow.exit() + 1) {
+DivergentBlocks::DivergentBlocks(const ControlFlow& flow, const Cycles* cycles)
+    : flow_(flow), cycles_(cycles), behind_(flow.exit() + 1) {
   std::iota(behind_.begin(), behind_.end(), std::size_t{0});
 }
 
@@ -16,13 +17,14 @@ std::vector<std::size_t> DivergentBlocks::add_choice(std::size_t block) {
   std::vector<std::size_t> added;
   const BasicBlock& choice = flow_.blocks()[block];
   for (const std::size_t successor : choice.successors) {
-    if (successor == flow_.exit()) continue;
+    if (successor == flow_.exit() || !are_together(block, successor)) continue;
     if (flow_.blocks()[successor].meets_at == ControlFlow::never) {
       add_endless(successor, added);
       continue;
     }
     std::size_t next = first_outside(successor);
-    while (next != flow_.exit() && flow_.blocks()[next].meetings >= choice.meetings) {
+    // What meets outside the cycle does not come back to it.
+    while (next != flow_.exit() && flow_.blocks()[next].meetings >= choice.meetings && are_together(block, next)) {
       added.push_back(next);
       behind_[next] = flow_.blocks()[next].meets_at;
       next = first_outside(next);
@@ -37,12 +39,16 @@ void DivergentBlocks::add_endless(std::size_t block, std::vector<std::size_t>& a
   while (!open.empty()) {
     const std::size_t next = open.back();
     open.pop_back();
-    if (behind_[next] != next) continue;
+    if (behind_[next] != next || !are_together(block, next)) continue;
     behind_[next] = flow_.exit();
     added.push_back(next);
     const auto& successors = flow_.blocks()[next].successors;
     open.insert(open.end(), successors.begin(), successors.end());
   }
+}
+
+bool DivergentBlocks::are_together(std::size_t block, std::size_t other) const {
+  return cycles_ == nullptr || cycles_->of(block) == cycles_->of(other);
 }
 
 std::size_t DivergentBlocks::first_outside(std::size_t block) {

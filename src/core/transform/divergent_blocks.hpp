@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/transform/control_flow.hpp"
+#include "core/transform/cycles.hpp"
 
 namespace gpushare::ptx {
 
@@ -11,7 +12,8 @@ namespace gpushare::ptx {
 /// ways meet again. Each block is looked at once, however many choices it depends on.
 class DivergentBlocks {
  public:
-  explicit DivergentBlocks(const ControlFlow& flow);
+  /// `cycles`: where given, a choice adds no blocks outside its own cycle.
+  explicit DivergentBlocks(const ControlFlow& flow, const Cycles* cycles = nullptr);
 
   /// The blocks that a choice at the end of this one adds. They may end with choices themselves, and whoever follows
   /// those as well arrives at all blocks before the meeting.
@@ -21,8 +23,10 @@ class DivergentBlocks {
   /// This block, or the first behind it (by meetings) that is not among the divergent ones.
   std::size_t first_outside(std::size_t block);
   void add_endless(std::size_t block, std::vector<std::size_t>& added);
+  bool are_together(std::size_t block, std::size_t other) const;
 
   const ControlFlow& flow_;
+  const Cycles* cycles_;
   /// By block: itself where it is not divergent, else a block at which it, or one behind it, meets.
   std::vector<std::size_t> behind_;
 };

@@ -10,6 +10,7 @@
 #include "core/transform/block_index_reads.hpp"
 #include "core/transform/called_functions.hpp"
 #include "core/transform/divergence.hpp"
+#include "core/transform/instructions.hpp"
 #include "core/transform/text_edits.hpp"
 #include "core/transform/worker_text.hpp"
 
@@ -29,6 +30,41 @@ constexpr std::array components{
     Component{"%ctaid.z", "%gpushare_z", 0, 8}, Component{"%nctaid.x", "", 24, 16},
     Component{"%nctaid.y", "", 36, 20},         Component{"%nctaid.z", "", 48, 24},
 };
+
+const Component* find_component(std::string_view name) {
+  const auto* found = std::ranges::find(components, name, &Component::name);
+  return found == components.end() ? nullptr : found;
+}
+
+std::string guard(const Instruction& instruction, bool inverse = false) {
+  if (instruction.predicate.empty()) return "";
+  return (instruction.negated != inverse ? "@!" : "@") + std::string(instruction.predicate) + " ";
+}
+
+std::string read_in_entry(const Component& component, const std::string& destination) {
+  if (*component.in_entry != '\0') return "mov.b32 \t" + destination + ", " + component.in_entry + ";";
+  return "ld.param.b32 \t" + destination + ", [gpushare_worker+" + std::to_string(component.parameter_offset) + "];";
+}
+
+std::string read_in_callee(const Component& component, const std::string& destination) {
+  return "ld.shared.b32 \t" + destination + ", [gpushare_block_index+" + std::to_string(component.slot_offset) + "];";
+}
+
+/// A read of all components at once, as one read of each. The fourth is 0.
+template <typename Read>
+std::string instead_of_vector_read(const Module& module, const Instruction& instruction, Read read) {
+  const std::string source(module.source(instruction.operands[1]));
+  const std::vector<std::string> destinations = vector_destinations(module, instruction);
+  std::string text;
+  for (std::size_t index = 0; index < destinations.size(); ++index) {
+    if (destinations[index] == "_") continue;
+    const Component* component = find_component(source + "." + "xyzw"[index]);
+    text += text.empty() ? "" : "\n\t";
+    text += guard(instruction);
+    text += component == nullptr ? "mov.b32 \t" + destinations[index] + ", 0;" : read(*component, destinations[index]);
+  }
+  return text;
+}
 
 class EntryRewriter {
  public:
@@ -62,9 +98,10 @@ class EntryRewriter {
     if (needs_.functions_read_block_index) return {true, true, true};
     worker_text::BlockIndexUse use;
     for (std::size_t token = entry_.body.begin; token < entry_.body.end; ++token) {
-      use.x |= module_.token(token).is("%ctaid.x");
-      use.y |= module_.token(token).is("%ctaid.y");
-      use.z |= module_.token(token).is("%ctaid.z");
+      const bool all = module_.token(token).is("%ctaid");
+      use.x |= all || module_.token(token).is("%ctaid.x");
+      use.y |= all || module_.token(token).is("%ctaid.y");
+      use.z |= all || module_.token(token).is("%ctaid.z");
     }
     return use;
   }
@@ -88,12 +125,15 @@ class EntryRewriter {
   void rewrite(const Instruction& instruction) {
     const std::string_view operation = instruction.operation();
     if (operation == "ret" || operation == "exit") {
-      return replace(instruction, worker_text::instead_of_return(guard(instruction, false)));
+      return replace(instruction, worker_text::instead_of_return(guard(instruction)));
     }
     if (needs_.single_barrier_site && is_block_barrier(instruction)) {
       ++barriers_;
       return replace(instruction,
-                     worker_text::instead_of_barrier(barriers_, guard(instruction, false), guard(instruction, true)));
+                     worker_text::instead_of_barrier(barriers_, guard(instruction), guard(instruction, true)));
+    }
+    if (reads_block_index_as_vector(module_, instruction)) {
+      return replace(instruction, instead_of_vector_read(module_, instruction, read_in_entry));
     }
     if (reads_block_index(module_, instruction)) rewrite_block_index(instruction);
   }
@@ -102,8 +142,8 @@ class EntryRewriter {
   void rewrite_block_index(const Instruction& instruction) {
     for (std::size_t index = instruction.tokens.begin; index < instruction.tokens.end; ++index) {
       const Token& token = module_.token(index);
-      const auto* component = std::ranges::find(components, token.text, &Component::name);
-      if (component == components.end()) continue;
+      const Component* component = find_component(token.text);
+      if (component == nullptr) continue;
       std::string replacement = component->in_entry;
       if (replacement.empty()) {
         replacement = "%gpushare_i";
@@ -128,11 +168,6 @@ class EntryRewriter {
     edits_.replace(module_.token(instruction.tokens.begin).offset, source.size(), std::move(text));
   }
 
-  static std::string guard(const Instruction& instruction, bool inverse) {
-    if (instruction.predicate.empty()) return "";
-    return (instruction.negated != inverse ? "@!" : "@") + std::string(instruction.predicate) + " ";
-  }
-
   const Module& module_;
   const Function& entry_;
   const WorkerNeeds& needs_;
@@ -142,20 +177,20 @@ class EntryRewriter {
 
 /// In a called function, a read of the block index becomes a load from where the worker has put it.
 void rewrite_callee(const Module& module, const Function& function, TextEdits& edits) {
-  for (const Statement& statement : function.statements) {
-    const auto* instruction = std::get_if<Instruction>(&statement);
-    if (instruction == nullptr || !reads_block_index(module, *instruction)) continue;
-    GPUSHARE_EXPECT(instruction->operands.size() == 2, "refused otherwise");
-    const Token& source = module.token(instruction->operands[1].begin);
-    const auto* component = std::ranges::find(components, source.text, &Component::name);
-    GPUSHARE_EXPECT(component != components.end(), "refused otherwise");
-    const std::string prefix = instruction->predicate.empty()
-                                   ? ""
-                                   : (instruction->negated ? "@!" : "@") + std::string(instruction->predicate) + " ";
-    edits.replace(module.token(instruction->tokens.begin).offset, module.source(instruction->tokens).size(),
-                  prefix + "ld.shared.u32 \t" + std::string(module.source(instruction->operands[0])) +
-                      ", [gpushare_block_index+" + std::to_string(component->slot_offset) + "];");
-  }
+  for_each_instruction(function, [&](const Instruction& instruction) {
+    if (!reads_block_index(module, instruction)) return;
+    GPUSHARE_EXPECT(instruction.operands.size() == 2, "refused otherwise");
+    std::string text;
+    if (reads_block_index_as_vector(module, instruction)) {
+      text = instead_of_vector_read(module, instruction, read_in_callee);
+    } else {
+      const Component* component = find_component(module.token(instruction.operands[1].begin).text);
+      GPUSHARE_EXPECT(component != nullptr, "refused otherwise");
+      text = guard(instruction) + read_in_callee(*component, std::string(module.source(instruction.operands[0])));
+    }
+    edits.replace(module.token(instruction.tokens.begin).offset, module.source(instruction.tokens).size(),
+                  std::move(text));
+  });
 }
 
 /// Behind the header, on a line of its own.

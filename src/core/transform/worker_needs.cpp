@@ -11,6 +11,9 @@
 #include "core/transform/called_functions.hpp"
 #include "core/transform/divergence.hpp"
 #include "core/transform/instructions.hpp"
+#include "core/transform/mbarriers.hpp"
+#include "core/transform/memory_reads.hpp"
+#include "core/transform/waits.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -68,31 +71,25 @@ std::optional<Refusal> find_obstacle(const Module& module, const Function& funct
   return found;
 }
 
-/// An mbarrier object must not be initialized again while it is valid, as the next task would.
-std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& function) {
-  const bool invalidates =
-      any_instruction(function, [](const auto& each) { return each.opcode.starts_with("mbarrier.inval"); });
-  std::optional<Refusal> found;
-  for_each_instruction(function, [&](const Instruction& instruction) {
-    if (found || invalidates || !instruction.opcode.starts_with("mbarrier.init")) return;
-    found = refusal_at(module, instruction,
-                       "it initializes an mbarrier and never invalidates it, so a second task could not");
-  });
-  return found;
-}
-
 /// A plain barrier of all threads on barrier 0, the only kind that the single site can stand for.
 bool is_plain_barrier(const Module& module, const Instruction& instruction) {
   return instruction.has("sync") && !instruction.has("red") && instruction.operands.size() == 1 &&
          module.token(instruction.operands[0].begin).is("0");
 }
 
+std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& function) {
+  const auto lasting = find_lasting_mbarrier(module, function);
+  if (!lasting) return std::nullopt;
+  return Refusal{"it initializes an mbarrier that may not have been invalidated at its end, so a second task could not",
+                 module.line(*lasting)};
+}
+
 using Functions = std::vector<const Function*>;
 
-bool has_divergent_barrier(const Module& module, const Function& entry, const Functions& called) {
-  const ControlFlow flow(module, entry);
+bool has_divergent_barrier(const Module& module, const Function& entry, const ControlFlow& flow,
+                           const Functions& called) {
   const std::vector<bool> divergent = divergent_statements(module, entry, flow);
-  CalledBarriers barriers(module, called);
+  const CalledInstructions barriers(module, called, is_block_barrier);
   for (std::size_t index = 0; index < entry.statements.size(); ++index) {
     const auto* instruction = std::get_if<Instruction>(&entry.statements[index]);
     if (instruction == nullptr || !divergent[index]) continue;
@@ -157,13 +154,6 @@ std::optional<Refusal> find_refusal(const Module& module, const Function& entry,
   return std::nullopt;
 }
 
-/// A load that sees what other blocks write while the kernel runs: nobody asks for it but to wait for them.
-bool watches_other_blocks(const Instruction& instruction) {
-  if (instruction.has("shared") || instruction.has("local")) return false;
-  return instruction.opcode.starts_with("ld.volatile") || instruction.opcode.starts_with("ld.acquire") ||
-         instruction.opcode.starts_with("ld.relaxed");
-}
-
 WorkerNeeds find_needs(const Module& module, const Function& entry, Functions functions) {
   WorkerNeeds needs;
   for (const Function* callee : functions) {
@@ -189,17 +179,28 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
   return needs;
 }
 
+/// In the kernel or in what it calls.
+bool may_wait_in_loop(const Module& module, const Function& entry, const ControlFlow& flow, const Functions& called) {
+  const CalledInstructions news(module, called, sees_other_blocks);
+  if (has_waiting_loop(module, entry, flow, news)) return true;
+  return std::ranges::any_of(called, [&](const Function* callee) {
+    return has_waiting_loop(module, *callee, ControlFlow(module, *callee), news);
+  });
+}
+
 }  // namespace
 
 std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry) {
   const Functions called = callees(module, entry);
   if (auto refusal = find_refusal(module, entry, called)) return *std::move(refusal);
-  const bool divergent_barrier = has_divergent_barrier(module, entry, called);
+  const ControlFlow flow(module, entry);
+  const bool divergent_barrier = has_divergent_barrier(module, entry, flow, called);
   if (divergent_barrier) {
     if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
   }
   WorkerNeeds needs = find_needs(module, entry, called);
   needs.single_barrier_site = divergent_barrier;
+  needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, entry, flow, called);
   return needs;
 }
 

@@ -34,6 +34,19 @@ TEST(Preemptible, A16BitReadBecomesAConversion) {
               HasSubstr("cvt.u16.u32 %rs1, %gpushare_x;"));
 }
 
+TEST(Preemptible, AVectorReadBecomesOneReadOfEachComponent) {
+  const std::string ptx = make_preemptible(module_with("@!%p1 mov.v4.u32 {%r1, _, %r3, %r4}, %ctaid;\n"
+                                                       "mov.v4.b32 {%r5, %r6, _, _}, %nctaid;\n"
+                                                       "mov.v4.u32 %v, %ctaid;\nret;\n"))
+                              .ptx;
+  EXPECT_THAT(ptx, HasSubstr("@!%p1 mov.b32 \t%r1, %gpushare_x;\n\t@!%p1 mov.b32 \t%r3, %gpushare_z;\n\t"
+                             "@!%p1 mov.b32 \t%r4, 0;"));
+  EXPECT_THAT(ptx, HasSubstr("ld.param.b32 \t%r5, [gpushare_worker+24];\n\t"
+                             "ld.param.b32 \t%r6, [gpushare_worker+36];"));
+  EXPECT_THAT(ptx, HasSubstr("mov.b32 \t%v.y, %gpushare_y;"));
+  EXPECT_THAT(ptx, Not(HasSubstr("ctaid")));
+}
+
 TEST(Preemptible, ReturnsKeepTheirGuard) {
   EXPECT_THAT(make_preemptible(module_with("@!%p1 ret;\nexit;\n")).ptx,
               HasSubstr("@!%p1 bra \t$gpushare_return;\nbra \t$gpushare_return;"));
@@ -73,7 +86,7 @@ TEST(Preemptible, CalledFunctionsReadTheBlockIndexFromMemory) {
       ".func (.param .b32 r) f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.y; st.param.b32 [r+0], %r1; ret; }\n";
   const std::string call = "{ .param .b32 v; call.uni (v), f, (); ld.param.b32 %r1, [v+0]; }\nret;\n";
   const std::string ptx = make_preemptible(module_with(call, callee)).ptx;
-  EXPECT_THAT(ptx, HasSubstr("ld.shared.u32 \t%r1, [gpushare_block_index+4];"));
+  EXPECT_THAT(ptx, HasSubstr("ld.shared.b32 \t%r1, [gpushare_block_index+4];"));
   EXPECT_THAT(ptx, HasSubstr(".shared .align 16 .b8 gpushare_block_index[32];"));
 }
 
@@ -85,9 +98,6 @@ TEST(Preemptible, RefusesWithReasonAndLine) {
   EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, %envreg2;\nret;\n")),
             "it synchronizes the whole grid (cooperative launch) @12");
   EXPECT_THAT(refusal_of(module_with("setmaxnreg.inc.sync.aligned.u32 64;\nret;\n")), HasSubstr("setmaxnreg"));
-  EXPECT_THAT(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nret;\n")), HasSubstr("mbarrier"));
-  EXPECT_EQ(refusal_of(module_with("mbarrier.init.shared.b64 [%r1], 1;\nmbarrier.inval.shared.b64 [%r1];\nret;\n")),
-            "");
   EXPECT_THAT(refusal_of(module_with(early + "bar.sync 1, 64;\nret;\n")),
               HasSubstr("counted, named or reducing barrier"));
   EXPECT_EQ(refusal_of(module_with("bar.sync 1, 64;\nret;\n")), "");
@@ -142,7 +152,9 @@ TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
 }
 
 TEST(Preemptible, RefusesReadsOfTheBlockIndexThatItCannotReplace) {
-  EXPECT_THAT(refusal_of(module_with("mov.v4.u32 {%r1, %r2, %r3, %r4}, %nctaid;\nret;\n")), HasSubstr("as a vector"));
+  EXPECT_THAT(refusal_of(module_with("mov.v4.u16 {%rs1, %rs2, %rs3, %rs4}, %ctaid;\nret;\n")),
+              HasSubstr("as a vector"));
+  EXPECT_THAT(refusal_of(module_with("mov.v4.u32 {%r1, %r2, %r3}, %nctaid;\nret;\n")), HasSubstr("as a vector"));
   EXPECT_THAT(refusal_of(module_with("mov.u32 %r1, %ctaid.r;\nret;\n")), HasSubstr("in an unusual way"));
   EXPECT_THAT(refusal_of(module_with("mov.b64 %rd1, {%nctaid.x, %nctaid.y};\nret;\n")), HasSubstr("in an unusual way"));
   EXPECT_EQ(refusal_of(module_with("mov.b64 %rd1, {%ctaid.x, %nctaid.y};\nret;\n")), "");
@@ -188,7 +200,8 @@ TEST(Preemptible, KernelsThatWaitForOtherBlocksClaimOneTaskAtATimeAndNoneAhead) 
   const std::string ahead = "$gpushare_body:";
   EXPECT_THAT(make_preemptible(module_with("ld.global.u32 %r1, [%rd1];\nret;\n")).ptx, HasSubstr(ahead));
   EXPECT_THAT(make_preemptible(module_with("ld.volatile.shared.u32 %r1, [%r2];\nret;\n")).ptx, HasSubstr(ahead));
-  for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32"}) {
+  for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32",
+                                 "ld.mmio.relaxed.sys.global.u32", "ld.global.cv.u32"}) {
     const std::string ptx = make_preemptible(module_with(load + " %r1, [%rd1];\nret;\n")).ptx;
     EXPECT_THAT(ptx, Not(HasSubstr(ahead)));
     EXPECT_THAT(ptx, HasSubstr("mov.u32 \t%gpushare_j, 1;"));

@@ -2,6 +2,8 @@
 // The kernels of tests/data/ptx with small inputs, ready to be launched.
 #pragma once
 
+#include <array>
+
 #include "ptx_interpreter/kernels_in_order.hpp"
 #include "transform/worker_run.hpp"
 
@@ -106,6 +108,36 @@ inline std::vector<SampleLaunch> sample_launches() {
        [](GlobalMemory& memory) {
          return arguments(memory.allocate(integers(250)), memory.allocate(std::vector<int>(1)),
                           memory.allocate(std::vector<unsigned>(1)), 250);
+       }},
+      {"vector_block_index",
+       "vector_block_index",
+       {.blocks = {3, 2, 2}, .threads = {4}},
+       [](GlobalMemory& memory) { return arguments(memory.allocate(std::vector<unsigned>(4 * 12 * 4))); }},
+      {"triton_style",
+       "row_sum",
+       {.blocks = {7}, .threads = {64}, .dynamic_shared_bytes = 16},
+       [floats](GlobalMemory& memory) { return arguments(memory.allocate(ramp(7 * 200)), floats(memory, 7), 200); }},
+      {"numba_style",
+       "_ZN6cudapy8examples7inverseB2v1E5ArrayIiLi1E1C7mutable7alignedE",
+       {.blocks = {6}, .threads = {32}},
+       [](GlobalMemory& memory) {
+         std::vector<int> values = integers(180);
+         for (int& value : values) value += value == 0 ? 1 : 0;
+         values[100] = 0;  // which one would be kept of several errors depends on the order
+         const auto array = memory.allocate(values);
+         return arguments(std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{180}, std::uint64_t{4}, array,
+                          std::uint64_t{180}, std::uint64_t{4});
+       }},
+      {"cupy_style",
+       "cupy_multiply__int_int_int",
+       {.blocks = {5}, .threads = {32}},
+       [](GlobalMemory& memory) {
+         constexpr std::uint64_t count = 370;
+         const auto array = [&](const std::vector<int>& values) {
+           return std::array<std::uint64_t, 3>{memory.allocate(values), count, 4};
+         };
+         return arguments(array(integers(count)), array(integers(count)), array(std::vector<int>(count)),
+                          std::array<std::uint64_t, 2>{count, 0});
        }},
   };
 }

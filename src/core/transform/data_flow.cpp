@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/data_flow.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpushare::ptx {
+namespace {
+
+using NameList = std::vector<std::string_view>;
+
+void add_words(const Module& module, TokenRange range, NameList& names) {
+  for (std::size_t token = range.begin; token < range.end; ++token) {
+    if (module.token(token).kind == TokenKind::Word) names.push_back(without_component(module.token(token).text));
+  }
+}
+
+bool is_any_of(std::string_view operation, std::initializer_list<std::string_view> operations) {
+  return std::ranges::find(operations, operation) != operations.end();
+}
+
+/// Is the first operand written, and not a place in memory, or read?
+bool has_result(const Module& module, const Instruction& instruction) {
+  if (instruction.operands.empty() || module.token(instruction.operands.front().begin).is("[")) return false;
+  const std::string_view operation = instruction.operation();
+  if (operation == "bar" || operation == "barrier") return instruction.has("red");
+  return !is_any_of(operation, {"bra", "brx", "call", "nanosleep"});
+}
+
+bool names_space(const Instruction& instruction, std::string_view space) {
+  return instruction.opcode.find(space) != std::string_view::npos;
+}
+
+/// Calls do all that the called function does, and generic addresses may lead to any memory.
+void add_memory(const Instruction& instruction, NameList& names) {
+  constexpr std::array<std::string_view, 5> spaces{".shared", ".local", ".global", ".param", ".const"};
+  const bool generic = std::ranges::none_of(spaces, [&](auto space) { return names_space(instruction, space); });
+  if (generic || names_space(instruction, ".shared")) names.emplace_back("[shared]");
+  if (generic || names_space(instruction, ".local")) names.emplace_back("[local]");
+}
+
+}  // namespace
+
+std::string_view without_component(std::string_view word) {
+  return word.starts_with('%') ? word.substr(0, word.find('.')) : word;
+}
+
+NameList names_read(const Module& module, const Instruction& instruction) {
+  NameList names;
+  if (!instruction.predicate.empty()) names.push_back(instruction.predicate);
+  for (std::size_t operand = has_result(module, instruction) ? 1 : 0; operand < instruction.operands.size();
+       ++operand) {
+    add_words(module, instruction.operands[operand], names);
+  }
+  if (is_any_of(instruction.operation(), {"ld", "atom", "ldmatrix", "wmma", "call", "cp"})) {
+    add_memory(instruction, names);
+  }
+  return names;
+}
+
+NameList names_written(const Module& module, const Instruction& instruction) {
+  NameList names;
+  const std::string_view operation = instruction.operation();
+  if (!instruction.operands.empty()) {
+    const TokenRange first = instruction.operands.front();
+    const bool returns = operation == "call" && first.size() > 0 && module.token(first.begin).is("(");
+    const bool hands_over = operation == "st" && names_space(instruction, ".param");
+    if (has_result(module, instruction) || returns || hands_over) add_words(module, first, names);
+  }
+  if (is_any_of(operation, {"st", "red", "atom", "stmatrix", "wmma", "call", "cp"})) add_memory(instruction, names);
+  return names;
+}
+
+std::string_view single_name(const Module& module, const Instruction& instruction, std::size_t operand) {
+  if (operand >= instruction.operands.size() || instruction.operands[operand].size() != 1) return {};
+  const Token& token = module.token(instruction.operands[operand].begin);
+  return token.kind == TokenKind::Word ? without_component(token.text) : std::string_view();
+}
+
+}  // namespace gpushare::ptx

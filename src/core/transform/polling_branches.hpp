@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/transform/cycles.hpp"
+
+namespace gpushare::ptx {
+
+/// Finds branches of loops that go on by nothing but what lies in memory: `do asm("ld.global.u32 ..."); while (!x)`.
+/// Whatever kind of load it is, such a loop waits for others. One over `i < *bound` ends by itself.
+class PollingBranches {
+ public:
+  PollingBranches(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles);
+
+  /// Is there one among the blocks of this cycle?
+  bool any(std::size_t cycle);
+
+ private:
+  /// What a value is computed from within a cycle.
+  struct Origin {
+    std::vector<std::size_t> statements;
+    std::vector<bool> changes;  ///< by statement of these: does its result depend on its last one?
+  };
+
+  void find_writers(std::size_t cycle);
+  std::optional<Origin> origin(std::string_view name) const;
+  bool may_be_of_origin(const Instruction& instruction) const;
+  void find_changes(Origin& origin) const;
+  bool comes_back(std::size_t block, const Origin& origin);
+  const Instruction& instruction(std::size_t index) const;
+
+  const Module& module_;
+  const Function& function_;
+  const ControlFlow& flow_;
+  const Cycles& cycles_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;  ///< of the present cycle
+  std::vector<std::size_t> visited_;  ///< by block and by whether a load has been passed: the last walk that came there
+  std::size_t walks_ = 0;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace gpushare::ptx

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/self_deciding_reads.hpp"
+
+#include <algorithm>
+
+#include "core/transform/data_flow.hpp"
+#include "core/transform/memory_reads.hpp"
+
+namespace gpushare::ptx {
+
+SelfDecidingReads::SelfDecidingReads(const Module& module, const Function& function, const ControlFlow& flow,
+                                     const Cycles& cycles, const CalledInstructions& news)
+    : module_(module),
+      function_(function),
+      flow_(flow),
+      cycles_(cycles),
+      news_(news),
+      blocks_(flow, &cycles),
+      is_source_(function.statements.size(), false),
+      is_exempt_(function.statements.size(), false),
+      is_affected_(function.statements.size(), false) {}
+
+bool SelfDecidingReads::any(std::size_t cycle) {
+  find_sources(cycle);
+  if (open_.empty()) return false;
+  readers_ = {};
+  writers_ = {};
+  affected_names_ = {};
+  for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) { note(index, each); });
+  for (const std::size_t source : open_) exempt_retry(source, instruction(source));
+  while (!open_.empty()) {
+    const std::size_t index = open_.back();
+    open_.pop_back();
+    if (spread(index)) return true;
+  }
+  return false;
+}
+
+const Instruction& SelfDecidingReads::instruction(std::size_t index) const {
+  return std::get<Instruction>(function_.statements[index]);
+}
+
+template <typename Use>
+void SelfDecidingReads::for_each_instruction_in(std::size_t cycle, Use use) const {
+  for (const std::size_t block : cycles_.all()[cycle]) {
+    for (std::size_t index = flow_.blocks()[block].begin; index < flow_.blocks()[block].end; ++index) {
+      if (const auto* each = std::get_if<Instruction>(&function_.statements[index])) use(index, *each);
+    }
+  }
+}
+
+/// Plain loads are among them where a fence in the loop makes them see what others have written.
+void SelfDecidingReads::find_sources(std::size_t cycle) {
+  bool fenced = false;
+  for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) { fenced |= is_memory_fence(each); });
+  for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) {
+    is_source_[index] = sees_other_blocks(each) || (fenced && is_plain_load(each)) ||
+                        (each.operation() == "call" && news_.may_be_reached(each));
+    if (is_source_[index]) affect(index);
+  });
+}
+
+void SelfDecidingReads::note(std::size_t index, const Instruction& each) {
+  for (const std::string_view name : names_read(module_, each)) readers_[name].push_back(index);
+  for (const std::string_view name : names_written(module_, each)) writers_[name].push_back(index);
+}
+
+/// A compare-and-swap that is tried again with what it has found fails only where somebody else has got on. So whether
+/// it found what it was given is no reason to wait.
+void SelfDecidingReads::exempt_retry(std::size_t index, const Instruction& exchange) {
+  if (exchange.operation() != "atom" || !exchange.has("cas") || !takes_up_what_was_found(exchange)) return;
+  const std::string_view found = single_name(module_, exchange, 0);
+  const std::string_view given = single_name(module_, exchange, 2);
+  if (writers_[found] != std::vector{index}) return;
+  for (const std::size_t reader : readers_[found]) {
+    const Instruction& each = instruction(reader);
+    if (each.operation() != "setp" || each.operands.size() != 3 || !(each.has("eq") || each.has("ne"))) continue;
+    const std::string_view left = single_name(module_, each, 1);
+    const std::string_view right = single_name(module_, each, 2);
+    is_exempt_[reader] = (left == found && right == given) || (left == given && right == found);
+  }
+}
+
+/// In the loop, what it compares with comes from itself, or from a load of the same place before the first try.
+bool SelfDecidingReads::takes_up_what_was_found(const Instruction& exchange) const {
+  if (exchange.operands.size() != 4) return false;
+  const std::string_view found = single_name(module_, exchange, 0);
+  const auto writers = writers_.find(single_name(module_, exchange, 2));
+  if (found.empty() || writers == writers_.end()) return false;
+  bool takes_up = false;
+  for (const std::size_t writer : writers->second) {
+    const Instruction& each = instruction(writer);
+    const bool copies = each.operation() == "mov" && single_name(module_, each, 1) == found;
+    const bool loads = is_plain_load(each) && each.operands.size() == 2 &&
+                       module_.source(each.operands[1]) == module_.source(exchange.operands[1]);
+    if (!each.predicate.empty() || !(copies || loads)) return false;
+    takes_up |= copies;
+  }
+  return takes_up;
+}
+
+void SelfDecidingReads::affect(std::size_t index) {
+  if (is_affected_[index] || is_exempt_[index]) return;
+  is_affected_[index] = true;
+  open_.push_back(index);
+}
+
+/// True if a source turns out to depend on a source.
+bool SelfDecidingReads::spread(std::size_t index) {
+  const std::size_t block = flow_.block_of(index);
+  const bool is_last = index + 1 == flow_.blocks()[block].end;
+  if (is_last && flow_.blocks()[block].decides() && spread_choice(block)) return true;
+  for (const std::string_view name : names_written(module_, instruction(index))) {
+    if (!affected_names_.insert(name).second) continue;
+    for (const std::size_t reader : readers_[name]) affect(reader);
+  }
+  return false;
+}
+
+bool SelfDecidingReads::spread_choice(std::size_t block) {
+  const std::size_t cycle = cycles_.of(block);
+  for (const std::size_t successor : flow_.blocks()[block].successors) {
+    if (cycles_.of(successor) != cycle) return true;  // all that is in the cycle is run again or not
+  }
+  for (const std::size_t added : blocks_.add_choice(block)) {
+    for (std::size_t index = flow_.blocks()[added].begin; index < flow_.blocks()[added].end; ++index) {
+      if (is_source_[index]) return true;
+      if (std::holds_alternative<Instruction>(function_.statements[index])) affect(index);
+    }
+  }
+  return false;
+}
+
+}  // namespace gpushare::ptx

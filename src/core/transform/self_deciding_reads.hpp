@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/transform/called_functions.hpp"
+#include "core/transform/cycles.hpp"
+#include "core/transform/divergent_blocks.hpp"
+
+namespace gpushare::ptx {
+
+/// Finds atomics and loads in loops that decide by what they have read whether they are run again, as in
+/// `while (atomicAdd(&flag, 0) == 0)`. What they have read is followed through registers, memory of the block, calls,
+/// and what runs or does not by it.
+class SelfDecidingReads {
+ public:
+  /// `news`: whether calls arrive at reads that see other blocks.
+  SelfDecidingReads(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles,
+                    const CalledInstructions& news);
+
+  /// Is there one among the blocks of this cycle?
+  bool any(std::size_t cycle);
+
+ private:
+  template <typename Use>
+  void for_each_instruction_in(std::size_t cycle, Use use) const;
+  void note(std::size_t index, const Instruction& instruction);
+  void find_sources(std::size_t cycle);
+  void exempt_retry(std::size_t index, const Instruction& exchange);
+  bool takes_up_what_was_found(const Instruction& exchange) const;
+  void affect(std::size_t index);
+  bool spread(std::size_t index);
+  bool spread_choice(std::size_t block);
+  const Instruction& instruction(std::size_t index) const;
+
+  const Module& module_;
+  const Function& function_;
+  const ControlFlow& flow_;
+  const Cycles& cycles_;
+  const CalledInstructions& news_;
+  DivergentBlocks blocks_;
+  // Of the present cycle, statements by name:
+  std::unordered_map<std::string_view, std::vector<std::size_t>> readers_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;
+  std::unordered_set<std::string_view> affected_names_;
+  std::vector<std::size_t> open_;  ///< affected statements that have yet to affect others
+  // By statement, each of which is in one cycle at most:
+  std::vector<bool> is_source_;
+  std::vector<bool> is_exempt_;
+  std::vector<bool> is_affected_;
+};
+
+}  // namespace gpushare::ptx

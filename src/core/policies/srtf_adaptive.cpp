@@ -4,6 +4,8 @@
 // resampled at every change of mode; sharing ends when it proves less fair than the order it replaced.
 //
 // Suits: launches of similar length. Fails: the fastest pays for sharing with throughput that the others may not gain.
+#include <map>
+
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
 #include "core/predictors/shared_runtime.hpp"
@@ -31,7 +33,7 @@ class SrtfAdaptive : public Policy {
   Plan decide(const State& state) const override {
     if (auto sampling = sampling_plan(state, predictor_)) return *std::move(sampling);
     Plan plan;
-    for (const RunningLaunch* launch : order(state)) plan.shares.push_back(full_share(*launch));
+    rank_behind(plan, order(state));
     if (mode_ == Mode::Sharing) plan.shares.front().quota = Quota::everywhere(limited(*order(state).front()));
     return plan;
   }
@@ -51,7 +53,7 @@ class SrtfAdaptive : public Policy {
   void reconsider(const State& state) {
     for (const RunningLaunch& launch : state.running()) {
       if (!predictor_.has_sample(launch)) return;
-      if (mode_ != Mode::Sharing) remember_exclusive_time(launch);
+      if (mode_ != Mode::Sharing) exclusive_time_[launch.id] = nanoseconds(predictor_.block_time(launch));
       if (mode_ == Mode::Sharing && !predictor_.has_fresh_sample(launch)) return;
     }
     const std::vector<Pace> predicted = paces(state);
@@ -70,23 +72,18 @@ class SrtfAdaptive : public Policy {
     predictor_.reslice();
   }
 
-  void remember_exclusive_time(const RunningLaunch& launch) {
-    if (exclusive_time_.size() <= index(launch.id)) exclusive_time_.resize(index(launch.id) + 1);
-    exclusive_time_[index(launch.id)] = nanoseconds(predictor_.block_time(launch));
-  }
-
   std::vector<Pace> paces(const State& state) const {
     const std::vector<const RunningLaunch*> launches = order(state);
     std::vector<BlockTimeByMode> times;
     for (const RunningLaunch* launch : launches) {
-      times.push_back(
-          {.exclusive = exclusive_time_[index(launch->id)], .shared = nanoseconds(predictor_.block_time(*launch))});
+      const double shared = nanoseconds(predictor_.block_time(*launch));
+      times.push_back({.exclusive = exclusive_time_.at(launch->id), .shared = shared});
     }
     return paces_of(launches, times, limited(*launches.front()), state);
   }
 
   SimpleSlicing predictor_;
-  std::vector<double> exclusive_time_;  // by OperationId: t in nanoseconds when last alone on the SMs
+  std::map<OperationId, double> exclusive_time_;  // t in nanoseconds when last alone on the SMs
   Mode mode_ = Mode::Exclusive;
   OperationId fastest_{};
   bool mode_changed_ = false;

@@ -113,7 +113,7 @@ void ControlFlow::connect(const Module& module, const Function& function) {
     if (is_branch(*last)) {
       for (const std::size_t target : targets.of(end)) successors.push_back(block_of(target));
     } else {
-      successors = {exit()};
+      successors = {exit_block()};
     }
     if (!last->predicate.empty()) successors.push_back(next);
   }
@@ -124,7 +124,7 @@ void ControlFlow::find_meetings() {
   for (std::size_t block = 0; block < blocks_.size(); ++block) blocks_[block].meets_at = found.immediate[block];
   for (const std::size_t block : found.order) {
     const std::size_t next = blocks_[block].meets_at;
-    blocks_[block].meetings = next == exit() ? 1 : blocks_[next].meetings + 1;
+    blocks_[block].meetings = next == exit_block() ? 1 : blocks_[next].meetings + 1;
   }
 }
 

@@ -12,7 +12,7 @@ namespace gpushare::ptx {
 struct BasicBlock {
   std::size_t begin = 0;
   std::size_t end = 0;
-  std::vector<std::size_t> successors;  ///< blocks; ControlFlow::exit() is the function's end
+  std::vector<std::size_t> successors;  ///< blocks; ControlFlow::exit_block() is the function's end
   /// Where all ways out of the block first meet again (the immediate post-dominator), or ControlFlow::never.
   std::size_t meets_at = 0;
   /// How many such meetings there are from the block to the exit, which is the last one.
@@ -31,7 +31,7 @@ class ControlFlow {
   static constexpr std::size_t never = static_cast<std::size_t>(-1);
 
   const std::vector<BasicBlock>& blocks() const { return blocks_; }
-  std::size_t exit() const { return blocks_.size(); }
+  std::size_t exit_block() const { return blocks_.size(); }
   /// The block that this statement is in.
   std::size_t block_of(std::size_t statement) const { return block_of_[statement]; }
 

@@ -11,11 +11,14 @@ namespace {
 class ComponentFinder {
  public:
   explicit ComponentFinder(const ControlFlow& flow)
-      : flow_(flow), number_(flow.exit() + 1, unseen), lowest_(flow.exit() + 1, 0), is_open_(flow.exit() + 1, false) {}
+      : flow_(flow),
+        number_(flow.exit_block() + 1, unseen),
+        lowest_(flow.exit_block() + 1, 0),
+        is_open_(flow.exit_block() + 1, false) {}
 
   /// Every component, those of a single block included.
   std::vector<std::vector<std::size_t>> find() {
-    for (std::size_t block = 0; block < flow_.exit(); ++block) {
+    for (std::size_t block = 0; block < flow_.exit_block(); ++block) {
       if (number_[block] == unseen) walk(block);
     }
     return std::move(found_);
@@ -33,7 +36,7 @@ class ComponentFinder {
         continue;
       }
       const std::size_t next = successors[way++];
-      if (next == flow_.exit()) continue;
+      if (next == flow_.exit_block()) continue;
       if (number_[next] == unseen) {
         enter(next);
       } else if (is_open_[next]) {
@@ -73,7 +76,7 @@ class ComponentFinder {
 
 }  // namespace
 
-Cycles::Cycles(const ControlFlow& flow) : cycle_of_(flow.exit() + 1, none) {
+Cycles::Cycles(const ControlFlow& flow) : cycle_of_(flow.exit_block() + 1, none) {
   for (auto& component : ComponentFinder(flow).find()) {
     const auto& ways = flow.blocks()[component.front()].successors;
     const bool repeats = component.size() > 1 || std::ranges::find(ways, component.front()) != ways.end();

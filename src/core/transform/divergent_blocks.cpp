@@ -6,7 +6,7 @@
 namespace gpushare::ptx {
 
 DivergentBlocks::DivergentBlocks(const ControlFlow& flow, const Cycles* cycles)
-    : flow_(flow), cycles_(cycles), behind_(flow.exit() + 1) {
+    : flow_(flow), cycles_(cycles), behind_(flow.exit_block() + 1) {
   std::iota(behind_.begin(), behind_.end(), std::size_t{0});
 }
 
@@ -17,14 +17,15 @@ std::vector<std::size_t> DivergentBlocks::add_choice(std::size_t block) {
   std::vector<std::size_t> added;
   const BasicBlock& choice = flow_.blocks()[block];
   for (const std::size_t successor : choice.successors) {
-    if (successor == flow_.exit() || !are_together(block, successor)) continue;
+    if (successor == flow_.exit_block() || !are_together(block, successor)) continue;
     if (flow_.blocks()[successor].meets_at == ControlFlow::never) {
       add_endless(successor, added);
       continue;
     }
     std::size_t next = first_outside(successor);
     // What meets outside the cycle does not come back to it.
-    while (next != flow_.exit() && flow_.blocks()[next].meetings >= choice.meetings && are_together(block, next)) {
+    while (next != flow_.exit_block() && flow_.blocks()[next].meetings >= choice.meetings &&
+           are_together(block, next)) {
       added.push_back(next);
       behind_[next] = flow_.blocks()[next].meets_at;
       next = first_outside(next);
@@ -40,7 +41,7 @@ void DivergentBlocks::add_endless(std::size_t block, std::vector<std::size_t>& a
     const std::size_t next = open.back();
     open.pop_back();
     if (behind_[next] != next || !are_together(block, next)) continue;
-    behind_[next] = flow_.exit();
+    behind_[next] = flow_.exit_block();
     added.push_back(next);
     const auto& successors = flow_.blocks()[next].successors;
     open.insert(open.end(), successors.begin(), successors.end());

@@ -20,8 +20,8 @@ class MbarrierLives {
         flow_(module, function),
         cycles_(flow_),
         values_(module, function, flow_, cycles_),
-        predecessors_(flow_.exit() + 1) {
-    for (std::size_t block = 0; block < flow_.exit(); ++block) {
+        predecessors_(flow_.exit_block() + 1) {
+    for (std::size_t block = 0; block < flow_.exit_block(); ++block) {
       for (const std::size_t successor : flow_.blocks()[block].successors) predecessors_[successor].push_back(block);
     }
   }
@@ -45,13 +45,13 @@ class MbarrierLives {
     const Facts facts = facts_at(index, init);
     const std::size_t start = flow_.block_of(index);
     if (is_ended(index + 1, flow_.blocks()[start].end, *object, facts)) return false;
-    std::vector<bool> seen(flow_.exit(), false);
+    std::vector<bool> seen(flow_.exit_block(), false);
     std::vector<std::size_t> open{start};
     while (!open.empty()) {
       const std::size_t block = open.back();
       open.pop_back();
       for (const std::size_t next : ways_out(block, facts)) {
-        if (next == flow_.exit() || steps_ > most_search_steps) return true;
+        if (next == flow_.exit_block() || steps_ > most_search_steps) return true;
         if (seen[next]) continue;
         seen[next] = true;
         if (!is_ended(flow_.blocks()[next].begin, flow_.blocks()[next].end, *object, facts)) open.push_back(next);

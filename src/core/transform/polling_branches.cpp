@@ -22,7 +22,7 @@ constexpr std::size_t most_walk_steps = 2'000'000;
 
 PollingBranches::PollingBranches(const Module& module, const Function& function, const ControlFlow& flow,
                                  const Cycles& cycles)
-    : module_(module), function_(function), flow_(flow), cycles_(cycles), visited_(2 * (flow.exit() + 1), 0) {}
+    : module_(module), function_(function), flow_(flow), cycles_(cycles), visited_(2 * (flow.exit_block() + 1), 0) {}
 
 const Instruction& PollingBranches::instruction(std::size_t index) const {
   return std::get<Instruction>(function_.statements[index]);

@@ -20,13 +20,13 @@ TEST(Cycles, HoldTheBlocksThatReachEachOther) {
     const ControlFlow flow(module, module.entry("k"));
     const Cycles cycles(flow);
     std::vector<std::vector<bool>> reaches;
-    for (std::size_t block = 0; block < flow.exit(); ++block) {
-      reaches.push_back(reached(flow, block, std::vector<bool>(flow.exit() + 1, false)));
+    for (std::size_t block = 0; block < flow.exit_block(); ++block) {
+      reaches.push_back(reached(flow, block, std::vector<bool>(flow.exit_block() + 1, false)));
     }
-    EXPECT_EQ(cycles.of(flow.exit()), Cycles::none);
-    for (std::size_t block = 0; block < flow.exit(); ++block) {
+    EXPECT_EQ(cycles.of(flow.exit_block()), Cycles::none);
+    for (std::size_t block = 0; block < flow.exit_block(); ++block) {
       ASSERT_EQ(cycles.of(block) != Cycles::none, reaches[block][block]) << module.text;
-      for (std::size_t other = 0; reaches[block][block] && other < flow.exit(); ++other) {
+      for (std::size_t other = 0; reaches[block][block] && other < flow.exit_block(); ++other) {
         EXPECT_EQ(cycles.of(block) == cycles.of(other), reaches[block][other] && reaches[other][block]) << module.text;
       }
     }

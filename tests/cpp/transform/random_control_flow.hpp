@@ -24,12 +24,12 @@ inline std::string random_body(std::mt19937_64& random) {
 
 /// What can be reached from a block without passing this one.
 inline std::vector<bool> reached(const ControlFlow& flow, std::size_t from, const std::vector<bool>& barred) {
-  std::vector<bool> seen(flow.exit() + 1, false);
+  std::vector<bool> seen(flow.exit_block() + 1, false);
   std::vector<std::size_t> open{from};
   while (!open.empty()) {
     const std::size_t block = open.back();
     open.pop_back();
-    if (block == flow.exit()) continue;
+    if (block == flow.exit_block()) continue;
     for (const std::size_t next : flow.blocks()[block].successors) {
       if (barred[next] || seen[next]) continue;
       seen[next] = true;

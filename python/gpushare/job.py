@@ -27,7 +27,7 @@ class FutureLike:
 
     def done(self) -> bool:
         """Whether it has ended, well or not."""
-        return self._is_over()
+        return self._wait(0)
 
     def result(self, timeout: float | None = None) -> None:
         """Waits until it has ended; its results are in the arrays that it was given.
@@ -38,30 +38,27 @@ class FutureLike:
             DeviceError: it, or another job that was on the device with it, failed; on a GPU a CudaError.
             WorkerLostError: the server's worker ended before it did; submit it again.
         """
-        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
-        if not self._wait(seconds):
-            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
 
     def exception(self, timeout: float | None = None) -> Exception | None:
-        """Waits as :meth:`result` does; what that would raise of the job, None if it has ended well.
+        """Waits until it has ended; what :meth:`result` raises then, None if it has ended well.
 
         Raises:
             TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
         """
-        try:
-            self.result(timeout)
-        except TimeoutError:
-            raise
-        except Exception as error:
-            return error
-        return None
+        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
+        if not self._wait(seconds):
+            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
+        return self._failure()
 
     def _wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time; raises what it has failed with."""
+        """Whether it has ended within that time, well or not."""
         raise NotImplementedError
 
-    def _is_over(self) -> bool:
-        """By now, well or not."""
+    def _failure(self) -> Exception | None:
+        """Of a job that has ended."""
         raise NotImplementedError
 
 
@@ -77,22 +74,27 @@ class Job(FutureLike):
         self._session = session
         self._number = number
         self._arguments: Sequence[Any] | None = arguments  # alive until the job has ended
+        self._error: Exception | None = None
 
     def _wait(self, seconds: float) -> bool:
+        if self._error is not None:
+            return True
         try:
             ended = self._session._core.wait(self._number, seconds)
-        except _core.Cancelled:
-            self._arguments = None
-            raise
+        except Exception as error:
+            self._error = error
+            if isinstance(error, _core.Cancelled):
+                self._arguments = None
+            return True
         if ended:
             self._arguments = None
         return ended
 
+    def _failure(self) -> Exception | None:
+        return self._error
+
     def _is_over(self) -> bool:
-        try:
-            return self._arguments is None or self._wait(0)
-        except Exception:
-            return True
+        return self._arguments is None or self._wait(0)
 
     def __repr__(self) -> str:
         return f"<Job {self.name}>"

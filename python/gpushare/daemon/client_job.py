@@ -155,22 +155,15 @@ class DaemonJob(FutureLike):
         """Looks, and raises nothing."""
         return self.has_ended or self._wait_for_end(0)
 
-    def _is_over(self) -> bool:
-        self._require_own()
-        return self.has_ended_by_now()
-
     def _wait(self, seconds: float) -> bool:
-        self._require_own()
-        if not self.has_ended and not self._wait_for_end(seconds):
-            return False
-        if self.error is not None:
-            raise self.error
-        return True
+        if self.has_ended:
+            return True
+        if self._registered is not None and self._registered.link.is_foreign:
+            raise self._registered.link.lost  # nobody tells this process
+        return self._wait_for_end(seconds)
 
-    def _require_own(self) -> None:
-        """Nobody tells a process of the ends of its parent's jobs."""
-        if not self.has_ended and self._registered is not None and self._registered.link.is_foreign:
-            raise self._registered.link.lost
+    def _failure(self) -> Exception | None:
+        return self.error
 
     def _wait_for_end(self, seconds: float) -> bool:
         """By itself, while nothing unusual happens; else somebody tells."""

@@ -244,6 +244,8 @@ def test_what_a_job_ended_with_can_be_asked_for(session):
     assert well.exception(PATIENCE_S) is None
     with pytest.raises(TimeoutError):
         cancelled.exception(timeout=0.01)
+    with pytest.raises(gs.InvalidInput, match="timeout"):  # which says nothing of the job
+        cancelled.exception(timeout=-1)
     alice.cancel()
     assert isinstance(cancelled.exception(PATIENCE_S), gs.Cancelled)
     assert cancelled.done()

@@ -47,7 +47,9 @@ Duration to_whole_up_to(const py::object& value) {
   if (!is_whole(value)) {
     throw PolicyError("whole_up_to_ns must be a whole number of nanoseconds, got " + shown(value));
   }
-  return Duration(to_whole<std::int64_t>(value, "whole_up_to_ns"));
+  const auto whole = to_whole<std::int64_t>(value, "whole_up_to_ns");
+  if (whole < 0) throw PolicyError("whole_up_to_ns must be 0 or more, got " + shown(value));
+  return Duration(whole);
 }
 
 Plan to_plan(const py::object& answer) {

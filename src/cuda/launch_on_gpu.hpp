@@ -151,7 +151,7 @@ class LaunchOnGpu {
   Submission submission_;
   BlockNeeds needs_;
   int max_residency_;
-  Bytes split_;  // how it wants an SM's L1 cache divided
+  Bytes split_;              // how it wants an SM's L1 cache divided
   std::vector<int> wanted_;  // by SM
   WorkerProgress progress_;
   int rank_ = 0;

@@ -30,7 +30,8 @@ RoomClaim WholeLaunch::claim() const {
           .wanted = wanted_,
           .present = std::vector<int>(wanted_.size()),
           .unclaimed = progress_.finished() ? 0 : blocks,
-          .split = split_};
+          .split = split_,
+          .is_seen = false};
 }
 
 void WholeLaunch::hand_to_hardware(int level, Time now) {

@@ -31,13 +31,15 @@ class WholeUpTo : public Policy {
 
   void check(const Application& application) const override { policy_->check(application); }
   void observe(const Event& event, const State& state) override {
+    const int before = highest_;
     if (event.kind == EventKind::ApplicationEnded) leaves(event.application);
     if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
       has_priority(event.application, state.priority(event.application));
     }
+    has_fallen_ = highest_ < before && !priorities_.empty();
     policy_->observe(event, state);
   }
-  bool wants(const Event& event) const override { return policy_->wants(event); }
+  bool wants(const Event& event) const override { return policy_->wants(event) || has_fallen_; }
   Plan decide(const State& state) const override {
     Plan plan = policy_->decide(state);
     for (Share& share : plan.shares) {
@@ -68,6 +70,7 @@ class WholeUpTo : public Policy {
   Duration longest_;
   std::map<ApplicationId, int> priorities_;  // of those that are there
   int highest_ = std::numeric_limits<int>::min();
+  bool has_fallen_ = false;
 };
 
 }  // namespace gpushare

@@ -18,11 +18,11 @@ void RememberingSlicing::add(const Event& ended, const RunningLaunch& launch) {
   blocks.time += ended.blocks * (ended.time - ended.started);
   blocks.ended += ended.blocks;
   if (launch.unfinished() > 0) return;
-  block_ns_[launch.launch->kernel.name] = nanoseconds(blocks.time) / static_cast<double>(blocks.ended);
+  block_ns_[key(launch)] = nanoseconds(blocks.time) / static_cast<double>(blocks.ended);
 }
 
 Duration RememberingSlicing::remaining(const RunningLaunch& launch) const {
-  const auto known = block_ns_.find(launch.launch->kernel.name);
+  const auto known = block_ns_.find(key(launch));
   if (known == block_ns_.end()) return slicing_.remaining(launch);
   const double at_a_time = static_cast<double>(launch.max_residency) * sms_;
   return Duration(static_cast<Duration::rep>(known->second * static_cast<double>(launch.unfinished()) / at_a_time));

@@ -6,9 +6,9 @@
 // a block changes from launch to launch.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "core/predictors/simple_slicing.hpp"
 
@@ -35,7 +35,12 @@ class RememberingSlicing {
     std::int64_t ended = 0;
   };
 
-  bool remembers(const RunningLaunch& launch) const { return block_ns_.contains(launch.launch->kernel.name); }
+  using NameAndThreads = std::pair<std::string, int>;
+
+  static NameAndThreads key(const RunningLaunch& launch) {
+    return {launch.launch->kernel.name, launch.launch->kernel.needs.threads};
+  }
+  bool remembers(const RunningLaunch& launch) const { return block_ns_.contains(key(launch)); }
   void add(const Event& ended, const RunningLaunch& launch);
 
   SimpleSlicing slicing_;
@@ -43,7 +48,7 @@ class RememberingSlicing {
   bool changed_ = false;
   int sms_ = 0;
   std::map<OperationId, Blocks> under_way_;
-  std::map<std::string, double> block_ns_;  // by kernel
+  std::map<NameAndThreads, double> block_ns_;  // by kernel
 };
 
 }  // namespace gpushare

@@ -4,8 +4,9 @@
 // to make some: they get smaller quotas until it has its place.
 //
 // An SM's L1 cache is divided when the first block comes to it, and takes no block that wants more of it to be shared
-// memory before the last one has left (docs/h100.md, "Two kernels on the same SMs"). There it is not enough to make
-// room beside oneself: whoever wants less leaves in whole.
+// memory before the last one has left (docs/h100.md, "Two kernels on the same SMs"). So where that keeps a launch
+// out, and nobody stays who ranks before it, it is not enough to make room beside oneself: whoever wants less leaves in
+// whole.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct RoomClaim {
   std::vector<int> present{};  ///< workers, by SM
   std::int64_t unclaimed = 0;  ///< tasks that nobody works on yet: a launch needs no more workers than that
   Bytes split{};               ///< how it wants an SM's L1 cache divided: shared_memory_split()
+  bool is_seen = true;         ///< does `present` tell where its blocks are? Else nobody could say what keeps it out
 };
 
 struct Allowance {

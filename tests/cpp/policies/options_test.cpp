@@ -90,6 +90,10 @@ TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
   run.end_launch(1, 20);
   run.end_launch(2, 20);
   EXPECT_EQ(whole_up_to(0), Duration{});  // the next one may come
+  run.end_application(1, 30);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  run.end_application(2, 40);
+  EXPECT_EQ(whole_up_to(0), Duration(5000));
 }
 
 TEST(PolicyOptions, NoPlanLeavesALaunchWholeUpToLessThanNothing) {

@@ -12,10 +12,10 @@ using namespace test;
 
 class Rehearsal : public HandWrittenRun {
  public:
-  explicit Rehearsal(bool remembers)
-      : HandWrittenRun(small_device(3), workload_of({launch_of(2, 1, "kernel"), launch_of(24, 1, "kernel"),
-                                                     launch_of(24, 1, "another")})),
-        predictor(remembers) {}
+  explicit Rehearsal(bool remembers,
+                     Workload workload = workload_of({launch_of(2, 1, "kernel"), launch_of(24, 1, "kernel"),
+                                                      launch_of(24, 1, "another")}))
+      : HandWrittenRun(small_device(3), std::move(workload)), predictor(remembers) {}
 
   /// Blocks of 100 and 300 ns.
   void run_first_launch() {
@@ -56,6 +56,15 @@ TEST(RememberingSlicing, OtherKernelsAreSampled) {
   run.run_block(2, 0, 400, 500);
   EXPECT_TRUE(run.predictor.has_sample(run.running(2)));
   EXPECT_TRUE(run.predictor.changed());
+}
+
+TEST(RememberingSlicing, BlocksOfAnotherSizeAreSampled) {
+  Workload workload = workload_of({launch_of(2, 1, "kernel"), launch_of(24, 1, "kernel")});
+  std::get<Launch>(workload.applications[1].operations[0]).kernel.needs.threads = 128;
+  Rehearsal run(true, std::move(workload));
+  run.run_first_launch();
+  run.arrive(1, 400);
+  EXPECT_FALSE(run.predictor.has_sample(run.running(1)));
 }
 
 TEST(RememberingSlicing, ALaunchThatDidNotEndIsNotRemembered) {

@@ -99,11 +99,41 @@ TEST(MakeRoom, AFewTasksEmptyAsManySmsAsHoldThem) {
   EXPECT_THAT(allowed[1].workers, ElementsAre(7, 7, 0, 0));
 }
 
-TEST(MakeRoom, OnlyThoseWhoWantLessThanTheOneThatIsKeptOutLeave) {
+TEST(MakeRoom, SmsAtTheEndThatSomebodyElseHoldsAreNotCounted) {
+  const RoomClaim few = divided_for(64, everywhere(2, 0, 3));
+  const RoomClaim behind = divided_for(16, claim({8, 8, 0, 0}, {8, 8, 0, 0}, 1000));
+  EXPECT_THAT(room_for({claim({0, 0, 8, 8}, {0, 0, 8, 8}, 1000), few, behind})[2].workers, Each(0));
+  const RoomClaim with_busy_workers = divided_for(64, claim({2, 2, 2, 2}, {0, 0, 2, 2}, 3));
+  EXPECT_THAT(room_for({with_busy_workers, divided_for(16, claim({6, 6, 6, 6}, {6, 6, 0, 0}, 1000))})[1].workers,
+              ElementsAre(0, 0, 6, 6));
+}
+
+TEST(MakeRoom, NobodyLeavesAnSmThatIsDividedForEnough) {
+  EXPECT_THAT(room_for({divided_for(64, everywhere(2, 1)), divided_for(16, everywhere(6, 6))})[1].workers, Each(6));
   const auto allowed = room_for(
       {divided_for(32, everywhere(2, 0)), divided_for(64, everywhere(3, 3)), divided_for(16, everywhere(8, 3))});
   EXPECT_THAT(allowed[1].workers, Each(3));
-  EXPECT_THAT(allowed[2].workers, Each(0));
+  EXPECT_THAT(allowed[2].workers, Each(3));
+}
+
+TEST(MakeRoom, NobodyLeavesForOneWhomSomebodyBeforeItKeepsOut) {
+  const auto allowed = room_for(
+      {divided_for(16, everywhere(4, 4)), divided_for(64, everywhere(2, 0)), divided_for(16, everywhere(2, 2))});
+  EXPECT_THAT(allowed[2].workers, Each(2));
+}
+
+TEST(MakeRoom, NobodyLeavesForOneOfWhomNobodyKnowsWhereItIs) {
+  RoomClaim whole = divided_for(64, everywhere(2, 0));
+  whole.is_seen = false;
+  EXPECT_THAT(room_for({whole, divided_for(16, everywhere(4, 4))})[1].workers, Each(4));
+}
+
+TEST(MakeRoom, WhoHasLeftDoesNotComeBackBeforeTheOtherHasCome) {
+  const RoomClaim few = divided_for(64, claim({0, 0, 2, 2}, {0, 0, 0, 0}, 3));
+  for (const int present : {4, 1, 0}) {
+    const RoomClaim behind = divided_for(16, claim({0, 0, 4, 4}, {0, 0, present, present}, 1000));
+    EXPECT_THAT(room_for({few, behind})[1].workers, Each(0)) << present;
+  }
 }
 
 TEST(MakeRoom, RoomBesideWhoWantsTheL1CacheDividedForLessIsNoSpareRoom) {

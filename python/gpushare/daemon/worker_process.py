@@ -115,8 +115,12 @@ class WorkerProcess:
 
     def _spawn(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            process = subprocess.Popen([*self._command, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+        try:
+            with theirs:
+                process = subprocess.Popen([*self._command, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
         ours.settimeout(START_TIMEOUT_S)
         with contextlib.suppress(OSError):  # it has died already, and whoever waits for it sees that
             ours.sendall(self._order)
@@ -141,7 +145,7 @@ class WorkerProcess:
             if self._closed:
                 return
             lived_well = time.monotonic() - began > LIVED_WELL_S
-            pause_s = 0.0 if lived_well else min(max(2 * pause_s, 0.05), LONGEST_PAUSE_S)
+            pause_s = 0.0 if lived_well else _longer(pause_s)
             LOG.error("the worker of %s ended (%s); another one is started", self.device, self._last_end)
             self._pause(pause_s)
             self._start_another()
@@ -161,9 +165,16 @@ class WorkerProcess:
 
     def _start_another(self) -> None:
         """One that serves, or has ended without a word; until the device can be opened there is none."""
+        pause_s = 0.0
         while not self._closed:
             self.restarts += 1
-            process, ours = self._spawn()
+            try:
+                process, ours = self._spawn()
+            except OSError as error:  # for now there are no descriptors, or no memory, for another process
+                LOG.error("a worker of %s cannot be started: %s", self.device, error)
+                pause_s = _longer(pause_s)
+                self._pause(pause_s)
+                continue
             said = _heard(ours)
             if said == READY:
                 return self._install(process, ours)
@@ -210,5 +221,19 @@ def _no_device(device: str, why: str) -> str:
     return f"{words}; gpushare doctor on its machine says what is there" if device.startswith("cuda") else words
 
 
+def _longer(pause_s: float) -> float:
+    return min(max(2 * pause_s, 0.05), LONGEST_PAUSE_S)
+
+
 def _words(status: int) -> str:
-    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    """How it ended.
+
+    >>> _words(-9), _words(-35), _words(71)
+    ('signal SIGKILL', 'signal 35', 'exit status 71')
+    """
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # most real-time ones have no name
+        return f"signal {-status}"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device that is lost for good, or comes back: clients are told, and nobody waits for nothing."""
 
+import errno
 import os
 import signal
+import subprocess
 import threading
 import time
 
@@ -113,6 +115,24 @@ def test_the_commands_say_so(session, lose, device, folder, call, monkeypatch):
         session.status()
     for line in ("status", "status --json", "top --once", "policy fifo"):
         assert f"gpushare: the server cannot open sim:{device}: cuInit" in call(*line.split(), code=2).stderr
+
+
+def test_a_worker_that_cannot_be_started_is_tried_again(session, worker, monkeypatch, caplog):
+    """As while the server has no descriptor left; and its predecessor ended by a signal without a name."""
+    started, failures = subprocess.Popen, iter([OSError(errno.EMFILE, "Too many open files")] * 3)
+
+    def start(*arguments, **options):
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        return started(*arguments, **options)
+
+    monkeypatch.setattr("subprocess.Popen", start)
+    os.kill(worker.pid, 35)
+    assert session.status()["clients"]
+    assert worker.restarts == 4
+    said = [each.message for each in caplog.records if each.levelname == "ERROR"]
+    assert "ended (signal 35); another one is started" in said[0]
+    assert "cannot be started: [Errno 24] Too many open files" in said[1]
 
 
 def test_a_worker_that_does_not_live_to_serve_is_no_silent_server(worker, device, folder, monkeypatch, eventually):

@@ -23,8 +23,10 @@ COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker_main")
 LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0
 """Who lived that long is started again at once."""
+DEVICE_PATIENCE_S = 5.0
+"""A device that cannot be opened for so long is lost: nobody is told of an outage that ends before."""
 NO_DEVICE_PAUSE_S = 10.0
-"""Between looks whether a device that could not be opened is back."""
+"""Between looks whether a lost device is back."""
 HAND_OVER_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 120.0
 """A machine with much else to do may take long to load what a worker needs."""
@@ -165,7 +167,7 @@ class WorkerProcess:
 
     def _start_another(self) -> None:
         """One that serves, or has ended without a word; until the device can be opened there is none."""
-        pause_s = 0.0
+        pause_s, patience_ends = 0.0, time.monotonic() + DEVICE_PATIENCE_S
         while not self._closed:
             self.restarts += 1
             try:
@@ -181,10 +183,19 @@ class WorkerProcess:
             ours.close()
             if not said:  # it has died, and nobody knows that the next one would
                 return self._install(process, None)
-            self._fail(said.decode(errors="replace"))
             _end(process)
-            self._pause(NO_DEVICE_PAUSE_S)
+            pause_s = self._until_next_look(said.decode(errors="replace"), pause_s, patience_ends)
+            self._pause(pause_s)
         return None
+
+    def _until_next_look(self, why: str, last_pause_s: float, patience_ends: float) -> float:
+        """Soon, while there is hope; then clients hear that the device is lost."""
+        left_s = patience_ends - time.monotonic()
+        if left_s > 0:
+            LOG.warning("%s cannot be opened: %s; it is tried again", self.device, why)
+            return min(_longer(last_pause_s), left_s)
+        self._fail(why)
+        return NO_DEVICE_PAUSE_S
 
     def _fail(self, why: str) -> None:
         """Whoever waits for a worker is told, and whoever comes."""

@@ -88,6 +88,16 @@ def test_a_name_in_full_is_nobody_elses(called, busy, server):
         assert f"priority 4 for {busy} from" in called("priority", busy, "4").stderr
 
 
+def test_nor_once_its_owner_has_gone(called, server, eventually):
+    with gs.connect(server) as other:
+        with gs.connect(server) as session:
+            session.application("bob")
+            name = f"bob@{session._connection.registered().link.welcome['client']}"
+            other.application(name)
+        eventually(lambda: len(other.status()["clients"]) == 1)
+        assert f"no application '{name}'; there are: {name}@" in called("priority", name, "4", code=2).stderr
+
+
 def test_trace(called, busy, session, run, tmp_path):
     run(session.application("bob"), "sleep", 0.3).result(30)
     called("trace", "--last", "60", "-o", str(tmp_path / "run.pftrace"))

@@ -156,6 +156,10 @@ def test_a_priority_may_change(session):
     assert application.priority == -3
     assert not job.done()
     application.cancel()
+    application.set_priority(-4)
+    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': priority 1 is above 0, the highest that"):
+        application.set_priority(1)
+    assert application.priority == -4
 
 
 def status_of(session, name):

@@ -32,7 +32,7 @@ def set_priority(client: ServedClient, request: SetPriority, _number: int, _desc
     """The name of the application whose priority it now is."""
     client.require_operator()
     application = _named(client, request.application)
-    client.worker.session.set_priority(application.application, request.priority)
+    application.set_priority_as_operator(client.worker.session, request.priority)
     return application.name
 
 

@@ -130,6 +130,21 @@ def test_priorities_are_permitted_by_the_configuration(serve, folder):
             application.set_priority(4)
 
 
+def test_a_client_does_not_raise_what_an_operator_has_lowered(server):
+    with gs.connect(server) as session, gs.connect(server) as operator:
+        application = session.application("alice")
+        (name,) = [each["name"] for each in operator.status()["applications"] if each["name"].startswith("alice@")]
+        operator.set_priority(name, -5)
+        with pytest.raises(gs.RefusedError, match=rf"'{name}': priority -4 is above -5, which an operator has set"):
+            application.set_priority(-4)
+        application.set_priority(-6)
+        application.set_priority(-5)
+        operator.set_priority(name, 7)
+        application.set_priority(0)
+        with pytest.raises(gs.RefusedError, match="priority 1 is above 0, the highest that the server permits"):
+            application.set_priority(1)
+
+
 def test_another_worker_is_told_the_priority_that_there_is_now(serve, folder):
     worker = serve().workers["sim:h100"]
     with gs.connect(folder / "socket") as session:

@@ -44,7 +44,8 @@ def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: l
     client.require_operator()
     if request.until_s >= request.seconds:
         raise InvalidInput(
-            f"a window that begins {request.seconds:g} s ago cannot end {request.until_s:g} s ago: it ends later"
+            f"a window that begins {request.seconds:g} s ago cannot end {request.until_s:g} s ago: until must be less "
+            "than seconds"
         )
     since_ns, until_ns = (now_ns - round(seconds * 1e9) for seconds in (request.seconds, request.until_s))
     past = past_of(worker.session, (time.monotonic_ns() - since_ns) / 1e9).until(until_ns)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.errors import DeviceLostError, WorkerLostError
+from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, WorkerLostError
 from gpushare.daemon.settings import Settings, to_dict
 from gpushare.daemon.wire import packed
 
@@ -90,12 +90,15 @@ class WorkerProcess:
         """Gives the worker a client; waits for one to be started.
 
         Raises:
+            DaemonGoneError: the server ends.
             DeviceLostError: none can be, since the device cannot be opened; the message says why.
             WorkerLostError: there is none.
             OSError: it has just ended.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
+            if self._closed:
+                raise DaemonGoneError(f"the server of {self.device} ends")
             if self._failure is not None:
                 raise DeviceLostError(_no_device(self.device, self._failure))
             if self._socket is None:

@@ -3,8 +3,10 @@
 
 import errno
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -12,7 +14,11 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.settings import Settings
+from gpushare.daemon.worker_main import EXIT_NO_DEVICE
+from gpushare.daemon.worker_process import WorkerProcess
 
+STANDIN = (sys.executable, str(pathlib.Path(__file__).with_name("standin.py")))
 SAID = r"the server cannot open sim:/.*: cuInit failed: CUDA_ERROR_NO_DEVICE; it tries again every 0\.2 s"
 
 
@@ -146,6 +152,29 @@ def test_a_worker_that_cannot_be_started_is_tried_again(session, worker, monkeyp
     said = [each.message for each in caplog.records if each.levelname == "ERROR"]
     assert "ended (signal 35); another one is started" in said[0]
     assert "cannot be started: [Errno 24] Too many open files" in said[1]
+
+
+def test_who_asks_again_and_again_does_not_fill_the_log(session, lose, caplog):
+    lose()
+    for _ in range(20):
+        with pytest.raises(gs.DeviceLostError):
+            session.status()
+    assert not [each for each in caplog.records if "a connection was refused" in each.message and each.levelno > 10]
+
+
+def test_a_server_that_ends_is_gone(worker):
+    worker.close()
+    with pytest.raises(gs.DaemonGoneError, match="ends") as raised:
+        worker.hand_over(None, b"")
+    assert not raised.value.retryable
+
+
+def test_a_worker_whose_server_has_ended_says_nothing(capfd):
+    worker = WorkerProcess("sim:none", 0, Settings(devices=["sim:none"], policy="srtf"), False, STANDIN)
+    process, ours = worker._spawn()
+    ours.close()
+    assert process.wait(30) == EXIT_NO_DEVICE
+    assert capfd.readouterr().err == ""
 
 
 def test_a_worker_that_does_not_live_to_serve_is_no_silent_server(worker, device, folder, monkeypatch, eventually):

@@ -142,7 +142,11 @@ WRONG = [
     ("model", {"fields": {"name": "k", "threads": 0, "latency_ns": 10}}, "threads must lie in 1"),
     ("trace", {"seconds": 0.0}, "greater than 0"),
     ("trace", {"seconds": 1.0, "until_s": -1.0}, "greater than or equal to 0"),
-    ("trace", {"seconds": 1.0, "until_s": 1.0}, "a window that begins 1 s ago cannot end 1 s ago"),
+    (
+        "trace",
+        {"seconds": 1.0, "until_s": 1.0},
+        "a window that begins 1 s ago cannot end 1 s ago: until must be less than seconds",
+    ),
     ("history", {"seconds": -1.0}, "greater than or equal to 0"),
     ("own_priority", {"application": 1, "priority": 0.5}, "valid integer"),
     ("policy", {"policy": "fifi"}, "no policy 'fifi'"),

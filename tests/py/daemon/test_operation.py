@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.client_session import DaemonSession
 from gpushare.daemon.history import History, Look
 from gpushare.daemon.logs import JsonLines
 from gpushare.daemon.watchdog import Watchdog
@@ -118,19 +119,27 @@ def test_trace(called, busy, session, run, tmp_path):
     assert "srtf" in [packet.track_event.name for packet in trace.packet if packet.track_event.type == 3]
 
 
-def test_a_trace_of_a_window(called, session, run, tmp_path):
+def test_a_trace_of_a_window(session, run):
     """It ends between two jobs."""
     run(session.application("in it"), "sleep", 0).result(30)
     ended = time.monotonic()
-    time.sleep(2)  # how long a command may take until the server hears it
+    time.sleep(2)  # how long the server may take to hear of the window
     run(session.application("after it"), "sleep", 0).result(30)
     to = time.monotonic() - ended
-    called("trace", "--from", f"{to + 30}", "--to", f"{to}", "-o", str(tmp_path / "run.pftrace"))
-    found = ServerTrace.of(tmp_path / "run.pftrace")
+    found = ServerTrace.of(session.trace(to + 30, to))
     names = {each.partition("@")[0] for each in found.running()["application"]}
     assert "in it" in names
     assert "after it" not in names
     assert found.end_ns == pytest.approx(30e9, abs=1e3)
+
+
+def test_the_command_names_the_window(called, tmp_path, monkeypatch):
+    windows = []
+    monkeypatch.setattr(DaemonSession, "trace", lambda _, *window: windows.append(window) or b"a trace")
+    for line in ("--from 90 --to 60", "--from 90", "--last 5"):
+        called("trace", *line.split(), "-o", str(tmp_path / "run.pftrace"))
+    assert windows == [(90, 60), (90, 0), (5, 0)]
+    assert (tmp_path / "run.pftrace").read_bytes() == b"a trace"
 
 
 @pytest.mark.parametrize("line", ["", "--last 5 --from 5", "--last 5 --to 1", "--to 1"])

@@ -50,7 +50,7 @@ class Connection:
     def start_anew(self) -> None:
         """Also after a fork: what there was is the parent's."""
         self.log = ReplayLog()
-        self.changing = threading.Lock()
+        self.changing = threading.RLock()
         self._lock = threading.RLock()
         self._registered: Registered | None = None
         self._jobs: weakref.WeakSet[DaemonJob] = weakref.WeakSet()

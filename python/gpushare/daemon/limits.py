@@ -18,7 +18,7 @@ MOST_ARENA_BYTES = 1 << 36
 MOST_WAITING_REQUESTS = 16
 """Of one client: arrays that wait for memory, and histories that wait for their turn."""
 MOST_SHARE_OF_HISTORIES = 0.25
-"""Of the time that the worker's Python has, for those of all clients together."""
+"""Of the time that the worker's Python has, for those of all users together."""
 
 HELLO_TIMEOUT_S = 5.0
 """Who connects and says nothing for so long is dropped."""

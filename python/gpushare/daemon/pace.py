@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 class Pace:
-    """Of one client. Turns are taken one at a time, and what one took of the processor says when the next one may."""
+    """Of one user. Turns are taken one at a time, and what one took of the processor says when the next one may."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

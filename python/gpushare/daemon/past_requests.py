@@ -8,7 +8,7 @@ import time
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
-from gpushare.daemon.limits import MOST_SHARE_OF_HISTORIES, MOST_WAITING_REQUESTS
+from gpushare.daemon.limits import MOST_WAITING_REQUESTS
 from gpushare.daemon.messages import TakeHistory, TakeTrace
 from gpushare.daemon.own_past import packed_past
 from gpushare.daemon.past import past_of
@@ -29,7 +29,7 @@ def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> 
         _reply_in_file(client, number, packed_past(client.worker.session.history(request.seconds), client.suffix))
 
     try:
-        with client.histories.turn(MOST_SHARE_OF_HISTORIES / max(len(client.worker.clients), 1), client.is_gone):
+        with client.worker.history_turn(client):
             if not client.is_gone.is_set():
                 client.answer_with(number, answer)
     finally:

@@ -20,7 +20,6 @@ from gpushare.daemon.grant import Grant
 from gpushare.daemon.handles import HandleTable
 from gpushare.daemon.limits import MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
 from gpushare.daemon.messages import number_of, request_in, require_version
-from gpushare.daemon.pace import Pace
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.wire import Channel, Message, close_all
@@ -55,7 +54,6 @@ class ServedClient:
         self.port_number = self.port.client
         self.is_gone = threading.Event()
         self.may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
-        self.histories = Pace()
         self.connected_s = time.time()
 
     @property

@@ -164,6 +164,8 @@ def test_the_command_as_json(recorded):
         (["--record-only"], "--record-only needs --save"),
         (["--from", "x.json", "--save", "y.json"], "leave out --save"),
         (["--from", "x.json"], "cannot be read"),
+        (["--from", "x.json", "--size", "large", "--repeats", "2"], "recorded: leave out --size and --repeats"),
+        (["--from", "x.json", "--device", "cuda:1"], "recorded: leave out --device"),
         (["--splits", "a"], "--splits must be whole numbers"),
         (["--kernels", "nobody"], "no kernel 'nobody'"),
     ],

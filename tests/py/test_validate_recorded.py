@@ -73,6 +73,7 @@ def test_a_part_of_a_recording(recording):
     assert selected(recording, splits=[]).ways == ["fifo", "mpmax", "even", "srtf"]
     for wrong, message in (
         ({"kernels": ["lbm"]}, "no kernel 'lbm' in the recording; it has: matrix_product,"),
+        ({"kernels": []}, "name a kernel of the recording: matrix_product,"),
         ({"policies": ["split:44"]}, "no policy 'split:44'"),
         ({"splits": [45]}, "no split 'split:45'.*split:44"),
     ):

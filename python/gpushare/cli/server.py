@@ -172,6 +172,8 @@ def trace(
     """
     if (last is None) == (since is None) or (last is not None and until is not None):
         raise click.UsageError("say which seconds: --last 10, or --from 90 --to 60 (so many seconds ago)")
+    if since is not None and until is not None and until >= since:
+        raise click.UsageError(f"--to must be less than --from (so many seconds ago), got {until:g} and {since:g}")
     with _connected(socket, device) as session:
         content = session.trace(since if last is None else last, until or 0.0)
     if output.suffix in PICTURES:

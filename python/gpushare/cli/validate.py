@@ -63,6 +63,8 @@ def _recording(choices: dict[str, Any]) -> Recording:
     if recorded is not None:
         if save is not None or choices["record_only"]:
             raise InvalidInput("--from takes what is recorded: leave out --save and --record-only")
+        if told := [f"--{name}" for name in ("size", "repeats", "device") if _is_told(name)]:
+            raise InvalidInput(f"--from takes them as they were recorded: leave out {' and '.join(told)}")
         return selected(Recording.load(recorded), **_named(choices))
     if choices["record_only"] and save is None:
         raise InvalidInput("--record-only needs --save FILE, or all would be lost")
@@ -71,12 +73,15 @@ def _recording(choices: dict[str, Any]) -> Recording:
 
 def _named(choices: dict[str, Any]) -> dict[str, Any]:
     """Of a recording: only what the command line names."""
-    source = click.get_current_context().get_parameter_source
     return {
         name: parsed(choices[name])
         for name, parsed in (("kernels", _listed), ("policies", _listed), ("splits", _numbers))
-        if source(name) is not ParameterSource.DEFAULT
+        if _is_told(name)
     }
+
+
+def _is_told(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def _settings(choices: dict[str, Any]) -> Settings:

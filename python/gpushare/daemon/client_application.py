@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Cancelled
 from gpushare.daemon.client_job import DaemonJob
+from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, whole
 from gpushare.launch_geometry import Extent
@@ -15,6 +17,7 @@ from gpushare.workload import PRIORITIES
 
 if TYPE_CHECKING:
     from gpushare.daemon.client_session import DaemonSession
+    from gpushare.daemon.registered import Registered
 
 
 class DaemonApplication:
@@ -84,12 +87,36 @@ class DaemonApplication:
             PolicyError: the server's policy has no use for it.
         """
         priority = whole(f"application {self.name!r}: priority", priority, *PRIORITIES)
-        if not self._cancelled:
-            self._session._connection.ask(lambda registered: registered.set_priority(self, priority))
+        with self._session._connection.changing:
+            if self._cancelled:
+                self._require_permitted(priority)
+                self._priority = priority
+            else:
+                self._change_priority(priority)
+
+    def _change_priority(self, priority: int) -> None:
+        def tell(registered: Registered) -> Registered:
+            registered.set_priority(self, priority)
+            return registered
+
+        connection = self._session._connection
+        told = connection.ask(tell)
         self._priority = priority
+        with suppress(DaemonGoneError):  # the next worker is told of it
+            if connection.registered() is not told:  # another thread told that one of the priority before
+                connection.ask(tell)
+
+    def _require_permitted(self, priority: int) -> None:
+        """As the server does; it does not know of the application any more."""
+        most = self._session._connection.ask(lambda registered: registered.link.welcome["highest_priority"])
+        if priority > most:
+            raise RefusedError(
+                f"application {self.name!r}: priority {priority} is above {most}, the highest that the server permits"
+            )
 
     def cancel(self) -> None:
         """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
-        if not self._cancelled:
-            self._cancelled = True
-            self._session._connection.registered().cancel(self)
+        with self._session._connection.changing:  # or a change of its priority would tell the worker of it again
+            if not self._cancelled:
+                self._cancelled = True
+                self._session._connection.registered().cancel(self)

@@ -22,6 +22,7 @@ from gpushare.daemon.errors import with_source
 from gpushare.daemon.own_past import OwnPast
 from gpushare.daemon.pinned_arrays import pinned_array
 from gpushare.daemon.registered import Registered
+from gpushare.daemon.reply import Reply
 from gpushare.device_array import _extent
 from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
@@ -146,8 +147,12 @@ class DaemonSession:
 
     def _fetched(self, verb: str, **fields: Any) -> bytes:
         """What comes in a shared file."""
-        reply = self._connection.registered().link.begin(verb, **fields)
-        size = reply.result()
+
+        def fetch(registered: Registered) -> tuple[int, Reply]:
+            reply = registered.link.begin(verb, **fields)
+            return reply.result(), reply
+
+        size, reply = self._connection.ask(fetch)
         arena = Arena.received(reply.descriptors.pop(), size)
         try:
             return arena.view[:size]

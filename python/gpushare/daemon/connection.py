@@ -36,6 +36,7 @@ class Connection:
 
     Attributes:
         log: what is done again.
+        changing: held by who changes or cancels an application.
     """
 
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
@@ -49,6 +50,7 @@ class Connection:
     def start_anew(self) -> None:
         """Also after a fork: what there was is the parent's."""
         self.log = ReplayLog()
+        self.changing = threading.RLock()
         self._lock = threading.RLock()
         self._registered: Registered | None = None
         self._jobs: weakref.WeakSet[DaemonJob] = weakref.WeakSet()

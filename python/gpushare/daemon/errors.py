@@ -15,7 +15,7 @@ class DaemonGoneError(ConnectionError):
     """The server cannot be reached, or has ended.
 
     Attributes:
-        retryable: whether the same call may succeed later without anybody's doing.
+        retryable: whether to try again at once is of use, since another worker is being started.
     """
 
     retryable = False
@@ -33,7 +33,8 @@ class WorkerLostError(DaemonGoneError):
 class DeviceLostError(DaemonGoneError):
     """The server is there, but cannot open its device: the message says why. It tries again by itself.
 
-    Once the device is back, the same session goes on, as after the loss of a worker.
+    Nobody knows when that succeeds, so it is not ``retryable``; once the device is back, the same session goes on, as
+    after the loss of a worker.
     """
 
 

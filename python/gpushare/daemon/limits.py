@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one client may ask of the server, whatever its configuration."""
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 MOST_MESSAGE_BYTES = 1 << 20
 MOST_SOURCE_BYTES = 16 << 20
@@ -15,7 +15,10 @@ MOST_HANDLES = 1 << 16
 """Applications, kernels, arrays and arenas of one client, each."""
 MOST_UNFINISHED_JOBS = 1 << 16
 MOST_ARENA_BYTES = 1 << 36
-MOST_WAITING_ALLOCATIONS = 16
+MOST_WAITING_REQUESTS = 16
+"""Of one client: arrays that wait for memory, and histories that wait for their turn."""
+MOST_SHARE_OF_HISTORIES = 0.25
+"""Of the time that the worker's Python has, for those of all users together."""
 
 HELLO_TIMEOUT_S = 5.0
 """Who connects and says nothing for so long is dropped."""

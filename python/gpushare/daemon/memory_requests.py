@@ -13,7 +13,7 @@ import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
-from gpushare.daemon.limits import MOST_ARENA_BYTES, MOST_WAITING_ALLOCATIONS
+from gpushare.daemon.limits import MOST_ARENA_BYTES, MOST_WAITING_REQUESTS
 from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
@@ -31,7 +31,7 @@ def allocate(client: ServedClient, request: AllocateArray, number: int, _descrip
     if client.worker.accounts.take_now(client.number, amount, client.grant.memory_bytes):
         return _made(client, request, amount)
     if not client.may_wait.acquire(blocking=False):
-        raise InvalidInput(f"{MOST_WAITING_ALLOCATIONS} arrays of this client wait for memory already")
+        raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
     threading.Thread(target=_wait_and_answer, args=[client, request, amount, number], daemon=True).start()
     return None
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gpushare._core import InvalidInput
@@ -10,6 +11,9 @@ from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.status import status_of
+
+IN_FULL = re.compile(r".+@[0-9]+", re.DOTALL)
+"""A name with the client's number behind it."""
 
 
 def status(client: ServedClient, _request: AskStatus, _number: int, _descriptors: list[int]) -> dict[str, Any]:
@@ -28,15 +32,16 @@ def set_priority(client: ServedClient, request: SetPriority, _number: int, _desc
     """The name of the application whose priority it now is."""
     client.require_operator()
     application = _named(client, request.application)
-    client.worker.session.set_priority(application.application, request.priority)
+    application.set_priority_as_operator(client.worker.session, request.priority)
     return application.name
 
 
 def _named(client: ServedClient, name: str) -> ServedApplication:
     every = {each.name: each for other in client.worker.clients for each in other.applications}
-    if name in every:  # whatever another client calls its own
+    if name in every:
         return every[name]
-    found = [each for full, each in every.items() if name == full.rpartition("@")[0]]
+    is_in_full = IN_FULL.fullmatch(name)  # and so nobody else's, whatever another client calls its own
+    found = [] if is_in_full else [each for full, each in every.items() if name == full.rpartition("@")[0]]
     if len(found) != 1:
         listed = ", ".join(each.name for each in found) or ", ".join(every) or "none"
         which = f"{name!r} may be any of" if found else f"no application {name!r}; there are"

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
+from gpushare.daemon.limits import MOST_WAITING_REQUESTS
 from gpushare.daemon.messages import TakeHistory, TakeTrace
 from gpushare.daemon.own_past import packed_past
 from gpushare.daemon.past import past_of
@@ -14,8 +16,24 @@ from gpushare.daemon.served_client import ServedClient
 
 
 def history(client: ServedClient, request: TakeHistory, number: int, _descriptors: list[int]) -> None:
-    """Of the client's own applications."""
-    _reply_in_file(client, number, packed_past(client.worker.session.history(request.seconds), client.suffix))
+    """Of the client's own applications; a thread of its own waits until there is time for it."""
+    if not client.may_wait.acquire(blocking=False):
+        raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
+    threading.Thread(target=_answer_in_turn, args=[client, request, number], daemon=True).start()
+
+
+def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> None:
+    """Everybody's past is gone through for it, and meanwhile no other thread of the worker's Python goes on."""
+
+    def answer() -> None:
+        _reply_in_file(client, number, packed_past(client.worker.session.history(request.seconds), client.suffix))
+
+    try:
+        with client.worker.history_turn(client):
+            if not client.is_gone.is_set():
+                client.answer_with(number, answer)
+    finally:
+        client.may_wait.release()
 
 
 def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:
@@ -26,7 +44,8 @@ def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: l
     client.require_operator()
     if request.until_s >= request.seconds:
         raise InvalidInput(
-            f"a window that begins {request.seconds:g} s ago cannot end {request.until_s:g} s ago: it ends later"
+            f"a window that begins {request.seconds:g} s ago cannot end {request.until_s:g} s ago: until must be less "
+            "than seconds"
         )
     since_ns, until_ns = (now_ns - round(seconds * 1e9) for seconds in (request.seconds, request.until_s))
     past = past_of(worker.session, (time.monotonic_ns() - since_ns) / 1e9).until(until_ns)

@@ -67,8 +67,14 @@ class Registered:
         )
 
     def set_priority(self, application: DaemonApplication, priority: int) -> None:
-        """Another one from now on."""
-        self.link.request("own_priority", application=self.application(application), priority=priority)
+        """Another one from now on; a worker that has not been told of the application is, with that one."""
+        with self._telling:
+            number = self._applications.get(application)
+            if number is None:
+                fields = application.fields | {"priority": priority}
+                self._applications[application] = self.link.request("application", **fields)
+                return
+        self.link.request("own_priority", application=number, priority=priority)
 
     def cancel(self, application: DaemonApplication) -> None:
         """The worker drops its jobs and then forgets it, if it was told of it."""

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from gpushare import _core
+from gpushare.daemon.errors import RefusedError
 
 
 class ServedApplication:
@@ -20,6 +22,8 @@ class ServedApplication:
         self.application = application
         self.is_cancelled = False
         self._account = account
+        self._priority_from_operator: int | None = None
+        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -30,6 +34,26 @@ class ServedApplication:
     def totals(self) -> _core.ApplicationTotals:
         """Jobs and times so far."""
         return self._account.totals()
+
+    def set_priority(self, session: Any, priority: int) -> None:
+        """As its client wants it.
+
+        Raises:
+            RefusedError: an operator has said that it be lower.
+        """
+        with self._lock:
+            most = self._priority_from_operator
+            if most is not None and priority > most:
+                raise RefusedError(
+                    f"application {self.name!r}: priority {priority} is above {most}, which an operator has set"
+                )
+            session.set_priority(self.application, priority)
+
+    def set_priority_as_operator(self, session: Any, priority: int) -> None:
+        """Its client cannot go above that any more."""
+        with self._lock:
+            session.set_priority(self.application, priority)
+            self._priority_from_operator = priority
 
     def cancel(self) -> None:
         """Drops its jobs; the running one stops at the next block boundary."""

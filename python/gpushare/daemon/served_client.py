@@ -18,7 +18,7 @@ from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.handles import HandleTable
-from gpushare.daemon.limits import MOST_UNFINISHED_JOBS, MOST_WAITING_ALLOCATIONS, PROTOCOL_VERSION
+from gpushare.daemon.limits import MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
 from gpushare.daemon.messages import number_of, request_in, require_version
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
@@ -53,7 +53,7 @@ class ServedClient:
         self.port, *self._ends = worker.ports.add(_limits())
         self.port_number = self.port.client
         self.is_gone = threading.Event()
-        self.may_wait = threading.BoundedSemaphore(MOST_WAITING_ALLOCATIONS)
+        self.may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
         self.connected_s = time.time()
 
     @property

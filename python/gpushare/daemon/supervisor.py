@@ -114,8 +114,11 @@ class Supervisor:
             hello = hello_in(message)
             rights = rights_of(peer, self._settings, os.getuid())
             self._hand_over(connection, hello, packed_grant(number, hello, peer, rights))
-        except (ProtocolError, InvalidInput, RefusedError, DaemonGoneError) as error:
+        except (ProtocolError, InvalidInput, RefusedError) as error:
             LOG.warning("a connection was refused: %s", error)
+            _refuse(channel, number, error)
+        except DaemonGoneError as error:  # the worker's keeper says so once, and clients may ask again and again
+            LOG.debug("a connection was refused: %s", error)
             _refuse(channel, number, error)
         except (EOFError, OSError) as error:
             LOG.info("a connection came to nothing: %s", error)

@@ -43,7 +43,7 @@ def set_priority(client: ServedClient, request: SetOwnPriority, _number: int, _d
     """Of an application of this client, from now on."""
     application = client.applications[request.application]
     _require_permitted(client, application.name.removesuffix(client.suffix), request.priority)
-    client.worker.session.set_priority(application.application, request.priority)
+    application.set_priority(client.worker.session, request.priority)
     return True
 
 

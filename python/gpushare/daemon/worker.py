@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from gpushare import _core
@@ -21,8 +22,9 @@ from gpushare.daemon.alone_times import AloneTimes
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History, look_at
-from gpushare.daemon.limits import MOST_MESSAGE_BYTES
+from gpushare.daemon.limits import MOST_MESSAGE_BYTES, MOST_SHARE_OF_HISTORIES
 from gpushare.daemon.memory_accounts import MemoryAccounts
+from gpushare.daemon.pace import Pace
 from gpushare.daemon.pinning import Pinning
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.settings import Settings
@@ -69,6 +71,7 @@ class Worker:
         self.ports = _core.PortServer(self.session.sink)
         self.released = _core.ReleaseQueue()
         self.started_s = time.time()
+        self._histories: dict[str, Pace] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1
         self._lock = threading.Lock()
@@ -79,6 +82,12 @@ class Worker:
         """Those that are connected."""
         with self._lock:
             return list(self._clients.values())
+
+    def history_turn(self, client: ServedClient) -> AbstractContextManager[None]:
+        """Users have equal parts of what time there is for histories, and those of one user take turns."""
+        users = {each.grant.user for each in self.clients} | {client.grant.user}
+        pace = self._histories.setdefault(client.grant.user, Pace())
+        return pace.turn(MOST_SHARE_OF_HISTORIES / len(users), client.is_gone)
 
     def serve(self, supervisor: socket.socket) -> None:
         """Takes clients until the supervisor ends."""

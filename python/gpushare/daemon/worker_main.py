@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -46,9 +47,9 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
         worker = Worker(order["device"], settings, open_session)
     except Exception as error:
         LOG.debug("%s cannot be served: %s", order["device"], error)  # the supervisor says so, and says it once
-        supervisor.send(str(error).encode()[:4096])
+        _say(supervisor, str(error).encode()[:4096])
         os._exit(EXIT_NO_DEVICE)
-    supervisor.send(READY)
+    _say(supervisor, READY)
     if order["metrics_port"] is not None:
         from gpushare.daemon.metrics import serve_metrics
 
@@ -58,6 +59,12 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)
     worker.serve(supervisor)
     os._exit(0)  # what runs dies with the process; to wait for it would keep the next server waiting
+
+
+def _say(supervisor: socket.socket, words: bytes) -> None:
+    """To a server that may have ended meanwhile."""
+    with contextlib.suppress(OSError):
+        supervisor.send(words)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.errors import DeviceLostError, WorkerLostError
+from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, WorkerLostError
 from gpushare.daemon.settings import Settings, to_dict
 from gpushare.daemon.wire import packed
 
@@ -23,8 +23,10 @@ COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker_main")
 LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0
 """Who lived that long is started again at once."""
+DEVICE_PATIENCE_S = 5.0
+"""A device that cannot be opened for so long is lost: nobody is told of an outage that ends before."""
 NO_DEVICE_PAUSE_S = 10.0
-"""Between looks whether a device that could not be opened is back."""
+"""Between looks whether a lost device is back."""
 HAND_OVER_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 120.0
 """A machine with much else to do may take long to load what a worker needs."""
@@ -88,12 +90,15 @@ class WorkerProcess:
         """Gives the worker a client; waits for one to be started.
 
         Raises:
+            DaemonGoneError: the server ends.
             DeviceLostError: none can be, since the device cannot be opened; the message says why.
             WorkerLostError: there is none.
             OSError: it has just ended.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
+            if self._closed:
+                raise DaemonGoneError(f"the server of {self.device} ends")
             if self._failure is not None:
                 raise DeviceLostError(_no_device(self.device, self._failure))
             if self._socket is None:
@@ -115,8 +120,12 @@ class WorkerProcess:
 
     def _spawn(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            process = subprocess.Popen([*self._command, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+        try:
+            with theirs:
+                process = subprocess.Popen([*self._command, str(theirs.fileno())], pass_fds=[theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
         ours.settimeout(START_TIMEOUT_S)
         with contextlib.suppress(OSError):  # it has died already, and whoever waits for it sees that
             ours.sendall(self._order)
@@ -141,7 +150,7 @@ class WorkerProcess:
             if self._closed:
                 return
             lived_well = time.monotonic() - began > LIVED_WELL_S
-            pause_s = 0.0 if lived_well else min(max(2 * pause_s, 0.05), LONGEST_PAUSE_S)
+            pause_s = 0.0 if lived_well else _longer(pause_s)
             LOG.error("the worker of %s ended (%s); another one is started", self.device, self._last_end)
             self._pause(pause_s)
             self._start_another()
@@ -161,19 +170,35 @@ class WorkerProcess:
 
     def _start_another(self) -> None:
         """One that serves, or has ended without a word; until the device can be opened there is none."""
+        pause_s, patience_ends = 0.0, time.monotonic() + DEVICE_PATIENCE_S
         while not self._closed:
             self.restarts += 1
-            process, ours = self._spawn()
+            try:
+                process, ours = self._spawn()
+            except OSError as error:  # for now there are no descriptors, or no memory, for another process
+                LOG.error("a worker of %s cannot be started: %s", self.device, error)
+                pause_s = _longer(pause_s)
+                self._pause(pause_s)
+                continue
             said = _heard(ours)
             if said == READY:
                 return self._install(process, ours)
             ours.close()
             if not said:  # it has died, and nobody knows that the next one would
                 return self._install(process, None)
-            self._fail(said.decode(errors="replace"))
             _end(process)
-            self._pause(NO_DEVICE_PAUSE_S)
+            pause_s = self._until_next_look(said.decode(errors="replace"), pause_s, patience_ends)
+            self._pause(pause_s)
         return None
+
+    def _until_next_look(self, why: str, last_pause_s: float, patience_ends: float) -> float:
+        """Soon, while there is hope; then clients hear that the device is lost."""
+        left_s = patience_ends - time.monotonic()
+        if left_s > 0:
+            LOG.warning("%s cannot be opened: %s; it is tried again", self.device, why)
+            return min(_longer(last_pause_s), left_s)
+        self._fail(why)
+        return NO_DEVICE_PAUSE_S
 
     def _fail(self, why: str) -> None:
         """Whoever waits for a worker is told, and whoever comes."""
@@ -210,5 +235,19 @@ def _no_device(device: str, why: str) -> str:
     return f"{words}; gpushare doctor on its machine says what is there" if device.startswith("cuda") else words
 
 
+def _longer(pause_s: float) -> float:
+    return min(max(2 * pause_s, 0.05), LONGEST_PAUSE_S)
+
+
 def _words(status: int) -> str:
-    return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    """How it ended.
+
+    >>> _words(-9), _words(-35), _words(71)
+    ('signal SIGKILL', 'signal 35', 'exit status 71')
+    """
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # most real-time ones have no name
+        return f"signal {-status}"

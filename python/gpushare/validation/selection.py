@@ -20,8 +20,9 @@ def selected(
     """What it has of these kernels, under these policies and in these splits; None: all of them.
 
     Raises:
-        InvalidInput: something of that was not recorded.
+        InvalidInput: something of that was not recorded, or no kernel is left.
     """
+    require(kernels is None or len(kernels) > 0, f"name a kernel of the recording: {', '.join(recording.kernels)}")
     in_splits = None if splits is None else [f"{SPLIT}{each}" for each in splits]
     known = _recorded("kernel", kernels, recording.kernels)
     ways = [

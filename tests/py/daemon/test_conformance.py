@@ -10,14 +10,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.daemon.client_application import DaemonApplication
-from gpushare.daemon.client_array import DaemonArray
-from gpushare.daemon.client_job import DaemonJob
-from gpushare.daemon.client_session import DaemonSession
 from gpushare.daemon.worker_process import COMMAND
-from gpushare.device_array import DeviceArray
-from gpushare.job import Job
-from gpushare.session_application import SessionApplication
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60
@@ -156,6 +149,10 @@ def test_a_priority_may_change(session):
     assert application.priority == -3
     assert not job.done()
     application.cancel()
+    application.set_priority(-4)
+    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': priority 1 is above 0, the highest that"):
+        application.set_priority(1)
+    assert application.priority == -4
 
 
 def status_of(session, name):
@@ -325,24 +322,39 @@ def test_the_status_tells_how_much_slower_sharing_makes(real_server, eventually)
         assert (found["kernel"], found["blocks"]) == ("endless", MOST)
 
 
-def public(kind):
-    return {name for name in dir(kind) if not name.startswith("_")}
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+@pytest.fixture(scope="module")
+def both(real_server):
+    """One of each in the process, and through the server."""
+
+    def made(session):
+        application = session.application("alice")
+        return {"session": session, "application": application, "array": session.zeros(3), "job": submit(application)}
+
+    with gs.Session(DEVICE, "even") as in_process, gs.connect(real_server) as served:
+        yield made(in_process), made(served)
 
 
 @pytest.mark.parametrize(
-    ("in_process", "served", "not_there"),
+    ("name", "not_there"),
     [
-        (gs.Session, DaemonSession, set()),
-        (SessionApplication, DaemonApplication, set()),
-        (DeviceArray, DaemonArray, {"memory", "alias"}),  # for those who handle device memory
-        (Job, DaemonJob, set()),
+        ("session", set()),
+        ("application", set()),
+        ("array", {"memory", "alias"}),  # for those who handle device memory
+        ("job", set()),
     ],
 )
-def test_whatever_there_is_in_the_process_there_is_through_the_server(in_process, served, not_there):
+def test_whatever_there_is_in_the_process_there_is_through_the_server(both, name, not_there):
+    in_process, served = (each[name] for each in both)
     assert public(in_process) - public(served) == not_there
-    for name in public(in_process) & public(served):
-        own, others = getattr(in_process, name), getattr(served, name)
+    for each in public(in_process) & public(served):
+        own, others = getattr(in_process, each), getattr(served, each)
+        assert callable(own) == callable(others)
         if callable(own):
-            own, others = (inspect.signature(each).parameters for each in (own, others))
-            assert list(others)[: len(own)] == list(own)
-            assert all(each.default is not each.empty for each in list(others.values())[len(own) :])
+            own, others = (list(inspect.signature(call).parameters.values()) for call in (own, others))
+            told = [[(one.name, one.kind, one.default) for one in some] for some in (own, others[: len(own)])]
+            assert told[0] == told[1]
+            assert all(one.default is not one.empty for one in others[len(own) :])

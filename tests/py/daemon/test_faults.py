@@ -37,6 +37,17 @@ def outcome(job):
     return "ended"
 
 
+def test_what_the_next_worker_can_tell_as_well_is_asked_of_it(serve, folder, run):
+    worker = serve().workers["sim:h100"]
+    with gs.connect(folder / "socket") as session:
+        run(session.application("alice"), "sleep", 0).result(30)
+        for ask in (lambda: session.history(60).operations()["kernel"], lambda: session.trace(1) and []):
+            pid = worker.pid
+            os.kill(pid, signal.SIGSTOP)
+            threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
+            assert ask() == []
+
+
 def test_a_fault_fails_its_own_job_for_good_and_others_for_now(session, worker, folder, run):
     with gs.connect(folder / "socket") as other:
         waiting = run(other.application("bystander"), "sleep", 60)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device that is lost for good, or comes back: clients are told, and nobody waits for nothing."""
 
+import errno
 import os
+import pathlib
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,7 +14,11 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.settings import Settings
+from gpushare.daemon.worker_main import EXIT_NO_DEVICE
+from gpushare.daemon.worker_process import WorkerProcess
 
+STANDIN = (sys.executable, str(pathlib.Path(__file__).with_name("standin.py")))
 SAID = r"the server cannot open sim:/.*: cuInit failed: CUDA_ERROR_NO_DEVICE; it tries again every 0\.2 s"
 
 
@@ -24,6 +32,7 @@ def device(folder):
 
 @pytest.fixture
 def worker(serve, device, monkeypatch):
+    monkeypatch.setattr("gpushare.daemon.worker_process.DEVICE_PATIENCE_S", 0.2)
     monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 0.2)
     return serve(devices=[f"sim:{device}"]).workers[f"sim:{device}"]
 
@@ -67,6 +76,17 @@ def test_jobs_that_would_be_run_again_fail_with_it(session, lose, run):
         job.result(30)
 
 
+def test_nobody_is_told_of_a_short_outage(session, lose, device, worker, run, monkeypatch, eventually):
+    monkeypatch.setattr("gpushare.daemon.worker_process.DEVICE_PATIENCE_S", 30)
+    array = session.array(np.zeros(3), durable=True)
+    job = run(session.application("alice"), "slow_add", array, 1, 0.5, idempotent=True)
+    lose()
+    eventually(lambda: worker.restarts > 1)  # one has not found it
+    device.touch()
+    job.result(30)
+    assert array.numpy().tolist() == [1, 1, 1]
+
+
 def test_a_device_that_comes_back_is_served_again(session, lose, device, worker, run, eventually):
     application = session.application("alice")
     lose()
@@ -93,8 +113,9 @@ def test_it_is_tried_at_a_slow_pace(session, lose, worker, monkeypatch):
     lose()
     with pytest.raises(gs.DeviceLostError):
         session.status()
+    tried = worker.restarts
     time.sleep(0.5)
-    assert worker.restarts == 1
+    assert worker.restarts == tried
 
 
 def test_a_server_that_ends_meanwhile_ends_at_once(session, lose, device, worker, monkeypatch, eventually):
@@ -113,6 +134,47 @@ def test_the_commands_say_so(session, lose, device, folder, call, monkeypatch):
         session.status()
     for line in ("status", "status --json", "top --once", "policy fifo"):
         assert f"gpushare: the server cannot open sim:{device}: cuInit" in call(*line.split(), code=2).stderr
+
+
+def test_a_worker_that_cannot_be_started_is_tried_again(session, worker, monkeypatch, caplog):
+    """As while the server has no descriptor left; and its predecessor ended by a signal without a name."""
+    started, failures = subprocess.Popen, iter([OSError(errno.EMFILE, "Too many open files")] * 3)
+
+    def start(*arguments, **options):
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        return started(*arguments, **options)
+
+    monkeypatch.setattr("subprocess.Popen", start)
+    os.kill(worker.pid, 35)
+    assert session.status()["clients"]
+    assert worker.restarts == 4
+    said = [each.message for each in caplog.records if each.levelname == "ERROR"]
+    assert "ended (signal 35); another one is started" in said[0]
+    assert "cannot be started: [Errno 24] Too many open files" in said[1]
+
+
+def test_who_asks_again_and_again_does_not_fill_the_log(session, lose, caplog):
+    lose()
+    for _ in range(20):
+        with pytest.raises(gs.DeviceLostError):
+            session.status()
+    assert not [each for each in caplog.records if "a connection was refused" in each.message and each.levelno > 10]
+
+
+def test_a_server_that_ends_is_gone(worker):
+    worker.close()
+    with pytest.raises(gs.DaemonGoneError, match="ends") as raised:
+        worker.hand_over(None, b"")
+    assert not raised.value.retryable
+
+
+def test_a_worker_whose_server_has_ended_says_nothing(capfd):
+    worker = WorkerProcess("sim:none", 0, Settings(devices=["sim:none"], policy="srtf"), False, STANDIN)
+    process, ours = worker._spawn()
+    ours.close()
+    assert process.wait(30) == EXIT_NO_DEVICE
+    assert capfd.readouterr().err == ""
 
 
 def test_a_worker_that_does_not_live_to_serve_is_no_silent_server(worker, device, folder, monkeypatch, eventually):

@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.client_session import DaemonSession
 from gpushare.daemon.history import History, Look
 from gpushare.daemon.logs import JsonLines
 from gpushare.daemon.watchdog import Watchdog
@@ -88,6 +89,16 @@ def test_a_name_in_full_is_nobody_elses(called, busy, server):
         assert f"priority 4 for {busy} from" in called("priority", busy, "4").stderr
 
 
+def test_nor_once_its_owner_has_gone(called, server, eventually):
+    with gs.connect(server) as other:
+        with gs.connect(server) as session:
+            session.application("bob")
+            name = f"bob@{session._connection.registered().link.welcome['client']}"
+            other.application(name)
+        eventually(lambda: len(other.status()["clients"]) == 1)
+        assert f"no application '{name}'; there are: {name}@" in called("priority", name, "4", code=2).stderr
+
+
 def test_trace(called, busy, session, run, tmp_path):
     run(session.application("bob"), "sleep", 0.3).result(30)
     called("trace", "--last", "60", "-o", str(tmp_path / "run.pftrace"))
@@ -108,19 +119,27 @@ def test_trace(called, busy, session, run, tmp_path):
     assert "srtf" in [packet.track_event.name for packet in trace.packet if packet.track_event.type == 3]
 
 
-def test_a_trace_of_a_window(called, session, run, tmp_path):
+def test_a_trace_of_a_window(session, run):
     """It ends between two jobs."""
     run(session.application("in it"), "sleep", 0).result(30)
     ended = time.monotonic()
-    time.sleep(2)  # how long a command may take until the server hears it
+    time.sleep(2)  # how long the server may take to hear of the window
     run(session.application("after it"), "sleep", 0).result(30)
     to = time.monotonic() - ended
-    called("trace", "--from", f"{to + 30}", "--to", f"{to}", "-o", str(tmp_path / "run.pftrace"))
-    found = ServerTrace.of(tmp_path / "run.pftrace")
+    found = ServerTrace.of(session.trace(to + 30, to))
     names = {each.partition("@")[0] for each in found.running()["application"]}
     assert "in it" in names
     assert "after it" not in names
     assert found.end_ns == pytest.approx(30e9, abs=1e3)
+
+
+def test_the_command_names_the_window(called, tmp_path, monkeypatch):
+    windows = []
+    monkeypatch.setattr(DaemonSession, "trace", lambda _, *window: windows.append(window) or b"a trace")
+    for line in ("--from 90 --to 60", "--from 90", "--last 5"):
+        called("trace", *line.split(), "-o", str(tmp_path / "run.pftrace"))
+    assert windows == [(90, 60), (90, 0), (5, 0)]
+    assert (tmp_path / "run.pftrace").read_bytes() == b"a trace"
 
 
 @pytest.mark.parametrize("line", ["", "--last 5 --from 5", "--last 5 --to 1", "--to 1"])
@@ -132,7 +151,7 @@ def test_a_trace_has_one_window(called, line):
 
 def test_a_window_ends_after_it_began(called):
     said = called("trace", "--from", "5", "--to", "6", "-o", "x", code=2).stderr
-    assert "a window that begins 5 s ago cannot end 6 s ago: it ends later" in said
+    assert "--to must be less than --from (so many seconds ago), got 6 and 5" in said
 
 
 def test_no_server(call, monkeypatch, tmp_path):

@@ -6,11 +6,13 @@ import os
 import pathlib
 import signal
 import stat
+import threading
 
 import pytest
 
 import gpushare as gs
 from gpushare.daemon.peer import Peer, peer_of
+from gpushare.daemon.registered import Registered
 from gpushare.daemon.settings import Settings, default_socket, rights_of, settings_in
 
 NOBODY = 65534
@@ -128,6 +130,21 @@ def test_priorities_are_permitted_by_the_configuration(serve, folder):
             application.set_priority(4)
 
 
+def test_a_client_does_not_raise_what_an_operator_has_lowered(server):
+    with gs.connect(server) as session, gs.connect(server) as operator:
+        application = session.application("alice")
+        (name,) = [each["name"] for each in operator.status()["applications"] if each["name"].startswith("alice@")]
+        operator.set_priority(name, -5)
+        with pytest.raises(gs.RefusedError, match=rf"'{name}': priority -4 is above -5, which an operator has set"):
+            application.set_priority(-4)
+        application.set_priority(-6)
+        application.set_priority(-5)
+        operator.set_priority(name, 7)
+        application.set_priority(0)
+        with pytest.raises(gs.RefusedError, match="priority 1 is above 0, the highest that the server permits"):
+            application.set_priority(1)
+
+
 def test_another_worker_is_told_the_priority_that_there_is_now(serve, folder):
     worker = serve().workers["sim:h100"]
     with gs.connect(folder / "socket") as session:
@@ -141,6 +158,58 @@ def test_another_worker_is_told_the_priority_that_there_is_now(serve, folder):
         other.set_priority(-4)
         found = session.status()["applications"]
         assert [(each["name"].partition("@")[0], each["priority"]) for each in found] == [("bob", -4)]
+
+
+@pytest.fixture
+def during_a_change(monkeypatch):
+    """Calls something while a priority is changed: before the worker is asked, or after it has answered."""
+    ask = Registered.set_priority
+
+    def call(before=None, after=None):
+        todo = [(before, after)]
+
+        def change(registered, application, priority):
+            first, then = todo.pop() if todo else (None, None)
+            if first is not None:
+                first()
+            ask(registered, application, priority)
+            if then is not None:
+                then()
+
+        monkeypatch.setattr(Registered, "set_priority", change)
+
+    return call
+
+
+def test_a_worker_that_came_during_a_change_is_told_of_it(serve, folder, run, during_a_change, eventually):
+    worker = serve().workers["sim:h100"]
+    with gs.connect(folder / "socket") as session:
+        application = session.application("alice")
+
+        def another_worker_is_told_of_it():
+            lost = session._connection.registered()
+            os.kill(worker.pid, signal.SIGKILL)
+            eventually(lambda: session._connection.registered() is not lost)
+            run(application, "sleep", 60)
+
+        during_a_change(after=another_worker_is_told_of_it)
+        application.set_priority(-7)
+        assert [each["priority"] for each in session.status()["applications"]] == [-7]
+
+
+def test_a_change_does_not_bring_a_cancelled_application_back(server, during_a_change):
+    with gs.connect(server) as session:
+        application = session.application("alice")
+        cancelling = threading.Thread(target=application.cancel)
+
+        def cancel():
+            cancelling.start()
+            cancelling.join(0.3)
+
+        during_a_change(before=cancel)
+        application.set_priority(-7)
+        cancelling.join()
+        assert [each for each in session.status()["applications"] if each["name"].startswith("alice@")] == []
 
 
 @pytest.mark.parametrize(

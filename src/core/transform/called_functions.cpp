@@ -54,7 +54,7 @@ std::vector<const Function*> callees(const Module& module, const Function& funct
 /// Against the direction of calls, from the functions that hold such an instruction.
 CalledInstructions::CalledInstructions(const Module& module, const std::vector<const Function*>& called,
                                        IsOfKind is_of_kind)
-    : module_(module) {
+    : module_(module), is_of_kind_(is_of_kind) {
   std::vector<const Function*> open;
   const auto reach = [&](const Function* function) {
     if (reaching_.insert(function).second) open.push_back(function);
@@ -73,6 +73,10 @@ CalledInstructions::CalledInstructions(const Module& module, const std::vector<c
     open.pop_back();
     for (const Function* caller : callers[function]) reach(caller);
   }
+}
+
+bool CalledInstructions::may_be_executed_by(const Instruction& instruction) const {
+  return is_of_kind_(instruction) || (instruction.operation() == "call" && may_be_reached(instruction));
 }
 
 bool CalledInstructions::may_be_reached(const Instruction& call) const {

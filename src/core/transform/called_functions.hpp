@@ -11,7 +11,7 @@ namespace gpushare::ptx {
 /// The functions that a function calls, directly or not, as far as this module holds their bodies.
 std::vector<const Function*> callees(const Module& module, const Function& function);
 
-/// Answers whether calls arrive at instructions of some kind.
+/// Answers where a function and what it calls execute instructions of some kind.
 class CalledInstructions {
  public:
   using IsOfKind = bool (*)(const Instruction&);
@@ -19,11 +19,15 @@ class CalledInstructions {
   /// `called`: the callees of the function whose calls are asked about.
   CalledInstructions(const Module& module, const std::vector<const Function*>& called, IsOfKind is_of_kind);
 
-  /// A call that names no function goes through a pointer, to whichever.
-  bool may_be_reached(const Instruction& call) const;
+  /// Is this one of them, or a call that may arrive at one? A call that names no function goes through a pointer, to
+  /// whichever.
+  bool may_be_executed_by(const Instruction& instruction) const;
 
  private:
+  bool may_be_reached(const Instruction& call) const;
+
   const Module& module_;
+  IsOfKind is_of_kind_;
   std::unordered_set<const Function*> reaching_;
 };
 

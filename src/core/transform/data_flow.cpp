@@ -27,6 +27,11 @@ bool has_result(const Module& module, const Instruction& instruction) {
   return !is_any_of(operation, {"bra", "brx", "call", "nanosleep"});
 }
 
+bool returns_value(const Module& module, const Instruction& instruction) {
+  return instruction.operation() == "call" && !instruction.operands.empty() &&
+         instruction.operands.front().size() > 0 && module.token(instruction.operands.front().begin).is("(");
+}
+
 bool names_space(const Instruction& instruction, std::string_view space) {
   return instruction.opcode.find(space) != std::string_view::npos;
 }
@@ -48,8 +53,8 @@ std::string_view without_component(std::string_view word) {
 NameList names_read(const Module& module, const Instruction& instruction) {
   NameList names;
   if (!instruction.predicate.empty()) names.push_back(instruction.predicate);
-  for (std::size_t operand = has_result(module, instruction) ? 1 : 0; operand < instruction.operands.size();
-       ++operand) {
+  const bool first_is_written = has_result(module, instruction) || returns_value(module, instruction);
+  for (std::size_t operand = first_is_written ? 1 : 0; operand < instruction.operands.size(); ++operand) {
     add_words(module, instruction.operands[operand], names);
   }
   if (is_any_of(instruction.operation(), {"ld", "atom", "ldmatrix", "wmma", "call", "cp"})) {
@@ -63,9 +68,10 @@ NameList names_written(const Module& module, const Instruction& instruction) {
   const std::string_view operation = instruction.operation();
   if (!instruction.operands.empty()) {
     const TokenRange first = instruction.operands.front();
-    const bool returns = operation == "call" && first.size() > 0 && module.token(first.begin).is("(");
     const bool hands_over = operation == "st" && names_space(instruction, ".param");
-    if (has_result(module, instruction) || returns || hands_over) add_words(module, first, names);
+    if (has_result(module, instruction) || returns_value(module, instruction) || hands_over) {
+      add_words(module, first, names);
+    }
   }
   if (is_any_of(operation, {"st", "red", "atom", "stmatrix", "wmma", "call", "cp"})) add_memory(instruction, names);
   return names;

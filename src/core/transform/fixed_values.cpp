@@ -25,6 +25,13 @@ bool is_pure(const Instruction& instruction) {
   return std::ranges::find(operations, instruction.operation()) != operations.end();
 }
 
+/// The negation of `setp.eq` of the same operands? Not for floats: with a NaN neither `eq` nor `ne` holds.
+bool negates_equality(const Instruction& instruction) {
+  if (!instruction.opcode.starts_with("setp.ne.") || instruction.operands.size() != 3) return false;
+  const std::string_view type = instruction.opcode.substr(instruction.opcode.rfind('.') + 1);
+  return type.starts_with('s') || type.starts_with('u') || (type.starts_with('b') && !type.starts_with("bf"));
+}
+
 }  // namespace
 
 FixedValues::FixedValues(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles)
@@ -73,7 +80,7 @@ std::optional<FixedValues::Value> FixedValues::computed(const Instruction& instr
   }
   if (!is_pure(instruction) && !is_parameter_load(instruction)) return std::nullopt;
   std::string opcode(instruction.opcode);
-  const bool negated = opcode.starts_with("setp.ne.") && instruction.operands.size() == 3;
+  const bool negated = negates_equality(instruction);
   if (negated) opcode.replace(5, 2, "eq");
   for (std::size_t operand = 1; operand < instruction.operands.size(); ++operand) {
     const auto description = described(instruction.operands[operand]);

@@ -12,7 +12,7 @@
 namespace gpushare::ptx {
 
 /// Numbers the values that stay as they are while a thread runs the function, so that equal ones are found in different
-/// registers (value numbering). `x != y` has the number of `x == y`, negated.
+/// registers (value numbering). Of integers, `x != y` has the number of `x == y`, negated.
 class FixedValues {
  public:
   FixedValues(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles);

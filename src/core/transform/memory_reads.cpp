@@ -15,7 +15,8 @@ bool is_of_the_block(const Instruction& instruction) {
 }
 
 bool is_load(const Instruction& instruction) {
-  return instruction.operation() == "ld" && !is_of_the_block(instruction);
+  const bool loads = instruction.operation() == "ld" || instruction.opcode.starts_with("multimem.ld_reduce");
+  return loads && !is_of_the_block(instruction);
 }
 
 }  // namespace

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 
 #include "core/transform/data_flow.hpp"
-#include "core/transform/memory_reads.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -21,8 +19,20 @@ constexpr std::size_t most_walk_steps = 2'000'000;
 }  // namespace
 
 PollingBranches::PollingBranches(const Module& module, const Function& function, const ControlFlow& flow,
-                                 const Cycles& cycles)
-    : module_(module), function_(function), flow_(flow), cycles_(cycles), visited_(2 * (flow.exit_block() + 1), 0) {}
+                                 const Cycles& cycles, const ExecutedReads& reads)
+    : module_(module),
+      function_(function),
+      flow_(flow),
+      cycles_(cycles),
+      reads_(reads),
+      visited_(2 * (flow.exit_block() + 1), 0) {
+  std::size_t call = 0;
+  for (std::size_t index = 0; index < function.statements.size(); ++index) {
+    call_before_.push_back(call);
+    const auto* each = std::get_if<Instruction>(&function.statements[index]);
+    if (each != nullptr && each->operation() == "call") call = index;
+  }
+}
 
 const Instruction& PollingBranches::instruction(std::size_t index) const {
   return std::get<Instruction>(function_.statements[index]);
@@ -34,14 +44,16 @@ bool PollingBranches::any(std::size_t cycle) {
     if (!flow_.blocks()[block].decides()) return false;
     const auto* last = std::get_if<Instruction>(&function_.statements[flow_.blocks()[block].end - 1]);
     if (last == nullptr || last->predicate.empty()) return false;
-    const std::optional<Origin> found = origin(last->predicate);
+    const std::optional<Origin> found = origin(flow_.blocks()[block].end - 1);
     return found && comes_back(block, *found);
   });
 }
 
 void PollingBranches::find_writers(std::size_t cycle) {
   writers_ = {};
-  for (const std::size_t block : cycles_.all()[cycle]) {
+  std::vector<std::size_t> blocks = cycles_.all()[cycle];
+  std::ranges::sort(blocks);
+  for (const std::size_t block : blocks) {
     for (std::size_t index = flow_.blocks()[block].begin; index < flow_.blocks()[block].end; ++index) {
       const auto* each = std::get_if<Instruction>(&function_.statements[index]);
       if (each == nullptr) continue;
@@ -50,35 +62,45 @@ void PollingBranches::find_writers(std::size_t cycle) {
   }
 }
 
-/// Nothing where it has too many statements, comes from other threads of the block, or from a clock.
-std::optional<PollingBranches::Origin> PollingBranches::origin(std::string_view name) const {
+/// Of what the branch goes by. Nothing where it has too many statements, comes from other threads of the block, or from
+/// a clock.
+std::optional<PollingBranches::Origin> PollingBranches::origin(std::size_t branch) const {
   Origin found;
-  std::vector<std::string_view> open{name};
+  std::vector<std::pair<std::string_view, std::size_t>> open{{instruction(branch).predicate, branch}};
   while (!open.empty()) {
-    const auto writers = writers_.find(open.back());
+    const auto [name, reader] = open.back();
     open.pop_back();
-    if (writers == writers_.end()) continue;
-    for (const std::size_t writer : writers->second) {
+    for (const std::size_t writer : writers_for(name, reader)) {
       if (std::ranges::find(found.statements, writer) != found.statements.end()) continue;
       if (found.statements.size() == longest_origin || !may_be_of_origin(instruction(writer))) return std::nullopt;
       found.statements.push_back(writer);
-      const auto names = names_read(module_, instruction(writer));
-      if (std::ranges::any_of(names,
-                              [](auto each) { return each.starts_with("%clock") || each.starts_with("%global"); })) {
-        return std::nullopt;
+      for (const std::string_view read : names_read(module_, instruction(writer))) {
+        if (read.starts_with("%clock") || read.starts_with("%global")) return std::nullopt;
+        open.emplace_back(read, writer);
       }
-      // A load sees memory of the block by a generic address only; what lies there is not followed.
-      std::ranges::copy_if(names, std::back_inserter(open), [](auto each) { return !each.starts_with('['); });
     }
   }
   find_changes(found);
   return found;
 }
 
-/// Atomics and calls are SelfDecidingReads' business.
+/// The statements of the cycle that may have written what the reader finds under this name. Memory of the block, which
+/// is read by generic addresses and in called functions, is not followed.
+std::span<const std::size_t> PollingBranches::writers_for(std::string_view name, std::size_t reader) const {
+  const auto found = writers_.find(name);
+  if (found == writers_.end() || name.starts_with('[')) return {};
+  const std::vector<std::size_t>& all = found->second;
+  const bool is_handed_back = instruction(reader).operation() == "ld" && instruction(reader).has("param");
+  const bool is_handed_over = instruction(all.front()).operation() == "st";
+  if (!is_handed_back && !is_handed_over) return all;
+  // Parameters have the same names in call after call, and stand right beside their own.
+  return {std::ranges::lower_bound(all, call_before_[reader]), std::ranges::lower_bound(all, reader)};
+}
+
+/// Atomics are SelfDecidingReads' business.
 bool PollingBranches::may_be_of_origin(const Instruction& each) const {
-  constexpr std::array<std::string_view, 12> others{"atom",     "call",  "shfl", "vote", "match", "redux",
-                                                    "ldmatrix", "elect", "bar",  "tex",  "suld",  "barrier"};
+  constexpr std::array<std::string_view, 11> others{"atom",  "shfl", "vote", "match", "redux",  "ldmatrix",
+                                                    "elect", "bar",  "tex",  "suld",  "barrier"};
   const std::string_view operation = each.operation();
   if (operation == "ld" && (each.opcode.find(".shared") != std::string_view::npos || each.has("local"))) return false;
   return operation != "activemask" && std::ranges::find(others, operation) == others.end();
@@ -86,14 +108,13 @@ bool PollingBranches::may_be_of_origin(const Instruction& each) const {
 
 void PollingBranches::find_changes(Origin& origin) const {
   const std::size_t count = origin.statements.size();
-  std::vector<std::vector<std::string_view>> writes;
-  for (const std::size_t each : origin.statements) writes.push_back(names_written(module_, instruction(each)));
   std::array<std::uint32_t, longest_origin> needs{};  // by statement: those it depends on
   for (std::size_t reader = 0; reader < count; ++reader) {
-    const auto reads = names_read(module_, instruction(origin.statements[reader]));
-    for (std::size_t writer = 0; writer < count; ++writer) {
-      const bool uses = std::ranges::find_first_of(reads, writes[writer]) != reads.end();
-      needs[reader] |= std::uint32_t{uses} << writer;
+    for (const std::string_view name : names_read(module_, instruction(origin.statements[reader]))) {
+      for (const std::size_t each : writers_for(name, origin.statements[reader])) {
+        const auto writer = std::ranges::find(origin.statements, each) - origin.statements.begin();
+        needs[reader] |= std::uint32_t{1} << writer;
+      }
     }
   }
   for (std::size_t through = 0; through < count; ++through) {
@@ -109,10 +130,11 @@ void PollingBranches::find_changes(Origin& origin) const {
 bool PollingBranches::comes_back(std::size_t block, const Origin& origin) {
   std::vector<std::size_t> barred{flow_.blocks()[block].meets_at};
   std::vector<std::size_t> loads;
-  for (std::size_t each = 0; each < origin.statements.size(); ++each) {
-    const std::size_t statement = origin.statements[each];
-    if (origin.changes[each]) barred.push_back(flow_.block_of(statement));
-    if (is_plain_load(instruction(statement)) || sees_other_blocks(instruction(statement))) {
+  for (std::size_t index = 0; index < origin.statements.size(); ++index) {
+    const std::size_t statement = origin.statements[index];
+    if (origin.changes[index]) barred.push_back(flow_.block_of(statement));
+    const Instruction& each = instruction(statement);
+    if (reads_.plain_loads.may_be_executed_by(each) || reads_.news.may_be_executed_by(each)) {
       loads.push_back(flow_.block_of(statement));
     }
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/transform/cycles.hpp"
+#include "core/transform/executed_reads.hpp"
 
 namespace gpushare::ptx {
 
@@ -14,7 +16,8 @@ namespace gpushare::ptx {
 /// Whatever kind of load it is, such a loop waits for others. One over `i < *bound` ends by itself.
 class PollingBranches {
  public:
-  PollingBranches(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles);
+  PollingBranches(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles,
+                  const ExecutedReads& reads);
 
   /// Is there one among the blocks of this cycle?
   bool any(std::size_t cycle);
@@ -27,8 +30,9 @@ class PollingBranches {
   };
 
   void find_writers(std::size_t cycle);
-  std::optional<Origin> origin(std::string_view name) const;
+  std::optional<Origin> origin(std::size_t branch) const;
   bool may_be_of_origin(const Instruction& instruction) const;
+  std::span<const std::size_t> writers_for(std::string_view name, std::size_t reader) const;
   void find_changes(Origin& origin) const;
   bool comes_back(std::size_t block, const Origin& origin);
   const Instruction& instruction(std::size_t index) const;
@@ -37,7 +41,9 @@ class PollingBranches {
   const Function& function_;
   const ControlFlow& flow_;
   const Cycles& cycles_;
-  std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;  ///< of the present cycle
+  const ExecutedReads& reads_;
+  std::vector<std::size_t> call_before_;  ///< by statement: the last one, 0 without any
+  std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;  ///< of the present cycle, in order
   std::vector<std::size_t> visited_;  ///< by block and by whether a load has been passed: the last walk that came there
   std::size_t walks_ = 0;
   std::size_t steps_ = 0;

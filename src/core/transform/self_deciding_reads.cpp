@@ -9,12 +9,12 @@
 namespace gpushare::ptx {
 
 SelfDecidingReads::SelfDecidingReads(const Module& module, const Function& function, const ControlFlow& flow,
-                                     const Cycles& cycles, const CalledInstructions& news)
+                                     const Cycles& cycles, const ExecutedReads& reads)
     : module_(module),
       function_(function),
       flow_(flow),
       cycles_(cycles),
-      news_(news),
+      reads_(reads),
       blocks_(flow, &cycles),
       is_source_(function.statements.size(), false),
       is_exempt_(function.statements.size(), false),
@@ -52,10 +52,10 @@ void SelfDecidingReads::for_each_instruction_in(std::size_t cycle, Use use) cons
 /// Plain loads are among them where a fence in the loop makes them see what others have written.
 void SelfDecidingReads::find_sources(std::size_t cycle) {
   bool fenced = false;
-  for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) { fenced |= is_memory_fence(each); });
+  for_each_instruction_in(
+      cycle, [&](std::size_t, const Instruction& each) { fenced |= reads_.fences.may_be_executed_by(each); });
   for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) {
-    is_source_[index] = sees_other_blocks(each) || (fenced && is_plain_load(each)) ||
-                        (each.operation() == "call" && news_.may_be_reached(each));
+    is_source_[index] = reads_.news.may_be_executed_by(each) || (fenced && reads_.plain_loads.may_be_executed_by(each));
     if (is_source_[index]) affect(index);
   });
 }

@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/transform/called_functions.hpp"
 #include "core/transform/cycles.hpp"
 #include "core/transform/divergent_blocks.hpp"
+#include "core/transform/executed_reads.hpp"
 
 namespace gpushare::ptx {
 
@@ -17,9 +17,9 @@ namespace gpushare::ptx {
 /// and what runs or does not by it.
 class SelfDecidingReads {
  public:
-  /// `news`: whether calls arrive at reads that see other blocks.
+  /// `reads`: of the function and what it calls.
   SelfDecidingReads(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles,
-                    const CalledInstructions& news);
+                    const ExecutedReads& reads);
 
   /// Is there one among the blocks of this cycle?
   bool any(std::size_t cycle);
@@ -40,7 +40,7 @@ class SelfDecidingReads {
   const Function& function_;
   const ControlFlow& flow_;
   const Cycles& cycles_;
-  const CalledInstructions& news_;
+  const ExecutedReads& reads_;
   DivergentBlocks blocks_;
   // Of the present cycle, statements by name:
   std::unordered_map<std::string_view, std::vector<std::size_t>> readers_;

@@ -8,13 +8,13 @@
 namespace gpushare::ptx {
 
 bool has_waiting_loop(const Module& module, const Function& function, const ControlFlow& flow,
-                      const CalledInstructions& news) {
+                      const ExecutedReads& reads) {
   const Cycles cycles(flow);
   if (cycles.all().empty()) return false;
-  SelfDecidingReads reads(module, function, flow, cycles, news);
-  PollingBranches branches(module, function, flow, cycles);
+  SelfDecidingReads deciding(module, function, flow, cycles, reads);
+  PollingBranches polling(module, function, flow, cycles, reads);
   for (std::size_t cycle = 0; cycle < cycles.all().size(); ++cycle) {
-    if (reads.any(cycle) || branches.any(cycle)) return true;
+    if (deciding.any(cycle) || polling.any(cycle)) return true;
   }
   return false;
 }

@@ -93,8 +93,7 @@ bool has_divergent_barrier(const Module& module, const Function& entry, const Co
   for (std::size_t index = 0; index < entry.statements.size(); ++index) {
     const auto* instruction = std::get_if<Instruction>(&entry.statements[index]);
     if (instruction == nullptr || !divergent[index]) continue;
-    if (is_block_barrier(*instruction)) return true;
-    if (instruction->operation() == "call" && barriers.may_be_reached(*instruction)) return true;
+    if (barriers.may_be_executed_by(*instruction)) return true;
   }
   return false;
 }
@@ -181,10 +180,10 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
 
 /// In the kernel or in what it calls.
 bool may_wait_in_loop(const Module& module, const Function& entry, const ControlFlow& flow, const Functions& called) {
-  const CalledInstructions news(module, called, sees_other_blocks);
-  if (has_waiting_loop(module, entry, flow, news)) return true;
+  const ExecutedReads reads(module, called);
+  if (has_waiting_loop(module, entry, flow, reads)) return true;
   return std::ranges::any_of(called, [&](const Function* callee) {
-    return has_waiting_loop(module, *callee, ControlFlow(module, *callee), news);
+    return has_waiting_loop(module, *callee, ControlFlow(module, *callee), reads);
   });
 }
 

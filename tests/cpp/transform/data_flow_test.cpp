@@ -13,7 +13,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::IsSupersetOf;
 using testing::UnorderedElementsAre;
 
 struct ReadAndWritten {
@@ -52,7 +51,8 @@ TEST(DataFlow, MemoryOfTheBlockAndOfTheThreadAsAWhole) {
 
 TEST(DataFlow, WhatGoesIntoACallAndComesOut) {
   EXPECT_THAT(names_of("st.param.b32 [param0+0], %r1;").written, ElementsAre("param0"));
-  EXPECT_THAT(names_of("call.uni (retval0), f, (param0);").read, IsSupersetOf({"param0", "[shared]", "[local]"}));
+  EXPECT_THAT(names_of("call.uni (retval0), f, (param0);").read,
+              UnorderedElementsAre("f", "param0", "[shared]", "[local]"));
   EXPECT_THAT(names_of("call.uni (retval0), f, (param0);").written,
               UnorderedElementsAre("retval0", "[shared]", "[local]"));
   EXPECT_THAT(names_of("call.uni f, (param0);").written, UnorderedElementsAre("[shared]", "[local]"));

@@ -85,5 +85,19 @@ TEST(Mbarriers, WhoInitializedGoesTheSameWayAgainByTheSameCondition) {
   EXPECT_EQ(lasting(guarded + "setp.ne.s32 %p1, %r1, 5;\n@!%p1 " + inval("a") + "ret;\n"), 3u) << "it has changed";
 }
 
+TEST(Mbarriers, NotEqualIsTheOppositeOfEqualForIntegersOnly) {
+  for (const char* type : {"s32", "u32", "b32"}) {
+    const std::string operands = std::string(".") + type + " %p";
+    const std::string compared = "setp.eq" + operands + "1, %r1, %r2;\nsetp.ne" + operands + "2, %r1, %r2;\n";
+    EXPECT_EQ(lasting(compared + "@!%p1 " + init("a") + "@%p2 " + inval("a") + "ret;\n"), 0u) << type;
+  }
+  for (const char* type : {"f32", "ftz.f32", "f64", "f16", "bf16"}) {
+    const std::string operands = std::string(".") + type + " %p";
+    const std::string compared = "setp.eq" + operands + "1, %f1, %f2;\nsetp.ne" + operands + "2, %f1, %f2;\n";
+    EXPECT_EQ(lasting(compared + "@!%p1 " + init("a") + "@%p2 " + inval("a") + "ret;\n"), 3u) << type << ": NaN";
+    EXPECT_EQ(lasting(compared + "@%p2 " + init("a") + "@%p2 " + inval("a") + "ret;\n"), 0u) << type;
+  }
+}
+
 }  // namespace
 }  // namespace gpushare::ptx

@@ -57,16 +57,22 @@ struct Waiter {
   std::string ptx;
 };
 
-const std::string peek = R"(
+/// A function that reads with this statement.
+std::string peek(const std::string& read) {
+  return R"(
 .func (.param .b32 result) peek(.param .b64 place)
 {
 	.reg .b32 %r<2>;
 	.reg .b64 %rd<2>;
 	ld.param.u64 %rd1, [place];
-	atom.add.u32 %r1, [%rd1], 0;
+	)" +
+         read +
+         R"(
 	st.param.b32 [result+0], %r1;
 	ret;
 })";
+}
+
 const std::string call_peek = R"(	{
 	.param .b64 place;
 	.param .b32 result;
@@ -89,7 +95,9 @@ std::vector<Waiter> waiters() {
           {"FromL2", chain("\tld.global.cg.u32 %r3, [%rd4+-4];")},
           {"Plain", chain("\tld.global.u32 %r3, [%rd4+-4];")},
           {"PlainFenced", chain("\tmembar.gl;\n\tld.global.u32 %r3, [%rd4+-4];")},
-          {"Called", chain(call_peek, peek)},
+          {"Called", chain(call_peek, peek("atom.add.u32 %r1, [%rd1], 0;"))},
+          {"CalledFenced", chain(call_peek, peek("membar.gl;\n\tld.global.u32 %r1, [%rd1];"))},
+          {"CalledPlain", chain(call_peek, peek("ld.global.u32 %r1, [%rd1];"))},
           {"ByLeader", chain(by_leader)}};
 }
 

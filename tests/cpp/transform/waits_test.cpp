@@ -19,6 +19,17 @@ bool waits(const std::string& body, const std::string& functions = "") {
 
 const std::string until_set = "setp.eq.s32 %p1, %r1, 0;\n@%p1 bra $L;\nret;\n";
 
+TEST(Waits, AReadThatWatchesOtherBlocksWhereverItStands) {
+  for (const char* read :
+       {"ld.volatile.global.u32", "ld.relaxed.gpu.global.u32", "ld.acquire.gpu.u32", "ld.global.cv.u32",
+        "multimem.ld_reduce.acquire.sys.global.add.u32", "multimem.ld_reduce.relaxed.gpu.add.u32"}) {
+    EXPECT_TRUE(waits(read + std::string(" %r1, [%rd1];\nret;\n"))) << read;
+  }
+  const std::string weak = "multimem.ld_reduce.weak.global.add.u32 %r1, [%rd1];\n";
+  EXPECT_FALSE(waits(weak + "ret;\n"));
+  EXPECT_TRUE(waits("$L:\n" + weak + until_set));
+}
+
 TEST(Waits, ALoopThatAnAtomicEnds) {
   for (const char* atomic : {"atom.global.add.u32 %r1, [%rd1], 0;\n", "atom.global.exch.b32 %r1, [%rd1], 1;\n",
                              "atom.cas.b32 %r1, [%rd1], 0, 1;\n", "atom.acquire.gpu.global.or.b32 %r1, [%rd1], 0;\n"}) {
@@ -119,6 +130,59 @@ TEST(Waits, InFunctionsAndByThem) {
   EXPECT_FALSE(waits(call + "ret;\n", try_lock));
   EXPECT_FALSE(waits("$L:\n" + call + until_set, pure));
   EXPECT_TRUE(waits("{ .param .b64 a; call.uni f, (a); }\nret;\n", lock));
+}
+
+/// A function f, or of another name, that returns %r1, which this body computes from its argument in %rd1.
+std::string function_with(const std::string& body, const std::string& name = "f") {
+  return ".func (.param .b32 r) " + name +
+         "(.param .b64 a) { .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\nld.param.u64 %rd1, [a];\n" + body +
+         "st.param.b32 [r+0], %r1;\nret;\n}\n";
+}
+
+std::string call_of(const std::string& name, const std::string& argument, const std::string& result) {
+  return "{\n.param .b64 param0;\nst.param.b64 [param0+0], " + argument + ";\n.param .b32 retval0;\n" +
+         "call.uni (retval0), " + name + ", (param0);\nld.param.b32 " + result + ", [retval0+0];\n}\n";
+}
+
+const std::string load_flag = "ld.global.u32 %r1, [%rd1];\n";
+const std::string call_f = call_of("f", "%rd1", "%r1");
+
+TEST(Waits, APlainLoadBehindAFenceInWhatIsCalled) {
+  const std::string by_shared_memory =
+      "st.shared.u32 [%r4], %r1;\nbar.sync 0;\nld.shared.u32 %r2, [%r4];\n"
+      "setp.eq.s32 %p2, %r2, 0;\n@%p2 bra $L;\nret;\n";
+  const std::string fence = "membar.gl;\n";
+  EXPECT_TRUE(waits("$L:\n" + call_f + until_set, function_with(fence + load_flag)));
+  EXPECT_TRUE(waits("$L:\n" + call_f + by_shared_memory, function_with(fence + load_flag)));
+  EXPECT_TRUE(waits("$L:\n" + fence + call_f + by_shared_memory, function_with(load_flag)));
+  EXPECT_TRUE(waits("$L:\n" + call_of("g", "%rd1", "%r3") + load_flag + by_shared_memory, function_with(fence, "g")));
+  EXPECT_TRUE(waits("$L:\n" + call_f + by_shared_memory,
+                    function_with(fence + load_flag, "g") + function_with(call_of("g", "%rd1", "%r1"))))
+      << "called by what is called";
+  EXPECT_FALSE(waits("$L:\n" + fence + call_f + by_shared_memory, function_with("mov.u32 %r1, %tid.x;\n")));
+}
+
+TEST(Waits, ALoopThatALoadInACalledFunctionEnds) {
+  const std::string counts = "add.s32 %r2, %r2, 1;\n";
+  EXPECT_TRUE(waits("$L:\n" + call_f + until_set, function_with(load_flag)));
+  EXPECT_TRUE(waits("$L:\nadd.s64 %rd2, %rd1, 8;\n" + call_of("f", "%rd2", "%r1") + until_set,
+                    function_with(call_of("g", "%rd1", "%r1")) + function_with(load_flag, "g")));
+  EXPECT_TRUE(waits("$L:\nld.global.u64 %rd2, [%rd1];\n" + call_of("f", "%rd2", "%r1") + until_set,
+                    function_with("not.b32 %r1, %r2;\n")))
+      << "a function of what was loaded";
+  EXPECT_FALSE(waits("$L:\n" + call_f + until_set, function_with("mov.u32 %r1, %tid.x;\n")));
+  EXPECT_FALSE(
+      waits("$L:\n" + call_f + counts + "setp.lt.s32 %p1, %r2, %r1;\n@%p1 bra $L;\nret;\n", function_with(load_flag)))
+      << "i < *bound";
+  EXPECT_FALSE(waits("$L:\n" + call_f + "add.s64 %rd1, %rd1, 4;\n" + until_set, function_with(load_flag)))
+      << "a search";
+}
+
+TEST(Waits, CallsOfTheSameNamesAreToldApart) {
+  const std::string other = "add.s64 %rd2, %rd2, 4;\n" + call_of("g", "%rd2", "%r3");
+  const std::string functions = function_with(load_flag) + function_with("mov.u32 %r1, 0;\n", "g");
+  EXPECT_TRUE(waits("$L:\n" + other + call_f + until_set, functions));
+  EXPECT_TRUE(waits("$L:\n" + call_f + other + until_set, functions));
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "core/gpu.hpp"
+#include "core/recent_map.hpp"
 #include "core/residency.hpp"
 #include "core/workers/rank_room.hpp"
 #include "core/workers/worker_demand.hpp"
@@ -22,7 +22,7 @@
 namespace gpushare::cuda {
 
 /// Mean block time by worker function: what earlier launches have shown.
-using BlockTimes = std::unordered_map<CUfunction, Duration>;
+using BlockTimes = RecentMap<CUfunction, Duration>;
 
 /// What all launches on one GPU use. Making it takes a millisecond, so it outlives the runs; they take turns.
 struct LaunchResources {
@@ -32,7 +32,7 @@ struct LaunchResources {
   StreamPool streams;
   WorkerTables tables;
   Partitions partitions;
-  BlockTimes block_times;
+  BlockTimes block_times{4096};
   LaunchPaces paces;
   std::mutex turn;
 

@@ -39,9 +39,9 @@ void LaunchPaces::add(CUfunction worker, std::size_t sms, LaunchWay way, std::op
 }
 
 bool LaunchPaces::may_run_whole(CUfunction worker, std::size_t sms) const {
-  const auto known = kernels_.find({worker, sms});
-  if (known == kernels_.end()) return false;
-  const auto& [workers, whole] = known->second;
+  const BothWays* known = kernels_.peek({worker, sms});
+  if (known == nullptr) return false;
+  const auto& [workers, whole] = *known;
   if (workers.launches() <= static_cast<int>(enough_launches)) return false;
   return !whole.is_known() || workers.pace() > clearly_less_ * whole.pace();
 }

@@ -6,11 +6,11 @@
 #include <cuda.h>
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/recent_map.hpp"
 #include "core/units.hpp"
 
 namespace gpushare::cuda {
@@ -47,7 +47,7 @@ class LaunchPaces {
     Tried whole;
   };
   double clearly_less_;
-  std::map<std::pair<CUfunction, std::size_t>, BothWays> kernels_;
+  RecentMap<std::pair<CUfunction, std::size_t>, BothWays> kernels_{4096};
 };
 
 }  // namespace gpushare::cuda

@@ -20,11 +20,11 @@ std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_
 
 std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                       const std::vector<SmId>& sms, Duration longest) {
-  const auto block_time = resources.block_times.find(code.kernel->worker());
-  if (code.kernel->worker() == nullptr || block_time == resources.block_times.end()) return std::nullopt;
+  const Duration* block_time = resources.block_times.peek(code.kernel->worker());
+  if (code.kernel->worker() == nullptr || block_time == nullptr) return std::nullopt;
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
   const std::int64_t waves = (count(code.grid) + places - 1) / places;
-  const Duration expected = block_time->second * waves;
+  const Duration expected = *block_time * waves;
   if (expected > longest) return std::nullopt;
   if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
   if (sms.size() == static_cast<std::size_t>(resources.device.sms)) return WholeWay{code.kernel->original(), sms, sms};

@@ -21,8 +21,8 @@ constexpr Duration report_interval(100'000);
 
 WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
     : LaunchOnGpu(resources, submission, code), orders_(static_cast<std::size_t>(resources.device.sms)) {
-  const auto known = resources.block_times.find(code.kernel->worker());
-  if (known != resources.block_times.end()) set_chunk(chunk_for(known->second));
+  const Duration* known = resources.block_times.peek(code.kernel->worker());
+  if (known != nullptr) set_chunk(chunk_for(*known));
 }
 
 WorkerLaunch::~WorkerLaunch() {
@@ -115,8 +115,8 @@ int WorkerLaunch::workers_to_launch() const {
 }
 
 WorkerParameters WorkerLaunch::parameters(int workers) const {
-  const auto known = resources_.block_times.find(code_.kernel->worker());
-  const Duration block_time = known != resources_.block_times.end() ? known->second : progress_.block_time();
+  const Duration* known = resources_.block_times.peek(code_.kernel->worker());
+  const Duration block_time = known != nullptr ? *known : progress_.block_time();
   return {.control = resources_.tables.control_address(*slot_),
           .sm_table = resources_.tables.table_address(*slot_),
           .tasks = static_cast<std::uint32_t>(count(code_.grid)),

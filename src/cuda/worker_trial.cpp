@@ -123,8 +123,8 @@ class RunningTrial {
   }
 
   WorkerParameters parameters(int workers) const {
-    const auto known = resources_.block_times.find(launch_.kernel->worker());
-    const Duration block_time = known != resources_.block_times.end() ? known->second : Duration{};
+    const Duration* known = resources_.block_times.peek(launch_.kernel->worker());
+    const Duration block_time = known != nullptr ? *known : Duration{};
     return {.control = resources_.tables.control_address(slot_),
             .sm_table = resources_.tables.table_address(slot_),
             .tasks = static_cast<std::uint32_t>(blocks_),

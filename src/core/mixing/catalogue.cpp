@@ -12,11 +12,10 @@ CataloguedKernel& Catalogue::of(const Device& device, const Kernel& kernel) {
   const Key key{
       kernel.name, kernel.needs.threads, kernel.needs.registers_per_thread, kernel.needs.shared_memory.count, latency,
       bytes,       kernel.is_profiled};
-  const auto known = kernels_.find(key);
-  if (known != kernels_.end()) return known->second;
-  CataloguedKernel entry{.number = static_cast<int>(kernels_.size()), .kernel = kernel};
-  if (kernel.is_profiled) entry.rate_alone = rate_alone(device, kernel);
-  return kernels_.emplace(key, std::move(entry)).first->second;
+  return kernels_.find_or(key, [&] {
+    const double rate = kernel.is_profiled ? rate_alone(device, kernel) : 0;
+    return CataloguedKernel{.number = met_++, .kernel = kernel, .rate_alone = rate};
+  });
 }
 
 }  // namespace gpushare

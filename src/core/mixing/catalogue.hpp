@@ -3,12 +3,12 @@
 // known of it, and of the company it was in, should not be found out again.
 #pragma once
 
-#include <map>
 #include <string>
 #include <tuple>
 
 #include "core/device.hpp"
 #include "core/kernel.hpp"
+#include "core/recent_map.hpp"
 
 namespace gpushare {
 
@@ -20,12 +20,17 @@ struct CataloguedKernel {
 
 class Catalogue {
  public:
-  /// The entry stays where it is.
+  /// The entry stays where it is until most_kernels others have been asked for. One that comes back after that has a
+  /// number that nobody had.
   CataloguedKernel& of(const Device& device, const Kernel& kernel);
 
  private:
   using Key = std::tuple<std::string, int, int, std::int64_t, std::int64_t, std::int64_t, bool>;
-  std::map<Key, CataloguedKernel> kernels_;
+
+  static constexpr std::size_t most_kernels = 4096;
+
+  RecentMap<Key, CataloguedKernel> kernels_{most_kernels};
+  int met_ = 0;  // kernels, and how often those that had been forgotten
 };
 
 }  // namespace gpushare

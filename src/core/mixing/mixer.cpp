@@ -113,9 +113,7 @@ const Outlook& Mixer::outlook() const {
 Mixer::Known& Mixer::known_for(const Device& device) {
   Company company;
   for (const Seat& seat : seating_.seats) company.emplace_back(seat.kernel->number, seat.contender.weight);
-  const auto known = known_.find(company);
-  if (known != known_.end()) return known->second;
-  return known_.emplace(std::move(company), meet(device)).first->second;
+  return known_.find_or(company, [&] { return meet(device); });
 }
 
 std::vector<Contender> Mixer::contenders() const {

@@ -3,7 +3,6 @@
 // and `auto` have in common.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "core/mixing/search.hpp"
 #include "core/mixing/seating.hpp"
 #include "core/policies/options.hpp"
+#include "core/recent_map.hpp"
 
 namespace gpushare {
 
@@ -81,8 +81,8 @@ class Mixer {
   Attendance attendance_;
   Catalogue catalogue_;
   Seating seating_;
-  std::map<Company, Known> known_;
-  Known* known_one_ = nullptr;
+  RecentMap<Company, Known> known_{1024};
+  Known* known_one_ = nullptr;  // which was asked for last
   bool changed_ = false;
   bool is_steady_ = false;
   Time steady_since_{};

@@ -15,7 +15,7 @@ PartitionSearch& SearchMemory::search_of(std::span<const Member> company, const 
     intensities.push_back(intensity(member, state));
   }
   const SearchOptions options = options_.search_on(state.sms());
-  return searches_.try_emplace(mix, std::move(intensities), state.sms(), options).first->second;
+  return searches_.find_or(mix, [&] { return PartitionSearch(std::move(intensities), state.sms(), options); });
 }
 
 /// Who has just ended may still count as present, for a moment.
@@ -26,8 +26,8 @@ void SearchMemory::forget_ended(std::span<const Member> company) {
   }
   if (gone.empty()) return;
   const auto has_gone = [&](const KernelOfApplication& one) { return gone.contains(one.first); };
-  std::erase_if(searches_, [&](const auto& entry) { return std::ranges::any_of(entry.first, has_gone); });
-  std::erase_if(learnt_, [&](const auto& entry) { return has_gone(entry.first); });
+  searches_.forget_if([&](const auto& company) { return std::ranges::any_of(company, has_gone); });
+  learnt_.forget_if(has_gone);
 }
 
 void SearchMemory::learn(std::span<const Member> company, const PartitionSearch& search) {

@@ -4,7 +4,6 @@
 // them.
 #pragma once
 
-#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "core/partitioning/cd_search_options.hpp"
 #include "core/partitioning/company.hpp"
+#include "core/recent_map.hpp"
 
 namespace gpushare {
 
@@ -36,8 +36,8 @@ class SearchMemory {
   std::optional<BoundBy> intensity(const Member& member, const State& state);
 
   CdSearchOptions options_;
-  std::map<std::vector<KernelOfApplication>, PartitionSearch> searches_;
-  std::map<KernelOfApplication, std::optional<BoundBy>> learnt_;
+  RecentMap<std::vector<KernelOfApplication>, PartitionSearch> searches_{1024};
+  RecentMap<KernelOfApplication, std::optional<BoundBy>> learnt_{4096};
   std::set<ApplicationId> ended_;  // and not forgotten yet
 };
 

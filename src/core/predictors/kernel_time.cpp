@@ -15,7 +15,6 @@ namespace {
 constexpr double most_difference = 0.15;
 
 constexpr std::size_t most_sizes = 256;
-constexpr std::size_t most_kernels = 4096;
 
 double per_block(const std::pair<const std::int64_t, Duration>& run) {
   return nanoseconds(run.second) / static_cast<double>(run.first);
@@ -76,16 +75,6 @@ std::optional<Duration> KernelTime::of(std::int64_t blocks) const {
   if (is_linear()) return Duration(std::llrint(per_block(*runs_.rbegin()) * count));
   const bool has_fixed_part = per_block(*runs_.rbegin()) < per_block(*runs_.begin());
   return Duration(std::llrint(has_fixed_part ? on_line(runs_, count) : on_power(runs_, count)));
-}
-
-void KernelTimes::add(const Kernel& kernel, std::int64_t blocks, Duration time) {
-  const auto [found, is_new] = times_.try_emplace(key(kernel));
-  found->second.add(blocks, time);
-  if (!is_new) return;
-  keys_.push_back(found->first);
-  if (keys_.size() <= most_kernels) return;
-  times_.erase(keys_.front());
-  keys_.pop_front();
 }
 
 }  // namespace gpushare

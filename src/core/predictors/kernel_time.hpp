@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/kernel.hpp"
+#include "core/recent_map.hpp"
 
 namespace gpushare {
 
@@ -31,23 +32,22 @@ class KernelTime {
   std::deque<std::int64_t> sizes_;         // of those, in the order in which they came
 };
 
-/// Those of many kernels: the latest. Launches with other numbers of threads per block are of another kernel, in this
+/// Those of many kernels. Launches with other numbers of threads per block are of another kernel, in this
 /// respect.
 class KernelTimes {
  public:
-  void add(const Kernel& kernel, std::int64_t blocks, Duration time);
+  void add(const Kernel& kernel, std::int64_t blocks, Duration time) { times_[key(kernel)].add(blocks, time); }
   std::size_t size() const { return times_.size(); }
   std::optional<Duration> of(const Kernel& kernel, std::int64_t blocks) const {
-    const auto found = times_.find(key(kernel));
-    return found == times_.end() ? std::nullopt : found->second.of(blocks);
+    const KernelTime* known = times_.peek(key(kernel));
+    return known == nullptr ? std::nullopt : known->of(blocks);
   }
 
  private:
   using Key = std::pair<std::string, int>;
   static Key key(const Kernel& kernel) { return {kernel.name, kernel.needs.threads}; }
 
-  std::map<Key, KernelTime> times_;
-  std::deque<Key> keys_;  // in the order in which they came
+  RecentMap<Key, KernelTime> times_{4096};
 };
 
 }  // namespace gpushare

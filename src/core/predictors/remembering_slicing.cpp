@@ -22,10 +22,10 @@ void RememberingSlicing::add(const Event& ended, const RunningLaunch& launch) {
 }
 
 Duration RememberingSlicing::remaining(const RunningLaunch& launch) const {
-  const auto known = block_ns_.find(key(launch));
-  if (known == block_ns_.end()) return slicing_.remaining(launch);
+  const double* known = block_ns_.peek(key(launch));
+  if (known == nullptr) return slicing_.remaining(launch);
   const double at_a_time = static_cast<double>(launch.max_residency) * sms_;
-  return Duration(static_cast<Duration::rep>(known->second * static_cast<double>(launch.unfinished()) / at_a_time));
+  return Duration(static_cast<Duration::rep>(*known * static_cast<double>(launch.unfinished()) / at_a_time));
 }
 
 }  // namespace gpushare

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/predictors/simple_slicing.hpp"
+#include "core/recent_map.hpp"
 
 namespace gpushare {
 
@@ -40,7 +41,7 @@ class RememberingSlicing {
   static NameAndThreads key(const RunningLaunch& launch) {
     return {launch.launch->kernel.name, launch.launch->kernel.needs.threads};
   }
-  bool remembers(const RunningLaunch& launch) const { return block_ns_.contains(key(launch)); }
+  bool remembers(const RunningLaunch& launch) const { return block_ns_.peek(key(launch)) != nullptr; }
   void add(const Event& ended, const RunningLaunch& launch);
 
   SimpleSlicing slicing_;
@@ -48,7 +49,7 @@ class RememberingSlicing {
   bool changed_ = false;
   int sms_ = 0;
   std::map<OperationId, Blocks> under_way_;
-  std::map<NameAndThreads, double> block_ns_;  // by kernel
+  RecentMap<NameAndThreads, double> block_ns_{4096};  // by kernel
 };
 
 }  // namespace gpushare

@@ -33,7 +33,7 @@ constexpr double most_bytes_each = 4;
 
 double heap_bytes() { return static_cast<double>(mallinfo2().uordblks); }
 
-/// One application stays, and others come one after the other, each with a launch beside it.
+/// One application stays, and others come one after the other, each with a launch beside it, of a kernel of its own.
 class Turnover {
  public:
   explicit Turnover(std::string_view policy) : policy_(make_policy(policy)) { steady_ = add("steady"); }
@@ -41,8 +41,8 @@ class Turnover {
   void let_come_and_go(int applications) {
     for (int left = applications; left > 0; --left) {
       const ApplicationId passing = add("passing/" + std::to_string(number_++));
-      submit(steady_, 5);
-      submit(passing, 3);
+      submit(steady_, 5, "steady");
+      submit(passing, 3, "passing/" + std::to_string(number_));
       run_until_idle();
       run_.withdraw(passing, gpu_.now());
       EXPECT_THAT(run_.forget_ended(), testing::ElementsAre(passing));
@@ -52,8 +52,8 @@ class Turnover {
 
  private:
   ApplicationId add(const std::string& name) { return run_.add({.name = name}, gpu_.now()); }
-  void submit(ApplicationId application, std::int64_t blocks) {
-    run_.submit(application, with_alone(launch_of(blocks, 100), 200), gpu_.now());
+  void submit(ApplicationId application, std::int64_t blocks, std::string kernel) {
+    run_.submit(application, with_alone(launch_of(blocks, 40'000, std::move(kernel)), 80'000), gpu_.now());
   }
   void run_until_idle() {
     for (int looks = 0; looks < 1'000; ++looks) {
@@ -75,7 +75,7 @@ class Turnover {
 
 class EveryPolicyTurnover : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryPolicyTurnover, KeepsNothingOfApplicationsThatHaveGone) {
+TEST_P(EveryPolicyTurnover, KeepsNothingOfApplicationsThatHaveGoneAndOfKernelsSoMuch) {
   Turnover trial(GetParam());
   trial.let_come_and_go(enough_to_settle);
   const double before = heap_bytes();
@@ -87,12 +87,13 @@ TEST_P(EveryPolicyTurnover, KeepsNothingOfApplicationsThatHaveGone) {
 std::vector<std::string> names_of_all() {
   std::vector<std::string> names;
   for (const PolicyEntry& each : policies()) names.emplace_back(each.name);
+  names.emplace_back("srtf:remember=yes");
   return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryPolicyTurnover, testing::ValuesIn(names_of_all()), [](const auto& each) {
   std::string name(each.param);
-  std::ranges::replace(name, '-', '_');
+  std::ranges::replace_if(name, [](char letter) { return letter == '-' || letter == ':' || letter == '='; }, '_');
   return name;
 });
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.cuda_compare import compare_on_gpu, require_known_policy, require_profile_missing_off, runs_on_gpu
+from gpushare.cuda_compare import compare_on_gpu, require_known_policy, require_no_profiling, runs_on_gpu
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S
 from gpushare.device import device as find_device
 from gpushare.kernel_model import number, require, whole
@@ -106,7 +106,7 @@ def compare(
         return compare_on_gpu(
             workloads, contenders, device, repeats, progress, timeout_s=timeout_s, profile_missing=profile_missing
         )
-    require_profile_missing_off(profile_missing)
+    require_no_profiling(profile_missing)
     seeds = range(seed, seed + repeats)
     return _gather(_cases(workloads, contenders, device, seeds), progress, keep_traces=len(workloads) == 1)
 

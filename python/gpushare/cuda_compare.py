@@ -96,7 +96,7 @@ def compare_on_gpu(
     return Result([run for run in runs if run.policy not in errors], errors)
 
 
-def require_profile_missing_off(profile_missing: bool) -> None:
+def require_no_profiling(profile_missing: bool) -> None:
     """Raise InvalidInput if it is asked for where nothing can be measured."""
     require(
         not profile_missing,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.cuda_compare import require_profile_missing_off, run_on_gpu, runs_on_gpu
+from gpushare.cuda_compare import require_no_profiling, run_on_gpu, runs_on_gpu
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S, is_baseline
 from gpushare.device import device as find_device
 from gpushare.kernel_model import number, require, whole
@@ -64,7 +64,7 @@ def run(
     if runs_on_gpu(device, workload):
         timeout_s = number("timeout", timeout, *TIMEOUTS_S)
         return run_on_gpu(workload, policy, device, record=record, timeout_s=timeout_s, profile_missing=profile_missing)
-    require_profile_missing_off(profile_missing)
+    require_no_profiling(profile_missing)
     require_not_of_hardware(policy)
     return simulate(workload, policy, find_device(device, workload.device), seed, record=record)
 

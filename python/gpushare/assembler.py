@@ -87,6 +87,14 @@ def in_use() -> Ptxas | NvJitLink:
     return Ptxas(path) if path is not None and suits(release(path), COMPILER.describe()["nvrtc"]) else NvJitLink()
 
 
+def in_words() -> str:
+    """What makes machine code of a source here, with the releases."""
+    made_by, versions = in_use(), COMPILER.describe()
+    assembled_by = release(made_by.path) if isinstance(made_by, Ptxas) else versions["nvjitlink"]
+    releases = {"NVRTC": versions["nvrtc"], made_by.name: assembled_by}
+    return " and ".join(f"{name} {'.'.join(map(str, number or ()))}" for name, number in releases.items())
+
+
 def suits(ptxas: tuple[int, int] | None, nvrtc: tuple[int, int]) -> bool:
     """Does it know NVRTC's PTX, and make code for the drivers that NVRTC is for?
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.cuda_compare import compare_on_gpu, require_known_policy, runs_on_gpu
+from gpushare.cuda_compare import compare_on_gpu, require_known_policy, require_no_profiling, runs_on_gpu
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S
 from gpushare.device import device as find_device
 from gpushare.kernel_model import number, require, whole
@@ -65,6 +65,7 @@ def compare(
     repeats: int = 1,
     seed: int = 0,
     timeout: float = DEFAULT_TIMEOUT_S,
+    profile_missing: bool = False,
     progress: bool | None = None,
 ) -> Result:
     """Runs every workload under every policy and keeps all runs.
@@ -79,6 +80,9 @@ def compare(
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: of the first repeat; a GPU brings variation of its own.
         timeout: how long a run on a GPU may take, in seconds.
+        profile_missing: on a GPU, before the runs, profile those kernels of the workloads that have no profile there,
+            and keep the profiles as ``gpushare profile`` does (docs/profile.md). A warning names those of which none
+            can be had.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
 
     Returns:
@@ -99,7 +103,10 @@ def compare(
     _require_usable(workloads, contenders, repeats, seed)
     if any(runs_on_gpu(device, each) for each in workloads):
         timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-        return compare_on_gpu(workloads, contenders, device, repeats, progress, timeout_s=timeout_s)
+        return compare_on_gpu(
+            workloads, contenders, device, repeats, progress, timeout_s=timeout_s, profile_missing=profile_missing
+        )
+    require_no_profiling(profile_missing)
     seeds = range(seed, seed + repeats)
     return _gather(_cases(workloads, contenders, device, seeds), progress, keep_traces=len(workloads) == 1)
 

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.cuda_device import cuda_device, is_cuda
+from gpushare.cuda_device import CudaDevice, cuda_device, is_cuda
 from gpushare.cuda_run import BASELINES, DEFAULT_TIMEOUT_S, CudaRunner, is_baseline
 from gpushare.device import chosen
+from gpushare.kernel_model import require
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked
 from gpushare.result import Result
@@ -40,11 +42,14 @@ def run_on_gpu(
     *,
     record: bool,
     timeout_s: float = DEFAULT_TIMEOUT_S,
+    profile_missing: bool = False,
 ) -> Run:
     """One run, after one that warms up."""
     if isinstance(policy, str):
         require_known_policy(policy)
     runner = CudaRunner(cuda_device(_name(device, workload)), timeout_s)
+    if profile_missing:
+        _profile([workload], runner.device)
     prepared = runner.prepare(workload)
     runner.warm_up(prepared)
     return runner.run(prepared, policy, 0, record=record)
@@ -58,6 +63,7 @@ def compare_on_gpu(
     progress: bool | None,
     *,
     timeout_s: float = DEFAULT_TIMEOUT_S,
+    profile_missing: bool = False,
     runner: CudaRunner | None = None,
 ) -> Result:
     """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike.
@@ -69,6 +75,8 @@ def compare_on_gpu(
         if not runs_on_gpu(device, each):
             raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
     runner = runner or CudaRunner(cuda_device(_name(device, workloads[0])), timeout_s)
+    if profile_missing:
+        _profile(workloads, runner.device, progress)
     runs: list[Run] = []
     errors: dict[str, str] = {}
     cases = [(each, repeat, policy) for each in workloads for repeat in range(repeats) for policy in policies]
@@ -86,6 +94,25 @@ def compare_on_gpu(
         except TimeoutError as error:
             raise TimeoutError(f"{error} (repeat {repeat})") from error
     return Result([run for run in runs if run.policy not in errors], errors)
+
+
+def require_no_profiling(profile_missing: bool) -> None:
+    """Raise InvalidInput if it is asked for where nothing can be measured."""
+    require(
+        not profile_missing,
+        "profile_missing measures kernels, which a simulated device cannot: take device='cuda:0', or leave it out. "
+        "Kernels run there by their models, CUDA code by the profiles that a GPU has made",
+    )
+
+
+def _profile(workloads: Sequence[Workload], device: CudaDevice, progress: bool | None = None) -> None:
+    """Before anything runs, and names those of which that cannot be had."""
+    from gpushare.profile.missing import measure_missing
+
+    for each in workloads:
+        each.require_real()
+    for name, why in measure_missing(workloads, device, progress).items():
+        warnings.warn(f"{name!r} is left without a profile: {why}", stacklevel=2)
 
 
 def _name(device: str | Path | Device, workload: Workload) -> str:

@@ -75,6 +75,10 @@ class CudaDevice:
             self._models[key] = self._described(launch)
         return self._models[key]
 
+    def forget_models(self) -> None:
+        """Profiles have changed: what is known of kernels is looked up again."""
+        self._models.clear()
+
     def _described(self, launch: Launch) -> _core.KernelModel:
         from gpushare.profile.model import known_model
 

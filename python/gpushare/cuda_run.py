@@ -8,12 +8,14 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpushare import _core
 from gpushare._core import CudaError, HardwareSharing, InvalidInput
 from gpushare.cuda_copies import BufferPool, known_by_measured_copies
 from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
+from gpushare.energy_meter import EnergyMeter, meter_of, metered
 from gpushare.measured import Measured
 from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.run import Run
@@ -85,7 +87,7 @@ class CudaRunner:
         applications = prepared.workload.applications
         alone = {each.name: self._alone(prepared.workload, each.name).turnaround_ns for each in applications}
         prepared.restore()
-        made = self._record(prepared, policy, alone, record=record)
+        made, joules = metered(self._meter, lambda: self._record(prepared, policy, alone, record=record))
         return Run(
             workload=prepared.workload,
             policy=policy_name(policy),
@@ -93,8 +95,12 @@ class CudaRunner:
             seed=repeat,
             alone_ns=alone,
             record=made,
-            measured=Measured.now(self.device, prepared.workload, prepared.core, made),
+            measured=Measured.now(self.device, prepared.workload, prepared.core, made, joules),
         )
+
+    @cached_property
+    def _meter(self) -> EnergyMeter | None:
+        return meter_of(self.device)
 
     def _learn(self, prepared: CudaWorkload) -> None:
         """One launch after the other, so that orderings know how long each takes through the scheduler."""

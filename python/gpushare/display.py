@@ -15,6 +15,7 @@ from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import application_colours, colours
 from gpushare.plots.residency import binned, residency
 from gpushare.plots.words import METRICS, UNKNOWN, device_names, duration, number, shortened
+from gpushare.result import known_among
 from gpushare.workload import Launch
 
 if TYPE_CHECKING:
@@ -88,12 +89,13 @@ def result_html(result: Result) -> str:
     parts = [_failures(result)]
     if result.runs:
         means = result.metrics()
-        best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in SHOWN}
+        shown = known_among(SHOWN, means)
+        best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in shown}
         rows = [
-            [escape(policy), *(_marked(_value(name, row[name]), row[name] == best[name]) for name in SHOWN)]
+            [escape(policy), *(_marked(_value(name, row[name]), row[name] == best[name]) for name in shown)]
             for policy, row in means.iterrows()
         ]
-        parts.append(_table(["policy", *(METRICS[name].short for name in SHOWN)], rows))
+        parts.append(_table(["policy", *(METRICS[name].short for name in shown)], rows))
     if len(result.workloads) == 1 and result.run(means["stp"].idxmax()).has_trace:
         run = result.run(means["stp"].idxmax())
         caption = f"{escape(run.workload.name)} under {escape(run.policy)}, the highest STP:"

@@ -30,6 +30,8 @@ class Measured:
         without_processor_ns: how long in all that thread was awake and had no processor. Under a built-in policy the
             system ran something else then, and much of it makes a run worthless as a measurement; a policy in Python
             waits for the interpreter, too. None likewise.
+        board_joules: that the board used from just before the first launch to just after the last, its idle power
+            included; None where NVML does not tell, for runs of less than a second, and for sessions.
     """
 
     date: str
@@ -39,10 +41,15 @@ class Measured:
     registers: dict[str, tuple[int, int | None]]
     longest_pause_ns: int | None = None
     without_processor_ns: int | None = None
+    board_joules: float | None = None
 
     @staticmethod
     def now(
-        device: CudaDevice, workload: Workload, core: _core.CoreWorkload, record: _core.RunRecord | None = None
+        device: CudaDevice,
+        workload: Workload,
+        core: _core.CoreWorkload,
+        record: _core.RunRecord | None = None,
+        board_joules: float | None = None,
     ) -> Measured:
         """The conditions of a run that has just ended; ``core`` is the workload as the core took it."""
         import gpushare
@@ -55,6 +62,7 @@ class Measured:
             registers=_registers(workload, device.core.architecture),
             longest_pause_ns=record.longest_pause if record else None,
             without_processor_ns=record.without_processor if record else None,
+            board_joules=board_joules,
         )
 
 

@@ -22,6 +22,7 @@ from gpushare.plots.words import METRICS, UNKNOWN, duration
 from gpushare.policy_words import described
 from gpushare.report_traces import chosen_workloads, traces
 from gpushare.report_words import headline
+from gpushare.result import known_among
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ def _contents(result: Result) -> dict[str, Any]:
         "headline": headline(result),
         "errors": result.errors,
         "policies": _policy_rows(result) if result.runs else [],
-        "columns": [METRICS[name] for name in TABLE],
+        "columns": [METRICS[name] for name in (known_among(TABLE, result.metrics()) if result.runs else TABLE)],
         "workloads": result.workloads,
         "embedded": shown,
         "plots": _plots(result) if result.runs else [],
@@ -102,15 +103,16 @@ def _formatted(metric: str, value: float) -> str:
 
 def _policy_rows(result: Result) -> list[dict[str, Any]]:
     means = result.metrics()
+    shown = known_among(TABLE, means)
     # Of values that are all unknown the best is unknown, too, and equals none of them.
-    best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in TABLE}
+    best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in shown}
     return [
         {
             "name": policy,
             "summary": described(policy),
             "cells": [
                 {"text": _formatted(name, row[name]), "spread": _spread(name, row), "best": row[name] == best[name]}
-                for name in TABLE
+                for name in shown
             ],
         }
         for policy, row in means.iterrows()

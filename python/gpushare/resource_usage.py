@@ -6,6 +6,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gpushare._core import Device
+from gpushare.kernel_model import KernelModel
+
 ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 PROPERTIES = re.compile(r"Function properties for '?([^'\s:]+)")
 FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -41,6 +44,22 @@ class ResourceUsage:
         40
         """
         return -(-self.registers // REGISTERS_AT_A_TIME) * REGISTERS_AT_A_TIME
+
+    def blocks_per_sm(self, device: Device, threads: int, dynamic_shared_bytes: int = 0) -> int:
+        """How many blocks of so many threads an SM of this device holds at a time.
+
+        >>> from gpushare import device
+        >>> ResourceUsage(40, 1024, 0, 0, 0, 0).blocks_per_sm(device("sim:h100"), threads=256)
+        6
+        """
+        model = KernelModel(
+            "kernel",
+            threads=threads,
+            registers_per_thread=self.registers,
+            shared_memory_bytes=self.shared_bytes + dynamic_shared_bytes,
+            latency_ns=1,
+        )
+        return model.max_residency(device)
 
 
 def resource_usage(log: str, symbol: str) -> ResourceUsage:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
 """Ratios; over workloads they are averaged geometrically, as the papers do."""
+WHERE_KNOWN = "board_joules"
+"""The column that there is only if the energy of some run is known."""
+
+
+def known_among(columns: Iterable[str], table: pd.DataFrame) -> list[str]:
+    """These columns, and the energy where the table has it."""
+    return [*columns, *([WHERE_KNOWN] if WHERE_KNOWN in table else [])]
 
 
 @dataclass(frozen=True)
@@ -99,12 +106,17 @@ class Result:
         return grouped.median().join(spread.add_suffix("_spread"))
 
     def metrics(self) -> pd.DataFrame:
-        """One row per policy: geomean over the workloads of stp, antt and strictf; mean of everything else."""
+        """One row per policy: geomean over the workloads of stp, antt and strictf; mean of everything else.
+
+        The mean energy is that of all workloads, or unknown.
+        """
         import numpy as np
 
         table = self.per_workload()
         grouped = table.groupby("policy", sort=False)
         means = grouped.mean()
+        if WHERE_KNOWN in table:
+            means[WHERE_KNOWN] = grouped[WHERE_KNOWN].agg(lambda values: values.mean(skipna=False))
         logs = np.log(table[GEOMEAN_COLUMNS]).groupby("policy", sort=False).mean()
         means[GEOMEAN_COLUMNS] = np.exp(logs)
         return means.loc[self.policies]

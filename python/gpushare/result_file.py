@@ -63,6 +63,7 @@ class MeasuredTable(Schema):
     registers: dict[str, RegistersTable]
     longest_pause_ns: int | None = None
     without_processor_ns: int | None = None
+    board_joules: float | None = None
 
 
 class RunTable(Schema):
@@ -138,7 +139,10 @@ def _conditions(measured: Measured) -> dict[str, Any]:
     registers = {
         kernel: {"original": original, "worker": worker} for kernel, (original, worker) in measured.registers.items()
     }
-    return {**asdict(measured), "registers": registers}
+    found = {**asdict(measured), "registers": registers}
+    if measured.board_joules is None:
+        del found["board_joules"]  # so that gpushare reads the file that has not heard of it
+    return found
 
 
 def _figures(record: _core.RunRecord) -> dict[str, Any]:
@@ -221,6 +225,7 @@ def _measured(table: MeasuredTable | None) -> Measured | None:
         registers,
         table.longest_pause_ns,
         table.without_processor_ns,
+        table.board_joules,
     )
 
 

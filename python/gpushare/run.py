@@ -106,7 +106,8 @@ class Run:
         Keys: ``stp`` (system throughput), ``antt`` (average normalized turnaround time), ``strictf`` (smallest
         slowdown / largest slowdown), ``makespan_ns``, ``turnaround_p50_ns``, ``_p95_ns`` and ``_p99_ns``,
         ``sm_utilisation`` (mean share of the makespan in which an SM had a block; NaN where the hardware scheduled
-        by itself and told of no block), ``to_device_utilisation`` and ``to_host_utilisation`` (of the copy engines).
+        by itself and told of no block), ``to_device_utilisation`` and ``to_host_utilisation`` (of the copy engines);
+        ``board_joules`` where a GPU's energy is known (:class:`gpushare.measured.Measured`).
         """
         ntt = self.ntt()
         record = self.record
@@ -122,7 +123,12 @@ class Run:
             "sm_utilisation": self._sm_utilisation(),
             "to_device_utilisation": record.to_device_busy / record.makespan,
             "to_host_utilisation": record.to_host_busy / record.makespan,
+            **self._energy(),
         }
+
+    def _energy(self) -> dict[str, float]:
+        joules = None if self.measured is None else self.measured.board_joules
+        return {} if joules is None else {"board_joules": joules}
 
     def _sm_utilisation(self) -> float:
         if not self.has_blocks:

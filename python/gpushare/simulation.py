@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.cuda_compare import run_on_gpu, runs_on_gpu
+from gpushare.cuda_compare import require_no_profiling, run_on_gpu, runs_on_gpu
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S, is_baseline
 from gpushare.device import device as find_device
 from gpushare.kernel_model import number, require, whole
@@ -32,6 +32,7 @@ def run(
     seed: int = 0,
     record: bool = True,
     timeout: float = DEFAULT_TIMEOUT_S,
+    profile_missing: bool = False,
 ) -> Run:
     """Runs a workload under one policy.
 
@@ -43,6 +44,7 @@ def run(
         seed: of the variation between simulated blocks; the same seed gives the same run, to the nanosecond.
         record: keep the trace at once. Without it a simulated run makes it when first asked, and a real one cannot.
         timeout: how long a run on a GPU may take, in seconds.
+        profile_missing: on a GPU, first profile kernels that nobody has profiled: see :func:`gpushare.compare`.
 
     Raises:
         InvalidInput: workload, policy or device cannot be.
@@ -61,7 +63,8 @@ def run(
     whole("seed", seed, 0, LARGEST_SEED)
     if runs_on_gpu(device, workload):
         timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-        return run_on_gpu(workload, policy, device, record=record, timeout_s=timeout_s)
+        return run_on_gpu(workload, policy, device, record=record, timeout_s=timeout_s, profile_missing=profile_missing)
+    require_no_profiling(profile_missing)
     require_not_of_hardware(policy)
     return simulate(workload, policy, find_device(device, workload.device), seed, record=record)
 

@@ -3,12 +3,20 @@
 
 import json
 import os
+import pathlib
+import re
 
 import numpy as np
 import pytest
 
+import gpushare as gs
+from gpushare.assembler import in_words
+from gpushare.resource_usage import ResourceUsage
 from gpushare.suite import KERNELS
 from gpushare.suite_check import SuiteCheck
+from gpushare.suite_resources import Occupancy, SuiteResources
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 pytestmark = pytest.mark.usefixtures("command_folder")
 
@@ -58,3 +66,43 @@ def test_checks_on_a_gpu(call):
         ("merge_sort", True, None),
     ]
     assert np.all([check["differing"] == [] for check in checks])
+
+
+def resources(call, *names):
+    return json.loads(call("suite", "resources", *names, "--json").stdout)["kernels"]
+
+
+def test_resources_of_a_kernel_and_its_worker(call):
+    (kernel,) = resources(call, "reduction")
+    assert kernel["original"]["blocks_per_sm"] == kernel["worker"]["blocks_per_sm"] == 8
+    assert kernel["worker"]["usage"]["registers"] > kernel["original"]["usage"]["registers"]
+    assert kernel["refusal"] is None
+
+
+def test_more_dynamic_shared_memory_leaves_room_for_fewer_blocks():
+    usage, h100 = ResourceUsage(32, 1024, 0, 0, 0, 0), gs.device("sim:h100")
+    assert [usage.blocks_per_sm(h100, 256, dynamic) for dynamic in (0, 100_000)] == [8, 2]
+
+
+def test_a_kernel_without_a_worker_has_one_figure():
+    from gpushare.cli.suite import _needs
+
+    alone = SuiteResources("k", Occupancy(ResourceUsage(20, 16, 0, 8, 12, 0), 6), None, "it uses clusters")
+    assert list(_needs(alone).values()) == ["k: it uses clusters", "20", "20", "16", "6"]
+
+
+@pytest.mark.parametrize("name", ["triad", "transpose", "ray_trace", "page_view_count"])
+def test_the_page_has_what_the_command_prints(call, name):
+    page = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
+    if in_words() not in page:
+        pytest.skip(f"the page is of other releases than {in_words()}")
+    call("suite", "resources", name, "--markdown", "table.md")
+    row = pathlib.Path("table.md").read_text(encoding="utf-8").splitlines()[-1]
+    assert row.startswith(f"| {name} |")
+    assert row in page.splitlines()
+
+
+def test_the_page_has_every_kernel():
+    page = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
+    table = page.partition("| kernel | registers | spilled bytes |")[2]
+    assert re.findall(r"^\| (\w+) \|", table, re.MULTILINE) == list(KERNELS)

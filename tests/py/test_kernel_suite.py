@@ -28,14 +28,7 @@ def spills(usage):
 
 
 def residency(usage, case):
-    model = gs.KernelModel(
-        "case",
-        threads=math.prod(case.block),
-        registers_per_thread=usage.registers,
-        shared_memory_bytes=usage.shared_bytes + case.shared_bytes,
-        latency_ns=1,
-    )
-    return model.max_residency(gs.device("h100"))
+    return usage.blocks_per_sm(gs.device("h100"), math.prod(case.block), case.shared_bytes)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -61,6 +61,13 @@ def timeout_option() -> Decorator:
     )
 
 
+def profile_missing_option() -> Decorator:
+    """--profile-missing."""
+    return click.option(
+        "--profile-missing", is_flag=True, help="On a GPU, first profile kernels that have no profile there."
+    )
+
+
 def json_option() -> Decorator:
     """--json."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")

@@ -15,6 +15,7 @@ from gpushare.cli.arguments import (
     file_option,
     json_option,
     policies_option,
+    profile_missing_option,
     repeats_option,
     seed_option,
     timeout_option,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @repeats_option()
 @seed_option()
 @timeout_option()
+@profile_missing_option()
 @click.option("--together", is_flag=True, help="Make one workload of all that are given, and compare on that.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @file_option("--html", "Write a report.")
@@ -51,6 +53,7 @@ def compare(
     repeats: int,
     seed: int,
     timeout: float,
+    profile_missing: bool,
     together: bool,
     pairs: bool,
     html: Path | None,
@@ -67,13 +70,20 @@ def compare(
       gpushare compare pair.toml --policies fifo,mine.py:LatestFirst --html report.html
       gpushare compare train.toml infer.toml --together --device sim:h100
       gpushare compare suite_pair --device cuda:0 --policies fifo,srtf,hardware-streams
+      gpushare compare mine.toml --device cuda:0 --policies slate,even --profile-missing
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
     given = [to_workload(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in each.pairs()] if pairs else given
     result = gpushare.compare(
-        compared, to_policies(policies), device=device, repeats=repeats, seed=seed, timeout=timeout
+        compared,
+        to_policies(policies),
+        device=device,
+        repeats=repeats,
+        seed=seed,
+        timeout=timeout,
+        profile_missing=profile_missing,
     )
     files = write_files(result, html=html, perfetto=perfetto, save=save) if result.runs else {}
     report(result, files, as_json=as_json)

@@ -17,7 +17,7 @@ from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import KernelModel, whole
+from gpushare.kernel_model import whole
 from gpushare.resource_usage import ResourceUsage
 from gpushare.worker_build import register_budget
 
@@ -90,14 +90,7 @@ def _usage_row(usage: ResourceUsage, device: Device, block: int | None, shared: 
     if block is None:
         return row
     whole("--block", block, 1, MOST_THREADS)
-    model = KernelModel(
-        "kernel",
-        threads=block,
-        registers_per_thread=usage.registers,
-        shared_memory_bytes=usage.shared_bytes + shared,
-        latency_ns=1,
-    )
-    return {**row, "blocks_per_sm": model.max_residency(device)}
+    return {**row, "blocks_per_sm": usage.blocks_per_sm(device, block, shared)}
 
 
 def _outcome(compiled: CompiledKernel) -> str:

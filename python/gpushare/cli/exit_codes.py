@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How errors reach the shell: a message on stderr and an exit code, no traceback."""
+"""How errors reach the shell: a message on stderr and an exit code, no traceback. Warnings are a message alone."""
 
 from __future__ import annotations
 
 import os
 import traceback
+import warnings
 from typing import Any, NoReturn
 
 import click
@@ -24,7 +25,9 @@ class CommandsWithExitCodes(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; every exception but click's own ends here."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _remarked
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except (InvalidInput, CudaError) as error:
@@ -38,6 +41,10 @@ class CommandsWithExitCodes(click.Group):
         except Exception as error:
             message = f"this is a bug in gpushare: {type(error).__name__}: {error}"
             leave(f"{message}\nset GPUSHARE_DEBUG=1 for the traceback", BUG)
+
+
+def _remarked(message: Warning | str, *_: Any) -> None:
+    click.echo(f"gpushare: {message}", err=True)
 
 
 def leave(message: str, code: int) -> NoReturn:

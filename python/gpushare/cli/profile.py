@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
-from gpushare._core import CudaError, InvalidInput
+from gpushare._core import InvalidInput
 from gpushare.cli.arguments import file_option, json_option, to_workload
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.profile_tables import print_profiles
@@ -122,30 +122,19 @@ def _export(store: ProfileStore, path: Path) -> None:
 def _measure(
     targets: list[Target], store: ProfileStore, name: str, *, copies: bool
 ) -> tuple[ProfileFile, dict[str, str]]:
-    """Each is kept as soon as it is measured. A kernel that cannot be compiled or launched does not end the rest."""
     from gpushare.cuda_device import cuda_device
     from gpushare.profile.copies import measure_device
     from gpushare.profile.effort import Effort
-    from gpushare.profile.measurement import measure_kernel
+    from gpushare.profile.keep import measure_and_keep
     from gpushare.profile.stored_fit import with_fit
     from gpushare.profile.toml_export import ProfileFile
-    from gpushare.progress import tracked
 
     device = cuda_device(name)
-    kernels, devices, failures = [], [], {}
+    devices = []
     if copies:
         devices.append(with_fit(measure_device(device, Effort())))
         store.save(devices[0])
-    for target in tracked(targets, len(targets), "profiling"):
-        try:
-            measured = with_fit(measure_kernel(device, target.make()))
-        except InvalidInput as error:
-            failures[target.name] = str(error)
-            continue
-        except CudaError as error:  # the GPU is lost to this process
-            raise CudaError(f"{target.name}: {error}") from error
-        store.save(measured)
-        kernels.append(measured)
+    kernels, failures = measure_and_keep(device, targets, store)
     return ProfileFile(tuple(kernels), tuple(devices)), failures
 
 

@@ -15,6 +15,7 @@ from gpushare.cli.arguments import (
     device_option,
     file_option,
     json_option,
+    profile_missing_option,
     seed_option,
     timeout_option,
     to_policy,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @device_option()
 @seed_option()
 @timeout_option()
+@profile_missing_option()
 @file_option("--perfetto", "Write a trace for ui.perfetto.dev.")
 @file_option("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
 @file_option("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
@@ -44,6 +46,7 @@ def run(
     device: str,
     seed: int,
     timeout: float,
+    profile_missing: bool,
     perfetto: Path | None,
     plot: Path | None,
     trace: Path | None,
@@ -60,7 +63,14 @@ def run(
     """
     decides = to_policy(policy)
     try:
-        one = gpushare.run(to_workload(workload), decides, device=device, seed=seed, timeout=timeout)
+        one = gpushare.run(
+            to_workload(workload),
+            decides,
+            device=device,
+            seed=seed,
+            timeout=timeout,
+            profile_missing=profile_missing,
+        )
     except gpushare.PolicyError as error:
         errors = {policy_name(decides): str(error)}
         if as_json:

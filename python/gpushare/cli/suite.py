@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare suite``: the bundled CUDA kernels; list them, run them together, check them on a GPU."""
+"""``gpushare suite``: the bundled CUDA kernels; list them, run them together, check them, and see what they need."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import gpushare
-from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
-from gpushare.cli.output import print_json, print_table
+from gpushare.cli.arguments import device_option, file_option, json_option, timeout_option, to_policy
+from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.run import show_run
 from gpushare.progress import tracked
 
 if TYPE_CHECKING:
     from gpushare.suite import SuiteKernel
     from gpushare.suite_check import SuiteCheck
+    from gpushare.suite_resources import Occupancy, SuiteResources
 
 size_option = click.option(
     "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Of their data."
@@ -25,7 +29,7 @@ size_option = click.option(
 
 @click.group()
 def suite() -> None:
-    """List, run or check the CUDA kernels that come with gpushare: the benchmarks of five papers.
+    """List, run, check or size up the CUDA kernels that come with gpushare: the benchmarks of five papers.
 
     \b
     Examples:
@@ -33,6 +37,7 @@ def suite() -> None:
       gpushare suite run nbody triad_vector --policy srtf --device cuda:0
       gpushare suite run nbody triad_vector --policy even --device sim:h100
       gpushare suite check --device cuda:0
+      gpushare suite resources
     """
 
 
@@ -142,3 +147,66 @@ def _verdict(check: SuiteCheck) -> list[str]:
         "; ".join(check.mistakes) or "right",
         f"differs: {', '.join(check.differing)}" if check.differing else worker,
     ]
+
+
+@suite.command("resources")
+@click.argument("names", nargs=-1, metavar="[KERNEL...]")
+@click.option("--arch", default="sm_90", show_default=True, help="What to compile for.")
+@click.option("--device", default="h100", show_default=True, metavar="DEVICE", help="Whose SMs hold the blocks.")
+@size_option
+@file_option("--markdown", "Write the table in Markdown.")
+@json_option()
+def resources_command(
+    names: tuple[str, ...], arch: str, device: str, size: str, markdown: Path | None, as_json: bool
+) -> None:
+    """Show what kernels need, as they are -> as workers: registers, spills, shared memory, blocks per SM.
+
+    By the assembler's report; needs no GPU. Spilled bytes are those of a thread, stores and loads together.
+
+    \b
+    Examples:
+      gpushare suite resources
+      gpushare suite resources tpacf ray_trace --arch sm_100 --json
+    """
+    from gpushare.assembler import in_words
+    from gpushare.suite import KERNELS
+    from gpushare.suite_arguments import suite_kernel
+    from gpushare.suite_resources import suite_resources
+
+    kernels, on = [suite_kernel(name) for name in names or KERNELS], gpushare.device(device)
+    found = [
+        suite_resources(kernel, arch, on, size) for kernel in tracked(kernels, len(kernels), "compiling and assembling")
+    ]
+    title = f"{len(found)} kernels for {arch} by {in_words()}, blocks per SM of {on.name}"
+    rows = [_needs(each) for each in found]
+    if markdown is not None:
+        markdown.write_text(_in_markdown(title, rows), encoding="utf-8")
+        remark(f"markdown: {markdown}")
+    if as_json:
+        print_json(
+            {"gpushare": gpushare.__version__, "made_by": in_words(), "kernels": [asdict(each) for each in found]}
+        )
+    else:
+        print_table(title, list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _needs(kernel: SuiteResources) -> dict[str, str]:
+    def both(figure: Callable[[Occupancy], int]) -> str:
+        original = figure(kernel.original)
+        return str(original) if kernel.worker is None else f"{original} -> {figure(kernel.worker)}"
+
+    return {
+        "kernel": f"{kernel.name}: {kernel.refusal}" if kernel.refusal else kernel.name,
+        "registers": both(lambda each: each.usage.registers),
+        "spilled bytes": both(lambda each: each.usage.spill_stores + each.usage.spill_loads),
+        "static shared bytes": both(lambda each: each.usage.shared_bytes),
+        "blocks per SM": both(lambda each: each.blocks_per_sm),
+    }
+
+
+def _in_markdown(title: str, rows: list[dict[str, str]]) -> str:
+    import pandas as pd
+
+    from gpushare.reproduce.reproduction import markdown_table
+
+    return f"{title}:\n\n{markdown_table(pd.DataFrame(rows).set_index('kernel'))}\n"

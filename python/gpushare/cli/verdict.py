@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from gpushare.cli.output import duration, marked, print_table, share
 from gpushare.compare import oracles
 from gpushare.contest import best_of, realizable, winner
 from gpushare.policy_words import ordinary, summary
+from gpushare.result import known_among
 
 if TYPE_CHECKING:
     from gpushare.result import Result
@@ -55,6 +57,7 @@ def print_comparison(result: Result) -> None:
     """One row per policy, the best realizable one of each aim marked, then the legend and the verdict."""
     table = result.metrics()
     candidates = table.loc[realizable(result.policies)]
+    energy = known_among([], table)
     rows = []
     for policy in result.policies:
         cells = [f"{policy} (oracle)" if policy in oracles() else policy]
@@ -62,11 +65,17 @@ def print_comparison(result: Result) -> None:
             value = table.at[policy, metric]
             is_best = policy in candidates.index and value == candidates.at[best_of(candidates, metric), metric]
             cells.append(marked(shown(value), best=is_best and len(candidates) > 1))
-        rows.append([*cells, share(table.at[policy, "sm_utilisation"])])
-    print_table(_title(result), ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use"], rows)
+        joules = [_joules(table.at[policy, column]) for column in energy]
+        rows.append([*cells, share(table.at[policy, "sm_utilisation"]), *joules])
+    columns = ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use", *("energy" for _ in energy)]
+    print_table(_title(result), columns, rows)
     click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
     if len(result.policies) > 1:
         click.echo(verdict(result))
+
+
+def _joules(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.1f} J"
 
 
 def _title(result: Result) -> str:

@@ -12,7 +12,7 @@ from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
 from gpushare.plots.words import Metric, made_on, metric_named, number, plain, scaled, shortened
-from gpushare.result import GEOMEAN_COLUMNS
+from gpushare.result import GEOMEAN_COLUMNS, known_among
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,9 +34,10 @@ def policies_size(result: Result) -> tuple[float, float]:
 
 def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -> Axes:
     """Draws one metric for all policies and workloads and returns the axes; times in µs or ms by magnitude."""
-    what = metric_named(metric, KNOWN)
+    per_workload = result.per_workload()
+    what = metric_named(metric, known_among(KNOWN, per_workload))
     ax = axes_or_new(ax, *policies_size(result))
-    table = result.per_workload()[metric].unstack("policy").loc[result.workloads, result.policies]
+    table = per_workload[metric].unstack("policy").loc[result.workloads, result.policies]
     means = result.metrics()[metric].dropna()
     if means.empty:
         raise InvalidInput(f"no policy has {metric}: the hardware by itself does not tell it")

@@ -12,7 +12,7 @@ from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
 from gpushare.plots.words import Metric, made_on, metric_named, scaled
-from gpushare.result import GEOMEAN_COLUMNS
+from gpushare.result import GEOMEAN_COLUMNS, known_among
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,8 @@ WORTH_A_LOGARITHM = 4.0
 
 def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | None = None) -> Axes:
     """Draws one labelled point per policy and returns the axes; times in µs or ms by magnitude."""
-    metrics = metric_named(x, KNOWN), metric_named(y, KNOWN)
+    known = known_among(KNOWN, result.metrics())
+    metrics = metric_named(x, known), metric_named(y, known)
     ax = axes_or_new(ax, 7.0, 5.0)
     middle, low, high, spread = _figures(result, [x, y])
     units = [scaled(name, middle[name].max()) for name in (x, y)]

@@ -56,6 +56,7 @@ METRICS = {
     "sm_utilisation": Metric("SMs busy", "Share of time in which an SM has work", "highest"),
     "to_device_utilisation": Metric("H2D busy", "Share of time in which the copy engine to the GPU works", "highest"),
     "to_host_utilisation": Metric("D2H busy", "Share of time in which the copy engine to the host works", "highest"),
+    "board_joules": Metric("Energy (J)", "Energy of the board (joules)", "lowest"),
     "ntt": Metric("NTT", "Slowdown: turnaround / turnaround alone (NTT)", "lowest", logarithmic=True),
     "turnaround_ns": Metric("Turnaround", "Turnaround", "lowest", logarithmic=True),
 }

@@ -1,53 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy of a launch, from the counter of the board that NVML reads."""
+"""The energy of a launch: what many of them took, divided among them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from gpushare import _core
-from gpushare.cuda_device import CudaDevice
+from gpushare.energy_meter import EnergyMeter, EnergyUnknownError
 from gpushare.profile.record import Energy
 
 LOOK_NS = 2_000_000
-"""Asking takes tens of microseconds, and the board brings its counter up to date some ten times a second."""
+"""Asking takes tens of microseconds, and the board seldom brings its counter up to date."""
 PATIENCE_NS = 2_000_000_000
-
-
-class EnergyMeter:
-    """The energy that a board has used since its driver was loaded.
-
-    Raises:
-        EnergyUnknownError: NVML is missing, or the board has no such counter.
-    """
-
-    def __init__(self, device: CudaDevice) -> None:
-        self._nvml = _nvml()
-        try:
-            self._nvml.nvmlInit()
-            self._board = self._nvml.nvmlDeviceGetHandleByPciBusId(_core.pci_bus_id(device.core).encode())
-            self.millijoules()
-        except self._nvml.NVMLError as error:
-            raise EnergyUnknownError(f"NVML says: {error}") from error
-
-    def millijoules(self) -> int:
-        """Up to now, as of the board's last update."""
-        return int(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._board))
-
-
-class EnergyUnknownError(Exception):
-    """Why the energy cannot be told."""
-
-
-def _nvml() -> Any:
-    try:
-        import pynvml
-    except ImportError as error:
-        raise EnergyUnknownError('the package nvidia-ml-py is missing. Install: pip install "nvidia-ml-py"') from error
-    return pynvml
 
 
 @dataclass(frozen=True)

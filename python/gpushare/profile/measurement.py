@@ -11,11 +11,12 @@ from typing import Any
 from gpushare import _core
 from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import LoadedLaunch
+from gpushare.energy_meter import EnergyMeter, EnergyUnknownError
 from gpushare.operation import Launch
 from gpushare.profile import counters, trial
 from gpushare.profile.conditions import conditions_now
 from gpushare.profile.effort import Effort, residencies, sm_counts
-from gpushare.profile.energy import EnergyMeter, EnergyUnknownError, energy_of
+from gpushare.profile.energy import energy_of
 from gpushare.profile.key import source_hash
 from gpushare.profile.record import BlockTimes, Energy, KernelProfile, RateCurve
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,15 +50,24 @@ def _suite_launch(name: str, size: str) -> Launch:
 
 
 def of_workload(workload: Workload) -> list[Target]:
-    """Every launch of CUDA code, once per kernel and block shape: the one with the largest grid."""
-    largest: dict[tuple[Kernel, Any], Launch] = {}
-    for application in workload.applications:
-        for _, launch in application.launches():
-            if not launch.is_real:
-                continue
-            key = (launch.kernel, launch.block)
-            if key not in largest or launch.blocks > largest[key].blocks:
-                largest[key] = launch
-    if not largest:
+    """Its kernels, by their largest launches."""
+    launches = largest_launches([workload])
+    if not launches:
         raise InvalidInput(f"workload {workload.name!r} launches no CUDA code, so there is nothing to measure")
-    return [Target(launch.kernel.name, lambda launch=launch: launch) for launch in largest.values()]
+    return [target_of(launch) for launch in launches]
+
+
+def target_of(launch: Launch) -> Target:
+    """A launch that is at hand."""
+    return Target(launch.kernel.name, lambda: launch)
+
+
+def largest_launches(workloads: Iterable[Workload]) -> list[Launch]:
+    """Of CUDA code, once per kernel and block shape: those with the largest grid."""
+    largest: dict[tuple[Kernel, Any], Launch] = {}
+    applications = (application for workload in workloads for application in workload.applications)
+    for launch in (launch for application in applications for _, launch in application.launches() if launch.is_real):
+        key = (launch.kernel, launch.block)
+        if key not in largest or launch.blocks > largest[key].blocks:
+            largest[key] = launch
+    return list(largest.values())

@@ -12,6 +12,7 @@ from gpushare._core import Device
 from gpushare.device import device as find_device
 from gpushare.operation import Launch
 from gpushare.profile.model import model_of
+from gpushare.reproduce.cd_search_energy import energy_sections
 from gpushare.reproduce.cd_search_modes import Deltas, mean, percent
 from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
@@ -32,14 +33,17 @@ LENGTH_NS = 5_000_000
 def suite_sections(
     device: Where, *, quick: bool = False, length_ns: float = LENGTH_NS, progress: bool | None = None
 ) -> list[Section]:
-    """Heterogeneous pairs, and memory-bound ones, whose first runs take ``length_ns`` alone."""
+    """Pairs of both kinds, and memory-bound ones, whose first runs take ``length_ns`` alone; energy of the latter."""
     memory, compute = (QUICK_MEMORY, QUICK_COMPUTE) if quick else (MEMORY, COMPUTE)
     applications = [Application(name, (Launch.of_suite(name),)) for name in (*memory, *compute)]
     known = first_runs(applications, device, length_ns)
     pairs = [(one, other) for one in memory for other in compute]
-    found = run_mixes(pairs, known, ["even", ON_LINE, OFF_LINE], device, progress)
-    bound = run_mixes(list(combinations(memory, 2)), known, ["even", ON_LINE, OFF_LINE], device, progress)
-    return [_performance_section(found, device), _power_section(bound, device)]
+    policies = ["even", ON_LINE, OFF_LINE]
+    found = run_mixes(pairs, known, policies, device, progress)
+    of_memory = list(combinations(memory, 2))
+    bound = run_mixes(of_memory, known, policies, device, progress)
+    energy = energy_sections(of_memory, known, policies, device, progress)
+    return [_performance_section(found, device), _power_section(bound, device), *energy]
 
 
 def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Section:

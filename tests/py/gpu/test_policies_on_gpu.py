@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every policy and every way of the hardware on a GPU: runs end, traces add up, and replay decides the same."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare import _core
+from gpushare import _core, energy_meter
 from gpushare.cuda_run import BASELINES
 from gpushare.suite import KERNELS
 
@@ -198,3 +200,13 @@ print(counter.numpy()[0])
 def test_a_policy_that_is_slower_than_its_wake_ups_still_ends(in_a_process, prelude, size):
     said = in_a_process(prelude + SLOWER_THAN_ITS_WAKE_UPS)
     assert said.split() == size(["80000", "20000"], ["400", "100"])
+
+
+@pytest.mark.parametrize("policy", ["fifo", "hardware-streams"])
+def test_the_energy_of_a_run_is_read_around_it(runner, prepared, policy, monkeypatch):
+    readings = iter([1_000, 3_500])
+    meter = SimpleNamespace(millijoules=lambda: next(readings))
+    monkeypatch.setitem(vars(runner), "_meter", meter)
+    monkeypatch.setattr(energy_meter, "LEAST_RUN_NS", 0)
+    assert runner.run(prepared, policy, 0, record=False).measured.board_joules == 2.5
+    assert list(readings) == []

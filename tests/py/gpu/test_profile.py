@@ -159,3 +159,47 @@ def test_what_is_measured_is_kept_and_found(device, monkeypatch, tmp_path):
     profile = measure_kernel(device, launch, QUICK)
     ProfileStore().save(profile)
     assert gs.profile_of(launch.kernel, THREADS, "cuda:0") == profile
+
+
+MISSING = """
+import warnings
+from gpushare.cuda_device import cuda_device
+from gpushare.profile import lookup, measurement
+from gpushare.profile.effort import Effort
+
+if ON_STAND_IN:
+    lookup.SIMULATED["h100"] = "gpushare stand-in"
+measurement.Effort = lambda: Effort(2, 1, 5_000_000, 1_000_000)
+counter = gs.Zeros(1, "uint32")
+spin = gs.Launch(kernel("spin"), grid=60, block=64, args=[counter, 100])
+whole = gs.Launch(kernel("increment", preemptible=False), grid=4, block=64, args=[counter])
+pair = gs.Workload("pair", [gs.Application("a", [spin, whole]), gs.Application("b", [spin])], device="cuda:0")
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    result = gs.compare(pair, ["slate", "hardware-streams"], profile_missing=True)
+(left,) = said
+assert "'increment' is left without a profile: it runs as a whole" in str(left.message), left
+assert result.policies == ["slate", "hardware-streams"], result.errors
+known = gs.profile_of(spin.kernel, 64, "cuda:0")
+assert known.against_sms is not None
+device = cuda_device("cuda:0")
+assert [device.model(each).is_profiled for each in (spin, whole)] == [True, False]
+
+measurement._Measurement = None
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    gs.run(pair, "fifo", profile_missing=True)
+print("measured once")
+"""
+
+
+def test_what_is_missing_is_measured_before_the_runs(in_a_process, prelude, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUSHARE_PROFILES", str(tmp_path / "profiles.sqlite"))
+    assert "measured once" in in_a_process(prelude + MISSING)
+
+
+@pytest.mark.skipif(not ON_STAND_IN, reason="policies can use profiles of a GPU that a simulated device stands for")
+def test_profiles_of_no_use_are_not_made(device):
+    pair = gs.Workload("one", [gs.Application("a", [spin_launch(10, 100)])], device="cuda:0")
+    with pytest.raises(gs.InvalidInput, match="of gpushare stand-in policies can use no profiles"):
+        gs.compare(pair, ["fifo"], profile_missing=True)

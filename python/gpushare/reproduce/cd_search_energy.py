@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a partition with idle SMs saves, where a GPU's board tells its energy: the same work under every policy.
+
+First runs (cd_search_runs.py) are far shorter than what the board's counter can tell, so these loops are longer, and
+end when everybody has done its part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gpushare.cuda_device import cuda_device, is_cuda
+from gpushare.cuda_run import CudaRunner
+from gpushare.energy_meter import LEAST_RUN_NS, meter_of
+from gpushare.progress import tracked
+from gpushare.reproduce.cd_search_modes import mean, percent
+from gpushare.reproduce.cd_search_runs import FirstRun, Where
+from gpushare.reproduce.reproduction import Section
+from gpushare.run import Run
+from gpushare.workload import Workload
+
+LENGTH_NS = 1.1 * LEAST_RUN_NS
+"""Of each application alone; together they take no less."""
+
+
+def energy_sections(
+    mixes: Sequence[Sequence[str]],
+    known: dict[str, FirstRun],
+    policies: Sequence[str],
+    device: Where,
+    progress: bool | None = None,
+) -> list[Section]:
+    """One, in which the first of the policies is what the others are compared with; none where nothing is known."""
+    if not is_cuda(device):
+        return []
+    gpu = cuda_device(str(device))
+    if meter_of(gpu) is None:
+        return []
+    runner = CudaRunner(gpu)
+    runs = [_under_each(runner, mix, known, policies) for mix in tracked(mixes, len(mixes), "energy", progress)]
+    told = [each for each in runs if all("board_joules" in run.metrics() for run in each.values())]
+    return [_section(told, policies, gpu.description.name)] if told else []
+
+
+def _under_each(
+    runner: CudaRunner, mix: Sequence[str], known: dict[str, FirstRun], policies: Sequence[str]
+) -> dict[str, Run]:
+    """By policy. No trace is kept: of a second it would be large."""
+    loops = (known[name].repeated(math.ceil(LENGTH_NS / known[name].alone_ns)) for name in mix)
+    prepared = runner.prepare(Workload("+".join(mix), tuple(loops)))
+    runner.warm_up(prepared)
+    return {policy: runner.run(prepared, policy, 0, record=False) for policy in policies}
+
+
+def _section(runs: list[dict[str, Run]], policies: Sequence[str], device: str) -> Section:
+    import pandas as pd
+
+    base, rows = policies[0], {}
+    for policy in policies:
+        stp, joules, watts = _figures(runs, policy)
+        base_stp, base_joules, base_watts = _figures(runs, base)
+        energy = _changes(joules, base_joules)
+        rows[policy] = {
+            "pairs": len(runs),
+            "STP, mean": f"{mean(stp):.3f}",
+            f"over {base}": percent(mean(_changes(stp, base_stp))),
+            "energy, mean": f"{mean(joules):.1f} J",
+            f"energy over {base}, mean": percent(mean(energy)),
+            "least": percent(min(energy)),
+            "power, mean": f"{mean(watts):.0f} W",
+            f"power over {base}, mean": percent(mean(_changes(watts, base_watts))),
+        }
+    note = (
+        f"The same launches under every policy, {LENGTH_NS / 1e9:.1f} s of each application alone. Energy is the "
+        "board's, idle power included, from before the first launch to after the last; power is that over the makespan."
+    )
+    return Section(f"Energy of memory-bound pairs on {device}", pd.DataFrame(rows).T, note)
+
+
+def _figures(runs: list[dict[str, Run]], policy: str) -> tuple[list[float], list[float], list[float]]:
+    """STP, joules and watts of each mix."""
+    metrics = [each[policy].metrics() for each in runs]
+    joules = [each["board_joules"] for each in metrics]
+    watts = [1e9 * energy / each["makespan_ns"] for energy, each in zip(joules, metrics, strict=True)]
+    return [each["stp"] for each in metrics], joules, watts
+
+
+def _changes(values: Sequence[float], base: Sequence[float]) -> list[float]:
+    return [value / before - 1 for value, before in zip(values, base, strict=True)]

@@ -16,6 +16,11 @@ void SessionApplication::withdraw() {
   if (number_) session_.withdraw(*number_);
 }
 
+void SessionApplication::does_not_end(std::string why) {
+  const std::scoped_lock lock(mutex_);
+  if (number_) session_.fail_for(*number_, std::move(why));
+}
+
 bool SessionApplication::is_withdrawn() {
   const std::scoped_lock lock(mutex_);
   return is_withdrawn_;

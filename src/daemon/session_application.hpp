@@ -17,6 +17,8 @@ class SessionApplication {
   /// Its number in the session, where it arrives if it has not yet. Throws Cancelled once it has been withdrawn.
   ApplicationId arrive();
   void withdraw();
+  /// A block of it does not end, as somebody has found who says `why`: the session fails.
+  void does_not_end(std::string why);
   bool is_withdrawn();
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(int priority);

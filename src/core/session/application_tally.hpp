@@ -15,6 +15,7 @@ struct Tally {
   Duration sm_time{};            ///< time on each SM with at least one block, summed over SMs and ended launches
   std::int64_t blocks = 0;       ///< of ended launches
   std::int64_t operations = 0;   ///< that have ended
+  std::int64_t launches = 0;     ///< of them
   std::int64_t preemptions = 0;  ///< how often a plan took a launch off the GPU that had begun and was not through
   bool operator==(const Tally&) const = default;
 };
@@ -42,6 +43,7 @@ class ApplicationTallies : public RunObserver {
     Tally& tally = tallies_[launch.application];
     tally.sm_time += sm_time(launch, now);
     tally.blocks += launch.done;
+    ++tally.launches;
   }
 
   void saw(const Event& event) override {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/session_application.hpp"
 
+#include "core/session/reachable_deadline.hpp"
+
 namespace gpushare::daemon {
 
-ApplicationId SessionApplication::arrive() {
+ApplicationId SessionApplication::arrive_with(const Operation& operation) {
   const std::scoped_lock lock(mutex_);
   if (is_withdrawn_) throw Cancelled("application '" + application_.name + "' has been cancelled");
-  if (!number_) number_ = session_.add(application_);
+  if (number_) return *number_;
+  require_reachable_deadline(application_, operation, session_.device());
+  number_ = session_.add(application_);
   return *number_;
 }
 

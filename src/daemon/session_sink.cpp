@@ -69,7 +69,8 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
     std::erase_if(of_client, [&](const ApplicationPtr& each) { return each != application && each->is_withdrawn(); });
   }
   try {
-    const JobId job = session_.submit(application->arrive(), std::move(operation), std::move(code));
+    const ApplicationId number = application->arrive_with(operation);
+    const JobId job = session_.submit(number, std::move(operation), std::move(code));
     unfinished_.emplace(job, std::move(command));
   } catch (const Cancelled& cancelled) {
     command.reply.complete({.status = JobStatus::Withdrawn, .message = cancelled.what()});

@@ -16,6 +16,7 @@ struct Tally {
   std::int64_t blocks = 0;       ///< of ended launches
   std::int64_t operations = 0;   ///< that have ended
   std::int64_t launches = 0;     ///< of them
+  Time last_end{};               ///< of an operation
   std::int64_t preemptions = 0;  ///< how often a plan took a launch off the GPU that had begun and was not through
   bool operator==(const Tally&) const = default;
 };
@@ -48,7 +49,9 @@ class ApplicationTallies : public RunObserver {
 
   void saw(const Event& event) override {
     if (event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded) {
-      ++tallies_[event.application].operations;
+      Tally& tally = tallies_[event.application];
+      ++tally.operations;
+      tally.last_end = event.time;
     }
   }
 

@@ -69,6 +69,8 @@ class Session {
   Session(LiveDevice device, MakePolicy make_policy, SessionOptions options = {});
   ~Session() { close(); }
 
+  const Device& device() const { return *device_.description; }
+
   /// Numbers of applications never come again.
   ApplicationId add(Application application);
   /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that

@@ -125,6 +125,7 @@ class Application:
             preemptions=0,
             elapsed_ns=0,
             remaining_ns=None,
+            is_late=False,
         )
 
     def fail(self, fault):

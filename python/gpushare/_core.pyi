@@ -128,6 +128,7 @@ __all__: list[str] = [
     "require_open_ordering",
     "require_policy",
     "require_priority",
+    "require_reachable_deadline",
     "require_runnable",
     "residency_limits",
     "run_as_hardware_does",
@@ -1149,6 +1150,11 @@ class ApplicationStatus:
     @property
     def elapsed_ns(self) -> int: ...
     @property
+    def is_late(self) -> bool:
+        """
+        It has missed its deadline, or does with its present launch, even alone from now on.
+        """
+    @property
     def kernel(self) -> str:
         """
         Of the present launch.
@@ -1563,12 +1569,18 @@ class JobStatus:
       WITHDRAWN
 
       RETRYABLE
+
+      SUSPECT
+
+      CULPRIT
     """
 
+    CULPRIT: typing.ClassVar[JobStatus]
     DONE: typing.ClassVar[JobStatus]
     FAILED: typing.ClassVar[JobStatus]
     REFUSED: typing.ClassVar[JobStatus]
     RETRYABLE: typing.ClassVar[JobStatus]
+    SUSPECT: typing.ClassVar[JobStatus]
     WITHDRAWN: typing.ClassVar[JobStatus]
     __members__: typing.ClassVar[dict[str, JobStatus]]
     @typing.overload
@@ -2012,6 +2024,10 @@ class ServedApplication:
     An application of a session, which it arrives in with its first launch.
     """
     def cancel(self) -> None: ...
+    def does_not_end(self, why: str) -> None:
+        """
+        A block of it does not end: the session fails, and says whose it was and why that is thought.
+        """
     def set_priority(self, priority: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     @property
     def name(self) -> str: ...
@@ -2251,6 +2267,13 @@ def require_priority(policy: str, application: str, priority: typing.SupportsInt
     Raise PolicyError unless this built-in policy can serve an application of this priority.
     """
 
+def require_reachable_deadline(
+    application: str, deadline_ns: typing.SupportsInt | typing.SupportsIndex, first: Launch, device: Device
+) -> None:
+    """
+    Throws InvalidInput where the first launch misses the deadline even with the device to itself, by its profile.
+    """
+
 def require_runnable(device: Device, launch: Launch) -> None:
     """
     Throws InvalidInput for a launch of which no block fits an SM.
@@ -2284,7 +2307,7 @@ def run_on_cuda(
     learnt: ... = None,
 ) -> RunRecord:
     """
-    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended() once it returns True or raises. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
+    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(), which is told the names of the launches on the GPU, once it returns True or raises. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
     """
 
 def run_worker_trial(

@@ -129,7 +129,7 @@ class CudaRunner:
             give_up_if_broken(self.device)
 
     def _scheduled(
-        self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Callable[[], bool]
+        self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Callable[[Sequence[str]], bool]
     ) -> _core.RunRecord:
         return _core.run_on_cuda(
             self.device.core, prepared.program, prepared.core, policy, record=record, ended=ended,
@@ -137,7 +137,13 @@ class CudaRunner:
         )  # fmt: skip
 
     def _hardware(
-        self, prepared: CudaWorkload, policy: str, alone: dict[str, int], *, record: bool, ended: Callable[[], bool]
+        self,
+        prepared: CudaWorkload,
+        policy: str,
+        alone: dict[str, int],
+        *,
+        record: bool,
+        ended: Callable[[Sequence[str]], bool],
     ) -> _core.RunRecord:
         kind, _, sizes = policy.partition(":")
         sharing = {
@@ -210,14 +216,14 @@ def partition(sizes: str, parts: int, sms: int) -> list[int]:
     return wanted
 
 
-def _deadline(timeout_s: float, workload: Workload, policy: str) -> Callable[[], bool]:
+def _deadline(timeout_s: float, workload: Workload, policy: str) -> Callable[[Sequence[str]], bool]:
     end = time.monotonic() + timeout_s
 
-    def ended() -> bool:
+    def ended(on_gpu: Sequence[str]) -> bool:
         if time.monotonic() > end:
-            names = ", ".join(repr(each.name) for each in workload.applications)
             run = f"workload {workload.name!r} under {policy!r}"
-            raise TimeoutError(f"{run} did not end within {timeout_s:g} s: {names} still running")
+            still_running = f"still running: {', '.join(on_gpu)}" if on_gpu else "nothing is running"
+            raise TimeoutError(f"{run} did not end within {timeout_s:g} s; {still_running}")
         return False
 
     return ended

@@ -12,10 +12,11 @@ from typing import Any
 
 from gpushare.compile_request import CompileRequest
 from gpushare.compiled_kernel import CompiledKernel
+from gpushare.cubin_kernel import cubin_kernel
 from gpushare.kernel_cache import KernelCache, cache_folder
 from gpushare.kernel_cache_key import cache_key
 from gpushare.kernel_model import require, require_name
-from gpushare.kernel_source import compile_options, kernel_source
+from gpushare.kernel_source import KernelSource, compile_options, kernel_source
 
 TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)", re.MULTILINE)
 
@@ -24,10 +25,12 @@ class Kernel:
     """A CUDA kernel: source and name. It compiles when it is first needed, once per architecture.
 
     Args:
-        source: CUDA C++ or PTX, as text or as the path of a ``.cu`` or ``.ptx`` file, which is read at once.
+        source: CUDA C++ or PTX, as text or as the path of a ``.cu`` or ``.ptx`` file, which is read at once; or a
+            cubin, as bytes or the path of a ``.cubin`` file, which runs as it is.
         name: of the kernel; a C++ expression such as ``"ns::saxpy<float>"`` will do. No ``extern "C"`` needed.
         options: for NVRTC, such as ``"-std=c++20"`` or ``"-Iinclude"``.
         preemptible: False leaves the kernel as it is: say so of kernels whose blocks wait for all others.
+        parameters: of a cubin, the types as in C++, such as ``["float*", "int"]``, where its symbol does not have them.
 
     >>> scale = Kernel('''
     ... template <typename T> __global__ void scale(T* values, T factor, int count) {
@@ -40,7 +43,15 @@ class Kernel:
     (['float*', 'float', 'int'], None)
     """
 
-    def __init__(self, source: str | Path, name: str, *, options: Sequence[str] = (), preemptible: bool = True) -> None:
+    def __init__(
+        self,
+        source: str | bytes | Path,
+        name: str,
+        *,
+        options: Sequence[str] = (),
+        preemptible: bool = True,
+        parameters: Sequence[str] | None = None,
+    ) -> None:
         require_name("kernel: name", name)
         require(isinstance(preemptible, bool), f"kernel {name!r}: preemptible must be True or False")
         self.name = name
@@ -48,16 +59,19 @@ class Kernel:
         self.options = tuple(options)
         self._source = kernel_source(source, name)
         self._options = compile_options(options, self._source)
+        self.parameters = None if parameters is None else _types(name, parameters, self._source)
         self._compiled: dict[str, CompiledKernel] = {}
         self._lock = threading.Lock()
 
     @property
     def text(self) -> str:
-        """CUDA C++ or PTX."""
+        """CUDA C++ or PTX; empty for a cubin."""
         return self._source.text
 
     def compile(self, arch: str = "sm_90") -> CompiledKernel:
         """Machine code, from this object, from the cache on disk, or from the compiler, in that order.
+
+        A cubin is only read, and has to be one that runs on this architecture.
 
         Raises:
             CompileError: the source does not compile; the message is the compiler's log.
@@ -68,9 +82,13 @@ class Kernel:
         arch = self._arch_for(arch)
         with self._lock:
             if arch not in self._compiled:
-                request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch)
-                self._compiled[arch] = _cached_or_built(request)
+                self._compiled[arch] = self._compiled_for(arch)
             return self._compiled[arch]
+
+    def _compiled_for(self, arch: str) -> CompiledKernel:
+        if self._source.cubin is not None:
+            return cubin_kernel(self._source, self.name, self.parameters, arch)
+        return _cached_or_built(CompileRequest(self._source, self.name, self._options, self.preemptible, arch))
 
     def __eq__(self, other: object) -> bool:
         return self._identity == other._identity if isinstance(other, Kernel) else NotImplemented
@@ -80,7 +98,7 @@ class Kernel:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return self.text, self.name, self.options, self.preemptible
+        return self.text, self._source.cubin, self.name, self.options, self.preemptible, self.parameters
 
     def _arch_for(self, arch: str) -> str:
         """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""
@@ -98,6 +116,18 @@ class Kernel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock())
+
+
+def _types(name: str, parameters: Sequence[str], source: KernelSource) -> tuple[str, ...]:
+    require(
+        source.cubin is not None,
+        f"kernel {name!r}: 'parameters' are types of a cubin's; of CUDA C++ and PTX the compiler tells them",
+    )
+    require(
+        not isinstance(parameters, str) and all(isinstance(each, str) for each in parameters),
+        f"kernel {name!r}: parameters must be a list of types such as 'float*', got {parameters!r}",
+    )
+    return tuple(parameters)
 
 
 @cache

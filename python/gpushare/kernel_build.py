@@ -13,6 +13,7 @@ from gpushare.compile_request import CompileRequest
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
 from gpushare.cuda_libraries import cuda_libraries
+from gpushare.entry_names import entry_named, no_such_entry
 from gpushare.parameters import parameters_of
 from gpushare.resource_usage import ResourceUsage, resource_usage
 from gpushare.worker_build import Assembled, Worker, best_worker
@@ -102,10 +103,9 @@ def _nvrtc(request: CompileRequest, names: list[str]) -> dict[str, Any]:
 
 
 def _no_such_kernel(request: CompileRequest, ptx: str) -> str:
-    names = [_core.demangled(each.name) or each.name for each in _core.kernel_signatures(ptx)]
-    listed = "; ".join(names) or "none"
-    hint = "" if request.source.is_ptx else "; a template needs its arguments, as in 'saxpy<float>'"
-    return f"{request.source.file_name} has no kernel {request.name!r}; it has: {listed}{hint}"
+    symbols = [each.name for each in _core.kernel_signatures(ptx)]
+    there_is_none = no_such_entry(request.name, symbols, request.source.file_name)
+    return f"{there_is_none}; a template needs its arguments, as in 'saxpy<float>'"
 
 
 def _named(ptx: str, symbol: str, request: CompileRequest) -> _core.KernelSignature:
@@ -116,24 +116,8 @@ def _named(ptx: str, symbol: str, request: CompileRequest) -> _core.KernelSignat
 
 
 def _kernel_of_ptx(request: CompileRequest) -> _core.KernelSignature:
-    """By its symbol, its whole signature, or its C++ name if only one kernel has it."""
-    kernels = _core.kernel_signatures(request.source.text)
-    for kernel in kernels:
-        if kernel.name == request.name:
-            return kernel
-    matching = [each for each in kernels if request.name in _names(_core.demangled(each.name))]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        symbols = ", ".join(each.name for each in matching)
-        raise InvalidInput(f"{request.source.file_name}: {request.name!r} may be any of: {symbols}; name one of them")
-    raise InvalidInput(_no_such_kernel(request, request.source.text))
-
-
-def _names(signature: str) -> tuple[str, ...]:
-    """``void ns::k<float>(float*)`` is also known as ``ns::k<float>``."""
-    name = re.sub(r"\(.*", "", signature, flags=re.DOTALL)
-    return signature, name, name.partition(" ")[2]
+    kernels = {each.name: each for each in _core.kernel_signatures(request.source.text)}
+    return kernels[entry_named(request.name, list(kernels), request.source.file_name)]
 
 
 def _assembled(ptx: str, symbol: str, request: CompileRequest) -> Assembled:

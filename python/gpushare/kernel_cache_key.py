@@ -16,7 +16,15 @@ from gpushare.included_headers import digest_of_headers
 UNTRACKED_OPTIONS = ("-include", "--pre-include", "-include-pch", "--pch", "-pch", "--use-pch")
 """Options that make a compilation depend on files that the cache does not know of."""
 
-BUILDERS = ("kernel_build", "assembler", "worker_build", "compiled_kernel", "parameters", "resource_usage")
+BUILDERS = (
+    "kernel_build",
+    "assembler",
+    "worker_build",
+    "entry_names",
+    "compiled_kernel",
+    "parameters",
+    "resource_usage",
+)
 
 
 def cache_key(request: CompileRequest) -> str | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user hands over as the source of a kernel, and the options that go with it."""
+"""What a user hands over as a kernel, and the options that go with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from gpushare._core import InvalidInput
 
 PTX_HEADER = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\b", re.DOTALL)
-SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx")
+SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx", ".cubin")
 OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
 ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
 # By its name for NVRTC: its name for the assembler.
@@ -22,17 +22,24 @@ OTHERS_WITH_A_WORD = ("-D", "--define-macro", "-U", "-include", "--pre-include",
 
 @dataclass(frozen=True)
 class KernelSource:
-    """The text of a kernel.
+    """The text of a kernel, or its machine code.
 
     Attributes:
         text: CUDA C++ or PTX.
         file_name: what the compiler's messages call it, without folders.
         folder: where its headers lie; None if it was handed over as text.
+        cubin: machine code, where that is all there is.
     """
 
     text: str
     file_name: str
     folder: Path | None
+    cubin: bytes | None = None
+
+    @property
+    def content(self) -> bytes:
+        """Whatever it is."""
+        return self.text.encode() if self.cubin is None else self.cubin
 
     @property
     def is_ptx(self) -> bool:
@@ -40,8 +47,8 @@ class KernelSource:
         return PTX_HEADER.match(self.text) is not None
 
 
-def kernel_source(source: str | Path, name: str) -> KernelSource:
-    """The text itself, or the one in this file.
+def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
+    """The text or the machine code itself, or what is in this file.
 
     Raises:
         InvalidInput: the file cannot be read.
@@ -52,13 +59,17 @@ def kernel_source(source: str | Path, name: str) -> KernelSource:
     if isinstance(source, Path) or (isinstance(source, str) and _is_path(source)):
         path = Path(source)
         try:
+            if path.suffix == ".cubin":
+                return KernelSource("", path.name, None, path.read_bytes())
             return KernelSource(path.read_text(encoding="utf-8"), path.name, path.resolve().parent)
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{path}: cannot be read as text: {error}") from error
-    if not isinstance(source, str):
-        raise InvalidInput(f"kernel {name!r}: source must be a text or a path, got {source!r}")
-    found = KernelSource(source, "", None)
     plain = re.sub(r"\W+", "_", re.sub(r"<.*", "", name).rpartition("::")[2]) or "kernel"
+    if isinstance(source, bytes):
+        return KernelSource("", f"{plain}.cubin", None, source)
+    if not isinstance(source, str):
+        raise InvalidInput(f"kernel {name!r}: source must be a text, a path, or a cubin as bytes, got {source!r}")
+    found = KernelSource(source, "", None)
     return KernelSource(source, plain + (".ptx" if found.is_ptx else ".cu"), None)
 
 
@@ -89,6 +100,8 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
     """
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
         raise InvalidInput(f"options must be a list of texts, got {options!r}")
+    if source.cubin is not None and len(options) > 0:
+        raise InvalidInput(f"option {options[0]!r} is for a compiler, but {source.file_name} has been compiled")
     nvrtc: list[str] = []
     assembler: list[str] = []
     folders = [source.folder] if source.folder else []

@@ -121,7 +121,7 @@ def _name(declared: str, kernel: str) -> str | None:
 
 
 def _type(declared: _core.KernelParameter, cpp_type: str | None) -> tuple[str, Kind]:
-    if cpp_type is not None and declared.bytes == 8 and _is_address(cpp_type):
+    if cpp_type is not None and declared.bytes == 8 and is_address(cpp_type):
         return cpp_type, "pointer"
     if cpp_type in SCALARS:
         return cpp_type, "float" if SCALARS[cpp_type].startswith("f") else "integer"
@@ -130,7 +130,8 @@ def _type(declared: _core.KernelParameter, cpp_type: str | None) -> tuple[str, K
     return cpp_type or _ptx_type(declared), _kind(declared)
 
 
-def _is_address(cpp_type: str) -> bool:
+def is_address(cpp_type: str) -> bool:
+    """A pointer, or a reference."""
     return cpp_type.endswith(("*", "&")) or "(*)" in cpp_type
 
 

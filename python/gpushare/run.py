@@ -91,6 +91,11 @@ class Run:
         fitting = {each: each.model_on(self.device).max_residency(self.device) for each in set(launches.values())}
         return {number: fitting[launch] for number, launch in launches.items()}
 
+    def late(self) -> list[str]:
+        """The applications that have ended after their deadline, in the workload's order."""
+        ends = zip(self.workload.applications, self.record.arrivals, self.record.ends, strict=True)
+        return [each.name for each, arrival, end in ends if end - arrival > (each.deadline_ns or float("inf"))]
+
     def ntt(self) -> list[float]:
         """Normalized turnaround time (shared / alone) per application, in the workload's order."""
         return [

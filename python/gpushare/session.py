@@ -103,7 +103,8 @@ class Session:
             name: unique within the session.
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
-            deadline_ns: when it should have ended, in nanoseconds after its first launch.
+            deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
+                it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
 
         Raises:
             InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.
@@ -254,7 +255,7 @@ class Session:
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
-            self._register(application)
+            self._register(application, submitted.core)
             # In one go, so that the list is in the order of the numbers.
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
             if self._keeps_record:
@@ -263,14 +264,15 @@ class Session:
         self._jobs.add(job)
         return job
 
-    def _register(self, application: SessionApplication) -> None:
+    def _register(self, application: SessionApplication, first: _core.Launch) -> None:
         if application._cancelled:
             raise _core.Cancelled(f"application {application.name!r} has been cancelled")
-        if application._number is None:
-            deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
-            application._number = self._core.add(
-                application.name, application.priority, application.weight, deadline_ns
-            )
+        if application._number is not None:
+            return
+        deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
+        if deadline_ns is not None:
+            _core.require_reachable_deadline(application.name, deadline_ns, first, self.device.description)
+        application._number = self._core.add(application.name, application.priority, application.weight, deadline_ns)
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()

@@ -83,7 +83,8 @@ class SessionApplication:
             shared_bytes: dynamic shared memory per block.
 
         Raises:
-            InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            InvalidInput: an argument, the grid or the block cannot be; the message names it. Or it is the first launch,
+                and takes too long for the application's deadline.
             Cancelled: the application has been cancelled.
             DeviceError: the session has failed; on a GPU a CudaError.
         """

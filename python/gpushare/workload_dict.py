@@ -65,6 +65,7 @@ def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:
 
 
 def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
+    require(kernel._source.cubin is None, f"kernel {kernel.name!r}: a workload file has no place for a cubin")
     data: dict[str, Any] = {"name": name, "code": kernel.text}
     data |= {"entry": kernel.name} if name != kernel.name else {}
     data |= {"options": list(kernel.options)} if kernel.options else {}

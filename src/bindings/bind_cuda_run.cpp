@@ -7,8 +7,8 @@
 #include "bindings/run_record.hpp"
 #include "bindings/stopwatch.hpp"
 #include "bindings/without_gil.hpp"
+#include "core/job_names.hpp"
 #include "core/ordering/ordering_registry.hpp"
-#include "core/quoted_list.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/hardware_run.hpp"
 #include "cuda/shared_library.hpp"
@@ -45,20 +45,22 @@ struct CudaWorld {
   Device estimates;  // what an ordering tells times by
 };
 
-std::string names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload) {
-  const auto name_of = [&](ApplicationId id) { return workload.applications[index(id)].name; };
-  return quoted_list(gpu.applications_on_gpu(), name_of);
+std::vector<std::string> names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload, const CudaProgram& program) {
+  std::vector<std::string> names;
+  for (const BegunOperation& each : gpu.begun()) {
+    const bool is_launch = std::holds_alternative<cuda::DeviceLaunch>(program.operations[index(each.id)]);
+    if (is_launch && each.stage == Stage::OnDevice) names.push_back(job_name(workload, each.id));
+  }
+  return names;
 }
 
 /// A run that ends early leaves nothing behind on the GPU.
-void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
-                 Ordering* ordering) {
+void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, const CudaProgram& program,
+                 std::span<RunObserver* const> observers, Ordering* ordering) {
   try {
     run(gpu, policy, workload, observers, ordering);
   } catch (const cuda::CudaError& error) {
-    const std::string names = names_on_gpu(gpu, workload);
-    if (names.empty()) throw;
-    throw cuda::CudaError("a kernel of " + names + " failed: " + error.what());
+    throw cuda::CudaError(failure_among(names_on_gpu(gpu, workload, program), error.what()));
   } catch (...) {
     constexpr Duration patience(1'000'000'000);
     gpu.stop(patience);
@@ -84,8 +86,8 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   {
     const py::gil_scoped_release no_gil;
     cuda::CudaGpu gpu(*device.resources, program.operations);
-    gpu.set_heartbeat([&] { interruption.look(); });
-    run_or_stop(gpu, *decides, world->workload, observers, ordering.get());
+    gpu.set_heartbeat([&] { interruption.look(names_on_gpu(gpu, world->workload, program)); });
+    run_or_stop(gpu, *decides, world->workload, program, observers, ordering.get());
     delays = gpu.scheduler_delays();
   }
   RunRecord record = record_of(meter);
@@ -107,7 +109,7 @@ RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& prog
     const py::gil_scoped_release no_gil;
     cuda::run_on_hardware(device.context, workload, program.operations,
                           {.sharing = sharing, .levels = std::move(levels), .sms = std::move(sms)}, observers,
-                          [&] { interruption.look(); });
+                          [&](const std::vector<std::string>& on_gpu) { interruption.look(on_gpu); });
   }
   RunRecord record = record_of(meter);
   if (record_trace) record.trace = recorder.take();
@@ -155,7 +157,8 @@ void bind_cuda_run(py::module_& module) {
              py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(), py::arg("estimates") = py::none(),
              py::arg("learnt") = py::none(),
              "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
-             "Ctrl-C ends it, and so does ended() once it returns True or raises. An ordering tells the times of "
+             "Ctrl-C ends it, and so does ended(), which is told the names of the launches on the GPU, once it returns "
+             "True or raises. An ordering tells the times of "
              "copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.");
   module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
              py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},

@@ -37,7 +37,9 @@ void bind_completion(py::module_& module) {
       .value("REFUSED", JobStatus::Refused)
       .value("FAILED", JobStatus::Failed)
       .value("WITHDRAWN", JobStatus::Withdrawn)
-      .value("RETRYABLE", JobStatus::Retryable);
+      .value("RETRYABLE", JobStatus::Retryable)
+      .value("SUSPECT", JobStatus::Suspect)
+      .value("CULPRIT", JobStatus::Culprit);
   py::class_<Completion>(module, "JobCompletion", "Times are those of CLOCK_MONOTONIC; 0: it never started.")
       .def_readonly("status", &Completion::status)
       .def_readonly("accepted_ns", &Completion::accepted, "When the worker took the command.")

@@ -9,6 +9,7 @@
 #include "bindings/session_ordering.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/session/paced_gpu.hpp"
+#include "core/session/reachable_deadline.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
 
@@ -115,7 +116,9 @@ void bind_status(py::module_& module) {
           [](const ApplicationStatus& self) {
             return self.remaining ? std::optional(self.remaining->count()) : std::nullopt;
           },
-          "Of the present launch, if it has the GPU to itself from now on; None where nothing says so.");
+          "Of the present launch, if it has the GPU to itself from now on; None where nothing says so.")
+      .def_readonly("is_late", &ApplicationStatus::is_late,
+                    "It has missed its deadline, or does with its present launch, even alone from now on.");
   py::class_<SessionStatus>(module, "SessionStatus", "A session at one moment.")
       .def_property_readonly("now_ns", [](const SessionStatus& self) { return self.now.time_since_epoch().count(); })
       .def_readonly("applications", &SessionStatus::applications);
@@ -142,6 +145,13 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
 
 void bind_session(py::module_& module) {
   bind_status(module);
+  module.def(
+      "require_reachable_deadline",
+      [](const std::string& application, std::int64_t deadline, const Launch& first, const Device& device) {
+        require_reachable_deadline({.name = application, .deadline = Duration(deadline)}, first, device);
+      },
+      py::arg("application"), py::arg("deadline_ns"), py::arg("first"), py::arg("device"),
+      "Throws InvalidInput where the first launch misses the deadline even with the device to itself, by its profile.");
   module.def(
       "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
       py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");

@@ -99,6 +99,8 @@ void bind_session_sink(py::module_& module) {
       module, "ServedApplication", "An application of a session, which it arrives in with its first launch.")
       .def_property_readonly("name", &SessionApplication::name)
       .def("cancel", &SessionApplication::withdraw, no_gil)
+      .def("does_not_end", &SessionApplication::does_not_end, py::arg("why"), no_gil,
+           "A block of it does not end: the session fails, and says whose it was and why that is thought.")
       .def("set_priority", &SessionApplication::set_priority, py::arg("priority"), no_gil);
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,

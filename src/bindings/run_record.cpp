@@ -19,6 +19,15 @@ std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
   return values;
 }
 
+/// Requires the GIL.
+template <typename HasEnded>
+void heed(const py::object& ended, HasEnded has_ended) {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (ended.is_none() || !py::bool_(has_ended())) return;
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  throw py::error_already_set();
+}
+
 }  // namespace
 
 RunRecord record_of(const UsageMeter& meter) {
@@ -41,10 +50,12 @@ void Interruption::saw(const Event& /*event*/) {
 
 void Interruption::look() const {
   const py::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  if (ended_.is_none() || !py::bool_(ended_())) return;
-  PyErr_SetNone(PyExc_KeyboardInterrupt);
-  throw py::error_already_set();
+  heed(ended_, [this] { return ended_(); });
+}
+
+void Interruption::look(const std::vector<std::string>& on_gpu) const {
+  const py::gil_scoped_acquire gil;
+  heed(ended_, [&] { return ended_(on_gpu); });
 }
 
 std::pair<std::string, py::object> in_two_parts(const py::object& policy) {

@@ -37,6 +37,8 @@ class Interruption : public RunObserver {
   void saw(const Event& event) override;
   /// To be called some times a second where events are rare.
   void look() const;
+  /// Likewise, for a callable that is told who is on the GPU.
+  void look(const std::vector<std::string>& on_gpu) const;
 
  private:
   py::object ended_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <unordered_map>
 
 #include "core/copy_line.hpp"
@@ -20,6 +21,10 @@ class CopyQueue {
   void submit(const Submission& submission, const DeviceCopy& copy, Time now, std::vector<gpushare::Event>& events);
   void collect(Time now, std::vector<gpushare::Event>& events);
   bool empty() const { return line_.empty() && in_stream_.empty(); }
+  /// The copy that is under way.
+  std::optional<OperationId> first() const {
+    return in_stream_.empty() ? std::nullopt : std::optional(in_stream_.front().piece.copy.id);
+  }
 
  private:
   struct UnderWay {

@@ -52,14 +52,6 @@ bool CudaGpu::is_idle() const {
          });
 }
 
-std::vector<ApplicationId> CudaGpu::applications_on_gpu() const {
-  std::vector<ApplicationId> applications;
-  for (const auto& launch : launches_) {
-    if (!launch->hardware().empty()) applications.push_back(launch->submission().application);
-  }
-  return applications;
-}
-
 const DeviceOperation& CudaGpu::operation_of(const Submission& submission) const {
   if (submission.code == nullptr) return program_[index(submission.id)];
   const auto* code = dynamic_cast<const SubmittedCode*>(submission.code);

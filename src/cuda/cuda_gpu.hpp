@@ -47,7 +47,7 @@ class CudaGpu final : public LiveGpu {
 
   /// Where something is still there after `patience`, the context is abandoned.
   bool stop(Duration patience) override;
-  std::vector<ApplicationId> applications_on_gpu() const override;
+  std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override;
 
   /// To be asked by the thread that runs the engine.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -40,12 +41,14 @@ class Followers {
   /// All that are on the GPU.
   std::vector<std::unique_ptr<LaunchOnGpu>> take_all();
 
- private:
   struct Started {
     std::unique_ptr<LaunchOnGpu> launch;
     OperationId leader{};
   };
+  std::span<const Started> started() const { return started_; }
+  std::span<const Started> leaving() const { return leaving_; }
 
+ private:
   std::unordered_map<ApplicationId, Submission> announced_;
   std::vector<Started> started_;
   std::vector<Started> leaving_;

@@ -30,6 +30,8 @@ class HardwareLaunches {
   bool collect();
 
   bool empty() const { return under_way_.empty(); }
+  /// Has there ever been anything?
+  bool had_any() const { return had_any_; }
   /// Is nothing of it on the hardware, whether that has been collected or not?
   bool have_ended() const;
   /// The most urgent level in use. Requires that something is under way.
@@ -45,6 +47,7 @@ class HardwareLaunches {
   StreamPool& streams_;
   Completions& completions_;
   std::vector<UnderWay> under_way_;
+  bool had_any_ = false;
 };
 
 }  // namespace gpushare::cuda

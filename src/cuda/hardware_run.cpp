@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "core/application_streams.hpp"
-#include "core/quoted_list.hpp"
+#include "core/job_names.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/green_contexts.hpp"
 #include "cuda/hardware_launches.hpp"
@@ -46,6 +46,11 @@ class Lane {
   const Submission& first() const { return waiting_.front().submission; }
   bool first_has_ended() const { return !waiting_.empty() && waiting_.front().end.reached(); }
   bool has_ended() const { return waiting_.empty() || waiting_.back().end.reached(); }
+  /// In a stream this is what may be on the GPU. nullptr: all has ended.
+  const Submission* first_unended() const {
+    const auto found = std::ranges::find_if(waiting_, [](const Waiting& each) { return !each.end.reached(); });
+    return found != waiting_.end() ? &found->submission : nullptr;
+  }
   void remove_first() {
     completions_.give_back(waiting_.front().end);
     waiting_.pop_front();
@@ -92,7 +97,7 @@ class HardwareRun {
     start_ = Clock::now();
   }
 
-  void run(const std::function<void()>& heartbeat) {
+  void run(const HardwareHeartbeat& heartbeat) {
     Time last_heartbeat{};
     while (!order_.finished()) {
       const Time time = now();
@@ -102,16 +107,19 @@ class HardwareRun {
       if (time - last_heartbeat < hardware_heartbeat_interval) continue;
       last_heartbeat = time;
       check_health();
-      heartbeat();
+      heartbeat(names_on_gpu());
     }
   }
 
-  std::vector<ApplicationId> applications_on_gpu() const {
-    std::vector<ApplicationId> applications;
-    for (std::size_t index = 0; index < lanes_.size(); ++index) {
-      if (!lanes_[index].has_ended()) applications.push_back(static_cast<ApplicationId>(index));
+  /// Of the launches that may be on the GPU.
+  std::vector<std::string> names_on_gpu() const {
+    std::vector<std::string> names;
+    for (const Lane& lane : lanes_) {
+      const Submission* first = lane.first_unended();
+      if (first == nullptr || std::holds_alternative<Copy>(*first->operation)) continue;
+      names.push_back(job_name(workload_, first->id));
     }
-    return applications;
+    return names;
   }
 
   /// Does what has been handed to the hardware end so soon?
@@ -243,15 +251,14 @@ class HardwareRun {
 
 void run_on_hardware(const SharedContext& context, const Workload& workload, const Program& program,
                      const HardwareSetup& setup, std::span<RunObserver* const> observers,
-                     const std::function<void()>& heartbeat) {
+                     const HardwareHeartbeat& heartbeat) {
   validate(workload, context->description());
   const CurrentContext current(*context);
   HardwareRun run(context, workload, program, setup, observers);
   try {
     run.run(heartbeat);
   } catch (const CudaError& error) {
-    const auto name_of = [&](ApplicationId id) { return workload.applications[index(id)].name; };
-    throw CudaError("a kernel of " + quoted_list(run.applications_on_gpu(), name_of) + " failed: " + error.what());
+    throw CudaError(failure_among(run.names_on_gpu(), error.what()));
   } catch (...) {
     constexpr Duration patience(1'000'000'000);
     if (!run.ends_within(patience)) context->abandon();

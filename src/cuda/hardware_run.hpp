@@ -25,10 +25,13 @@ struct HardwareSetup {
   std::vector<int> sms{};     ///< GreenContexts: by application
 };
 
+/// Told the names of the launches that may be on the GPU.
+using HardwareHeartbeat = std::function<void(const std::vector<std::string>& on_gpu)>;
+
 /// Runs the workload and tells the observers when applications and operations came and ended (nothing is known of
 /// blocks). The heartbeat is called some times a second; what it throws ends the run.
 void run_on_hardware(const SharedContext& context, const Workload& workload, const Program& program,
                      const HardwareSetup& setup, std::span<RunObserver* const> observers,
-                     const std::function<void()>& heartbeat);
+                     const HardwareHeartbeat& heartbeat);
 
 }  // namespace gpushare::cuda

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/session_application.hpp"
 
+#include "core/session/reachable_deadline.hpp"
+
 namespace gpushare::daemon {
 
-ApplicationId SessionApplication::arrive() {
+ApplicationId SessionApplication::arrive_with(const Operation& operation) {
   const std::scoped_lock lock(mutex_);
   if (is_withdrawn_) throw Cancelled("application '" + application_.name + "' has been cancelled");
-  if (!number_) number_ = session_.add(application_);
+  if (number_) return *number_;
+  require_reachable_deadline(application_, operation, session_.device());
+  number_ = session_.add(application_);
   return *number_;
 }
 
@@ -14,6 +18,11 @@ void SessionApplication::withdraw() {
   const std::scoped_lock lock(mutex_);
   is_withdrawn_ = true;
   if (number_) session_.withdraw(*number_);
+}
+
+void SessionApplication::does_not_end(std::string why) {
+  const std::scoped_lock lock(mutex_);
+  if (number_) session_.fail_for(*number_, std::move(why));
 }
 
 bool SessionApplication::is_withdrawn() {

@@ -14,9 +14,13 @@ class SessionApplication {
   SessionApplication(Session& session, Application application)
       : session_(session), application_(std::move(application)) {}
 
-  /// Its number in the session, where it arrives if it has not yet. Throws Cancelled once it has been withdrawn.
-  ApplicationId arrive();
+  /// Its number in the session, where it arrives with its first operation, if it has not yet. Throws Cancelled once it
+  /// has been withdrawn, and InvalidInput where it has a deadline that this first one cannot meet: then it has not
+  /// come.
+  ApplicationId arrive_with(const Operation& operation);
   void withdraw();
+  /// A block of it does not end, as somebody has found who says `why`: the session fails.
+  void does_not_end(std::string why);
   bool is_withdrawn();
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(int priority);

@@ -18,6 +18,11 @@ std::string text_of(const std::exception_ptr& failure) {
   }
 }
 
+JobStatus status_of(JobFate fate) {
+  if (fate == JobFate::Culprit) return JobStatus::Culprit;
+  return fate == JobFate::Suspect ? JobStatus::Suspect : JobStatus::Retryable;
+}
+
 /// When the job began, as CLOCK_MONOTONIC counts: the time since then is the same on every clock, but for a simulated
 /// device's that falls behind. 0: it never did.
 std::int64_t start_of(const gpushare::JobEnd& end, std::int64_t told, std::int64_t accepted) {
@@ -64,7 +69,8 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
     std::erase_if(of_client, [&](const ApplicationPtr& each) { return each != application && each->is_withdrawn(); });
   }
   try {
-    const JobId job = session_.submit(application->arrive(), std::move(operation), std::move(code));
+    const ApplicationId number = application->arrive_with(operation);
+    const JobId job = session_.submit(number, std::move(operation), std::move(code));
     unfinished_.emplace(job, std::move(command));
   } catch (const Cancelled& cancelled) {
     command.reply.complete({.status = JobStatus::Withdrawn, .message = cancelled.what()});
@@ -101,16 +107,18 @@ void SessionSink::job_ended(const gpushare::JobEnd& end) {
   }
 }
 
-void SessionSink::session_failed(const std::exception_ptr& failure) {
+/// Whoever waits for the failure ends the process: so that is told last.
+void SessionSink::session_failed(const SessionFailure& failure) {
   std::unique_lock lock(mutex_);
   auto unfinished = std::exchange(unfinished_, {});
-  failure_ = failure;
-  failed_.notify_all();
   lock.unlock();
-  const JobOutcome outcome{.status = JobStatus::Retryable, .message = text_of(failure)};
   for (auto& [job, command] : unfinished) {
+    const JobOutcome outcome{.status = status_of(failure.fate_of(job)), .message = text_of(failure.error_of(job))};
     std::visit([&](auto& each) { each.reply.complete(outcome); }, command);
   }
+  lock.lock();
+  failure_ = failure.cause();
+  failed_.notify_all();
 }
 
 std::exception_ptr SessionSink::wait_failure(Duration timeout) {

@@ -44,7 +44,7 @@ class SessionSink : public CommandSink, private SessionListener {
   /// Withdraws those of its applications that have submitted something.
   void client_gone(ClientId client) noexcept override;
 
-  /// What the session has failed with, once it has: its jobs have ended as retryable then. nullptr: it has not in time.
+  /// What the session has failed with, once it has, and its jobs have been told. nullptr: it has not in time.
   std::exception_ptr wait_failure(Duration timeout);
 
  private:
@@ -54,7 +54,7 @@ class SessionSink : public CommandSink, private SessionListener {
   template <typename Submitted>
   void submit(Submitted&& command, Operation operation, std::shared_ptr<const DeviceCode> code);
   void job_ended(const gpushare::JobEnd& end) override;
-  void session_failed(const std::exception_ptr& failure) override;
+  void session_failed(const SessionFailure& failure) override;
 
   const SessionSinkOptions options_;
   HostCopier copier_;

@@ -13,7 +13,7 @@ namespace gpushare::daemon::wire {
 static_assert(std::endian::native == std::endian::little, "the structs would have to be converted");
 
 constexpr std::array<char, 8> magic{'g', 'p', 'u', 's', 'h', 'a', 'r', 'e'};
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 
 /// At the start of a port's memory. Written by the worker, which never reads it again.
 struct PortHeader {

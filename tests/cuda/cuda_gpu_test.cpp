@@ -167,8 +167,10 @@ TEST_F(Gated, WhatDoesNotEndIsAbandoned) {
       while (values<int>(arrived, 1) == std::vector{0}) {
         static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
       }
-      EXPECT_EQ(gpu.applications_on_gpu(), std::vector{ApplicationId{0}});
+      const std::vector<BegunOperation> endless{{OperationId{0}, Stage::OnDevice}};
+      EXPECT_EQ(gpu.begun(), endless);
       EXPECT_FALSE(gpu.stop(Duration(20'000'000)));
+      EXPECT_EQ(gpu.begun(), endless);
     }
     EXPECT_TRUE(context->is_lost());
     resources.reset();
@@ -177,23 +179,34 @@ TEST_F(Gated, WhatDoesNotEndIsAbandoned) {
   EXPECT_EXIT(lose_the_gpu(), testing::ExitedWithCode(0), "");
 }
 
+/// Neither the launch before it nor the one behind it, which may have been handed to the hardware, too.
 TEST_F(Runs, AFaultHasAnOwnerAndIsForGood) {
   const auto kernel = load("fault", fault);
+  const auto others = load("saxpy");
+  Saxpys before = saxpys();
+  Saxpys behind = saxpys();
   Work work;
   work.add_application("wild");
+  before.add_to(work, others, 4);
   work.add_launch(kernel, 1, 1, arguments(std::uint64_t{0x10}));
-  const auto lose_the_gpu = [&] {
+  behind.add_to(work, others, 4);
+  const auto lose_the_gpu = [&](const char* policy_name) {
     {
-      const std::unique_ptr<Policy> policy = make_policy("fifo");
+      const std::unique_ptr<Policy> policy = make_policy(policy_name);
       CudaGpu gpu(*resources, work.program);
       EXPECT_THROW(run(gpu, *policy, work.workload), CudaError);
-      EXPECT_EQ(gpu.applications_on_gpu(), std::vector{ApplicationId{0}});
+      EXPECT_THAT(gpu.begun(), testing::Contains(BegunOperation{OperationId{4}, Stage::OnDevice}));
+      EXPECT_THAT(gpu.begun(),
+                  testing::Not(testing::Contains(testing::Field(&BegunOperation::id, testing::Gt(OperationId{4})))));
+      EXPECT_THAT(gpu.begun(), testing::Not(testing::Contains(BegunOperation{OperationId{3}, Stage::OnDevice})));
     }
     EXPECT_THROW(resources->completions.require_healthy(), CudaError);
     context->abandon();
     std::exit(HasFailure() ? 1 : 0);
   };
-  EXPECT_EXIT(lose_the_gpu(), testing::ExitedWithCode(0), "");
+  for (const char* policy : {"fifo", "fifo:whole_up_to_us=1000000", "even"}) {
+    EXPECT_EXIT(lose_the_gpu(policy), testing::ExitedWithCode(0), "");
+  }
 }
 
 /// A policy that fails leaves nothing behind: what was under way has ended before its memory goes.

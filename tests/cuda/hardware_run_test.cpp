@@ -34,7 +34,7 @@ TEST_P(EveryWay, ResultsAreRight) {
   std::array<RunObserver*, 1> observers{&recorder};
   int heartbeats = 0;
   run_on_hardware(context, work.workload, work.program, {.sharing = GetParam(), .levels = {1, 0}}, observers,
-                  [&] { ++heartbeats; });
+                  [&](const auto&) { ++heartbeats; });
   EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
   EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
   const Trace trace = recorder.take();
@@ -58,7 +58,7 @@ TEST_F(OnHardware, ManyApplicationsWithManyLaunchesEach) {
       work.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get(), for_ever));
     }
   }
-  const auto open_gate = [&] { write(gate, 1); };
+  const auto open_gate = [&](const auto&) { write(gate, 1); };
   run_on_hardware(context, work.workload, work.program, {}, {}, open_gate);
   EXPECT_EQ(values<int>(arrived, 1), std::vector{applications * launches});
 }
@@ -73,11 +73,11 @@ TEST_F(OnHardware, GreenContextsHaveSmsOfTheirOwn) {
   work.add_application("second");
   second.add_to(work, kernel, 2);
   const HardwareSetup setup{.sharing = HardwareSharing::GreenContexts, .sms = {2, 2}};
-  run_on_hardware(context, work.workload, work.program, setup, {}, [] {});
+  run_on_hardware(context, work.workload, work.program, setup, {}, [](const auto&) {});
   EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected());
   EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected());
   const HardwareSetup too_many{.sharing = HardwareSharing::GreenContexts, .sms = {2, 4}};
-  EXPECT_THROW(run_on_hardware(context, work.workload, work.program, too_many, {}, [] {}), InvalidInput);
+  EXPECT_THROW(run_on_hardware(context, work.workload, work.program, too_many, {}, [](const auto&) {}), InvalidInput);
 }
 
 TEST_F(OnHardware, ATrialKeepsToItsQuotas) {

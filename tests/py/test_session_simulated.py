@@ -187,7 +187,7 @@ def test_close_does_not_wait():
 def test_finish_gives_up(session):
     submit(session.application("slow"), block_ms=1e5)
     started(session, "slow")
-    with pytest.raises(gs.DeviceError, match="jobs did not end in time: jobs of 'slow' were still running"):
+    with pytest.raises(gs.DeviceError, match="jobs did not end in time; still running: 'kernel' of 'slow'"):
         session.finish(timeout=0.2)
 
 
@@ -287,6 +287,17 @@ def test_a_refused_first_launch_loses_nothing(session):
     with pytest.raises(gs.InvalidInput, match="no block of it fits an SM"):
         bob.submit(gs.KernelModel("big", threads=64, registers_per_thread=4096, latency_ns=1000), grid=1, block=64)
     assert [each.name for each in session.finish().workload.applications] == ["alice"]
+
+
+def test_who_was_late():
+    with gs.Session("sim:h100", "even") as session:
+        names = {"late": 1e6, "in time": 1e12, "without": None}
+        applications = [session.application(name, deadline_ns=deadline) for name, deadline in names.items()]
+        for application in applications:
+            for latency_ns in (1000, 5e6):
+                model = gs.KernelModel("k", threads=128, latency_ns=latency_ns)
+                application.submit(model, grid=1, block=128)
+        assert session.finish().late() == ["late"]
 
 
 def test_a_wrong_timeout_leaves_the_session_open(session):

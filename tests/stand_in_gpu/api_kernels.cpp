@@ -48,7 +48,7 @@ CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
     turn.wait_until(device.end_of_kernels());
     std::shared_ptr<Module> module;
     try {
-      module = std::make_shared<Module>(static_cast<const char*>(image));
+      module = std::make_shared<Module>(ptx_of(image));
     } catch (const gpushare::InvalidInput& error) {
       throw Refusal(CUDA_ERROR_INVALID_PTX, error.what());
     }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stand_in_gpu/module.hpp"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
+#include "core/errors.hpp"
 #include "stand_in_gpu/limits.hpp"
 
 namespace gpushare::stand_in {
@@ -45,6 +49,18 @@ int threads_allowed(const ptx::Module& module, const ptx::Function& entry) {
 }
 
 }  // namespace
+
+/// A cubin's tables are the last of it.
+const char* ptx_of(const void* image) {
+  const char* text = static_cast<const char*>(image);
+  if (std::memcmp(text, ELFMAG, SELFMAG) != 0) return text;
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  text += std::max(header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize,
+                   header.e_phoff + std::uint64_t{header.e_phnum} * header.e_phentsize);
+  require(*text != '\0', "machine code, and no PTX behind it");
+  return text;
+}
 
 Function function_of(std::shared_ptr<const Module> module, std::string_view name) {
   const interpreter::FunctionCode& code = module->program.entry(name);

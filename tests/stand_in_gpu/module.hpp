@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that has been loaded. Its image is PTX text that ends with a zero: PTX as users have it, or what the `ptxas` in
-// this folder makes, which puts the assembler's report in front of it, in comments.
+// this folder makes, which puts the assembler's report in front of it, in comments; or a cubin that a test has put such
+// text behind.
 #pragma once
 
 #include <map>
@@ -25,6 +26,9 @@ struct Function {
 
   int static_shared() const { return static_cast<int>(code->static_shared_bytes); }
 };
+
+/// The text in the image. Throws InvalidInput for machine code without any.
+const char* ptx_of(const void* image);
 
 struct Module {
   /// Throws InvalidInput where the interpreter does not understand it.

@@ -16,8 +16,10 @@ from gpushare._core import Device, InvalidInput
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.compiled_kernel import CompiledKernel
+from gpushare.cubin import Cubin
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import whole
+from gpushare.kernel_source import kernel_source
 from gpushare.resource_usage import ResourceUsage
 from gpushare.worker_build import register_budget
 
@@ -151,6 +153,9 @@ def _show_verdicts(file: Path, out: Path | None, as_json: bool, show_ptx: bool) 
 
 
 def _read(file: Path) -> str:
+    if file.suffix == ".cubin":
+        listed = ", ".join(Cubin(kernel_source(file, "").content, file.name).kernels)
+        raise InvalidInput(f"{file}: name the kernel with -k NAME; it has: {listed}")
     if file.suffix in (".cu", ".cuh"):
         raise InvalidInput(f"{file}: name the kernel with -k NAME; templates need their arguments: -k 'saxpy<float>'")
     try:

@@ -60,13 +60,14 @@ class Submission:
         Raises:
             InvalidInput: it cannot be; the message names what is wrong.
         """
+        application = registered.application(self.application)
         launcher = registered.launcher(self.kernel, self.block, self.shared_bytes)
         grid = self.grid
         if type(grid) is int and 0 < grid <= MOST_TASKS:
             grid = (grid, 1, 1)
         else:
             grid = grid_of(f"launch of {self.kernel.name!r}: grid", grid)
-        return launcher.launch(job.application_handle, grid, self.arguments, job)
+        return launcher.launch(application, grid, self.arguments, job)
 
 
 class DaemonJob(FutureLike):
@@ -79,12 +80,11 @@ class DaemonJob(FutureLike):
         suspicions: how often it was on the GPU with others when one of them failed.
         error: what it ended with, if not well.
         has_ended: well or not, as far as anybody has looked.
-        application_handle: its application's at the worker that has it.
     """
 
     __slots__ = (
-        "__weakref__", "_event", "_number", "_registered", "application_handle", "attempts", "error", "has_ended",
-        "is_replayable", "repeats", "submission", "suspicions",
+        "__weakref__", "_event", "_number", "_registered", "attempts", "error", "has_ended", "is_replayable",
+        "repeats", "submission", "suspicions",
     )  # fmt: skip
 
     def __init__(self, submission: Submission, *, is_replayable: bool, repeats: DaemonJob | None = None) -> None:
@@ -95,7 +95,6 @@ class DaemonJob(FutureLike):
         self.suspicions = 0
         self.error: Exception | None = None
         self.has_ended = False
-        self.application_handle = 0
         self._event: threading.Event | None = None
         self._number = 0
         self._registered: Registered | None = None
@@ -111,7 +110,6 @@ class DaemonJob(FutureLike):
         self._registered = registered
         self.attempts += 1
         try:
-            self.application_handle = registered.application(self.submission.application)
             self._number = self.submission.send(registered, self)
         except WorkerGone:
             self.end(registered.link.wait_lost())

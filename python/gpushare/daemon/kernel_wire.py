@@ -16,12 +16,14 @@ from gpushare.kernel_source import KernelSource, compile_options
 
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
-    """What the worker needs of it beside its text. Folders are absolute: the worker runs elsewhere."""
+    """What the worker needs of it beside its content. Folders are absolute: the worker runs elsewhere."""
     source = kernel._source
     return {
         "name": kernel.name,
         "file_name": source.file_name,
         "folder": None if source.folder is None else str(source.folder),
+        "is_cubin": source.cubin is not None,
+        "parameters": None if kernel.parameters is None else list(kernel.parameters),
         "preemptible": kernel.preemptible,
         "options": [_with_absolute_folder(each) for each in _joined_includes(kernel.options)],
     }
@@ -40,8 +42,20 @@ def _with_absolute_folder(option: str) -> str:
     return option
 
 
-def kernel_of(request: RegisterKernel, text: str) -> Kernel:
-    """The kernel on the worker's side, equal to the client's."""
+def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:
+    """The kernel on the worker's side, equal to the client's.
+
+    Raises:
+        InvalidInput: its text is none.
+    """
+    if request.is_cubin:
+        kernel = Kernel(content, request.name, preemptible=request.preemptible, parameters=request.parameters)
+        kernel._source = KernelSource("", request.file_name, None, content)
+        return kernel
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"kernel {request.name!r}: its source is not UTF-8 text") from error
     folder = None if request.folder is None else Path(request.folder)
     kernel = Kernel("", request.name, preemptible=request.preemptible)
     kernel.options = tuple(request.options)

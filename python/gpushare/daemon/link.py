@@ -35,6 +35,8 @@ the GIL from whoever submits."""
 LONGEST_TELLING_S = 1.0
 """Until a thread that was given ends has told of them."""
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
+LOST = (JobStatus.RETRYABLE, JobStatus.SUSPECT, JobStatus.CULPRIT)
+"""Of jobs whose worker ends: it says why when all of them have been told."""
 
 
 class Link:
@@ -70,7 +72,7 @@ class Link:
         self._numbers = itertools.count(1)
         self._replies: dict[int, Reply] = {}
         self._freed: deque[tuple[int, int]] = deque()
-        self._retryable: list[Any] = []
+        self._lost_jobs: list[tuple[Any, JobStatus, str]] = []
         self._loss: Loss | None = None
         self._waiting: list[int] = []  # as long as there are threads that wait
         self._why = threading.Event()
@@ -248,9 +250,9 @@ class Link:
         self._why.wait()
         self._let_waiting_tell()
         self._tell(self.port.abandon())
-        for job in self._retryable:
-            self._loss.tell(job)
-        self._retryable.clear()
+        for job, status, message in self._lost_jobs:
+            self._loss.tell(job, status, message)
+        self._lost_jobs.clear()
         self.settled.set()
         self._on_lost(self)
 
@@ -268,9 +270,9 @@ class Link:
             if status == JobStatus.DONE:
                 job.end(None)
             elif status is None:
-                self._loss.tell(job)
-            elif status == JobStatus.RETRYABLE:
-                self._retryable.append(job)  # the worker ends, and says of whom that is the fault
+                self._loss.tell(job, None, "")
+            elif status in LOST:
+                self._lost_jobs.append((job, status, message))
             else:
                 job.end(ERRORS.get(status, DeviceError)(message))
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gpushare.daemon.errors import from_message
+from gpushare._core import DeviceError, JobStatus
+from gpushare.daemon.errors import WorkerLostError, from_message
 from gpushare.daemon.wire import Message
 
 
@@ -16,31 +17,24 @@ class Loss:
 
     Attributes:
         error: for whoever still wants something.
-        failure: what a job did that is to blame; None: no job is.
-        suspects: the applications that it may have been.
-        is_certain: it was one of a single suspect.
+        failure: of the device or the policy, which ended the worker; None: it could not say so any more.
     """
 
     error: Exception
     failure: Exception | None = None
-    suspects: frozenset[int] = frozenset()
-    is_certain: bool = True
 
     @classmethod
     def told_by(cls, event: Message) -> Loss:
         """As the worker says it before it ends."""
-        return cls(
-            from_message(event["error"]),
-            from_message(event["failure"]),
-            frozenset(event["applications"]),
-            event.get("certain", True),
-        )
+        return cls(from_message(event["error"]), from_message(event["failure"]))
 
-    def tell(self, job: Any) -> None:
-        """A job that had not ended by then."""
-        if self.failure is None or job.application_handle not in self.suspects:
+    def tell(self, job: Any, status: JobStatus | None, message: str) -> None:
+        """A job that had not ended by then, with what the worker said of it; None: nothing."""
+        if status == JobStatus.CULPRIT:
+            job.end(self.failure or DeviceError(message))
+        elif status == JobStatus.SUSPECT:
+            job.suspect(self.failure or DeviceError(message), self.error)
+        elif status is None or self.failure is None:
             job.end(self.error)
-        elif self.is_certain:
-            job.end(self.failure)
         else:
-            job.suspect(self.failure, self.error)
+            job.end(WorkerLostError(message))

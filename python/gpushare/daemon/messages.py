@@ -39,12 +39,14 @@ class OpenApplication(Schema):
 
 
 class RegisterKernel(Schema):
-    """A kernel of CUDA code, whose source comes in a shared file beside it; the answer is its handle."""
+    """A kernel of CUDA code, whose source or cubin comes in a shared file beside it; the answer is its handle."""
 
     name: Name
     source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_SOURCE_BYTES)]
     file_name: Name
     folder: Text | None = None
+    is_cubin: bool = False
+    parameters: Annotated[list[Text], Field(max_length=limits.MOST_ARGUMENTS)] | None = None
     preemptible: bool = True
     options: Annotated[list[Text], Field(default_factory=list, max_length=limits.MOST_OPTIONS)]
 

@@ -206,7 +206,7 @@ class Registered:
 def _tell_kernel(link: Link, kernel: Kernel | KernelModel) -> int:
     if isinstance(kernel, KernelModel):
         return link.request("model", fields=model_fields(kernel))
-    content = kernel.text.encode("utf-8")
+    content = kernel._source.content
     most = MOST_SOURCE_BYTES
     require(len(content) <= most, f"kernel {kernel.name!r}: a source of {len(content)} bytes; at most {most} are taken")
     shared = Arena.made(len(content))

@@ -55,6 +55,10 @@ class ServedApplication:
             session.set_priority(self.application, priority)
             self._priority_from_operator = priority
 
+    def does_not_end(self, why: str) -> None:
+        """A block of it does not, as somebody has found: the session fails with that."""
+        self.application.does_not_end(why)
+
     def cancel(self) -> None:
         """Drops its jobs; the running one stops at the next block boundary."""
         self.is_cancelled = True

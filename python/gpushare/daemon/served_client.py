@@ -99,17 +99,9 @@ class ServedClient:
         self._tell({"id": number, "error": as_message(error)})
 
     def lost(self, error: Exception) -> None:
-        """Tells the client that the worker ends; a job of one of the applications that the error names is the reason.
-
-        Which one nobody knows, unless it names only one.
-        """
-        failed = [handle for handle, each in self.applications.items() if f"'{each.name}'" in str(error)]
-        is_certain = any(is_only_culprit(each.name, error) for each in self.applications)
+        """Tells the client that the worker ends. What it means for each job has been said through the rings."""
         again = WorkerLostError(f"the worker has ended, and with it what was on the GPU: {error}; submit again")
-        self._tell({
-            "event": "lost", "error": as_message(again), "applications": failed, "failure": as_message(error),
-            "certain": is_certain,
-        })  # fmt: skip
+        self._tell({"event": "lost", "error": as_message(again), "failure": as_message(error)})
 
     def drop(self, why: str) -> None:
         """Ends its connection."""
@@ -178,11 +170,6 @@ class ServedClient:
         self.applications.clear()
         del self.port  # its memory goes now, and not when somebody has forgotten this client
         LOG.info("client %d %s", self.number, why)
-
-
-def is_only_culprit(name: str, error: Exception) -> bool:
-    """Does the error blame this application and nobody else?"""
-    return str(error).startswith(f"a kernel of '{name}' ")
 
 
 def _limits() -> _core.PortLimits:

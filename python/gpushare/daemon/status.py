@@ -28,6 +28,7 @@ FIELDS = (
     "preemptions",
     "elapsed_ns",
     "remaining_ns",
+    "is_late",
 )
 """Of an application, as the session's status has them."""
 

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from gpushare._core import DeviceError
+from gpushare._core import DeviceError, PolicyError
 from gpushare.daemon.status import status_of
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("gpushare.daemon.watchdog")
 ON_DEVICE = ("running", "leaving")
+TIME_TO_BLAME_S = 5.0
+"""Others are given a moment to stop at a block boundary."""
 LOOKS = 10
 """In the time that a block is given."""
 
@@ -63,6 +65,15 @@ def _watch(worker: Worker) -> None:
             LOG.exception("the watchdog cannot look")
             continue
         if name is not None:
-            worker.fail(
-                DeviceError(f"a kernel of '{name}' does not end: no block of it has ended for {patience_s:g} s")
-            )
+            _end(worker, name, f"no block of it has ended for {patience_s:g} s")
+
+
+def _end(worker: Worker, name: str, why: str) -> None:
+    """The session knows which job of the application it is, and tells all of them, if it still can."""
+    for application in (each for client in worker.clients for each in client.applications if each.name == name):
+        application.does_not_end(why)
+    try:
+        worker.session.raise_failure(TIME_TO_BLAME_S)
+    except (DeviceError, PolicyError) as failure:
+        worker.fail(failure)
+    worker.fail(DeviceError(f"a job of '{name}' does not end: {why}"))

@@ -57,20 +57,18 @@ def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
 
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
-    """The text is copied out of the shared file before anything looks at it."""
+    """The content is copied out of the shared file before anything looks at it."""
     source = Arena.received(descriptor_in(descriptors), max(request.source_bytes, 1))
     try:
-        content = source.view[: request.source_bytes]
+        content = bytes(source.view[: request.source_bytes])
     finally:
         source.close()
-    try:
-        kernel = kernel_of(request, content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"kernel {request.name!r}: its source is not UTF-8 text") from error
-    if not client.grant.may_compile and (not kernel._source.is_ptx or request.options):
+    kernel = kernel_of(request, content)
+    is_assembled = kernel._source.is_ptx or request.is_cubin
+    if not client.grant.may_compile and (not is_assembled or request.options):
         raise RefusedError(
             f"kernel {request.name!r}: sources of other users are not compiled, because they could include any file "
-            "that the server can read: hand over PTX, or have the server's sources_of_other_users set"
+            "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
     return client.kernels.add(kernel)
 

@@ -42,7 +42,7 @@ def source_hash(kernel: Kernel) -> str:
     >>> source_hash(one) == source_hash(other)
     False
     """
-    digest = hashlib.blake2b(kernel.text.encode(), digest_size=16)
+    digest = hashlib.blake2b(kernel._source.content, digest_size=16)
     for option in kernel.options:
         digest.update(b"\0" + option.encode())
     return digest.hexdigest()

@@ -15,6 +15,8 @@ struct Tally {
   Duration sm_time{};            ///< time on each SM with at least one block, summed over SMs and ended launches
   std::int64_t blocks = 0;       ///< of ended launches
   std::int64_t operations = 0;   ///< that have ended
+  std::int64_t launches = 0;     ///< of them
+  Time last_end{};               ///< of an operation
   std::int64_t preemptions = 0;  ///< how often a plan took a launch off the GPU that had begun and was not through
   bool operator==(const Tally&) const = default;
 };
@@ -42,11 +44,14 @@ class ApplicationTallies : public RunObserver {
     Tally& tally = tallies_[launch.application];
     tally.sm_time += sm_time(launch, now);
     tally.blocks += launch.done;
+    ++tally.launches;
   }
 
   void saw(const Event& event) override {
     if (event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded) {
-      ++tallies_[event.application].operations;
+      Tally& tally = tallies_[event.application];
+      ++tally.operations;
+      tally.last_end = event.time;
     }
   }
 

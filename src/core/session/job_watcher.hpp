@@ -28,6 +28,10 @@ class JobWatcher : public RunObserver {
     jobs_[index(operation)] = {.id = next_++};
   }
 
+  JobId job_of(OperationId operation) const { return jobs_[index(operation)].id; }
+  /// As far as the device has told.
+  bool has_begun(OperationId operation) const { return jobs_[index(operation)].began.has_value(); }
+
   void saw(const Event& event) override {
     if (event.kind == EventKind::ApplicationEnded) return cancel_waiting(event);
     if (event.kind == EventKind::BlockStarted || event.kind == EventKind::CopyStarted) return begin(event);

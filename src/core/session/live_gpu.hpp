@@ -12,6 +12,19 @@
 
 namespace gpushare {
 
+/// How far something has come that has begun.
+enum class Stage {
+  OffDevice,  ///< nothing of it is there at present
+  OnDevice,
+  Ended  ///< and nobody has been told
+};
+
+struct BegunOperation {
+  OperationId id{};
+  Stage stage{};
+  bool operator==(const BegunOperation&) const = default;
+};
+
 /// Like the others' methods, these are called from one thread, except for wake().
 class LiveGpu : public Gpu {
  public:
@@ -29,8 +42,9 @@ class LiveGpu : public Gpu {
   /// is of no more use to this process.
   virtual bool stop(Duration patience) = 0;
 
-  /// Those that have work on the device: one of them is to blame where it fails.
-  virtual std::vector<ApplicationId> applications_on_gpu() const = 0;
+  /// Whatever has begun and has not been told to have ended, also where the device has failed: then one of the launches
+  /// on it is to blame.
+  virtual std::vector<BegunOperation> begun() const = 0;
 
   /// Throws what this kind of device throws when it fails.
   [[noreturn]] virtual void fail(const std::string& message) const = 0;

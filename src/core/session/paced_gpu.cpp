@@ -95,6 +95,12 @@ void PacedGpu::wake() {
   wakes_.notify_all();
 }
 
+std::vector<BegunOperation> PacedGpu::begun() const {
+  std::vector<BegunOperation> all;
+  for (const OperationId operation : gpu_.operations_at_work()) all.push_back({operation, Stage::OnDevice});
+  return all;
+}
+
 LiveDevice paced_device(const Device& device, std::uint64_t seed, double speed) {
   return {.description = std::make_shared<const Device>(device),
           .open = [device, seed, speed] { return std::make_unique<PacedGpu>(device, seed, speed); }};

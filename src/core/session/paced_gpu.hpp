@@ -34,7 +34,7 @@ class PacedGpu final : public LiveGpu {
   bool is_idle() const override { return is_settled_ && !next_change_; }
   /// Nobody has to wait for simulated blocks.
   bool stop(Duration /*patience*/) override { return true; }
-  std::vector<ApplicationId> applications_on_gpu() const override { return gpu_.applications_at_work(); }
+  std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override { throw DeviceError(message); }
 
  private:

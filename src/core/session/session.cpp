@@ -41,12 +41,18 @@ Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions optio
   if (!failure_) return;
   lock.unlock();
   join();
-  std::rethrow_exception(failure_);
+  std::rethrow_exception(failure_.cause());
 }
 
 void Session::require_alive() const {
-  if (failure_) std::rethrow_exception(failure_);
+  if (failure_) std::rethrow_exception(failure_.cause());
   require(!closing_, "the session has been finished: open another one");
+}
+
+/// For new work.
+void Session::require_open() const {
+  if (failure_) std::rethrow_exception(failure_.of_not_run());
+  require_alive();
 }
 
 /// nullptr: it has ended.
@@ -78,7 +84,7 @@ void Session::wake_thread() {
 
 ApplicationId Session::add(Application application) {
   const std::scoped_lock lock(mutex_);
-  require_alive();
+  require_open();
   const auto id = static_cast<ApplicationId>(next_application_++);
   applications_.emplace(id, Known{application.name});
   push(std::move(application));
@@ -88,7 +94,7 @@ ApplicationId Session::add(Application application) {
 JobId Session::submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code) {
   require_runnable(operation, *device_.description);
   const std::scoped_lock lock(mutex_);
-  require_alive();
+  require_open();
   require_present(application);
   push(Job{application, std::move(operation), std::move(code)});
   return jobs_.open();
@@ -100,6 +106,11 @@ void Session::withdraw(ApplicationId application) {
   if (failure_ || closing_ || known == nullptr || known->is_withdrawn) return;
   known->is_withdrawn = true;
   push(Withdrawal{application});
+}
+
+void Session::fail_for(ApplicationId application, std::string why) {
+  const std::scoped_lock lock(mutex_);
+  if (!failure_ && !closing_ && find(application) != nullptr) push(EndlessBlock{application, std::move(why)});
 }
 
 void Session::set_priority(ApplicationId application, int priority) {
@@ -143,7 +154,7 @@ bool Session::wait(JobId job, Duration timeout) {
     jobs_.require_not_cancelled(job);
     return true;
   }
-  if (failure_) std::rethrow_exception(failure_);
+  if (failure_) std::rethrow_exception(failure_.error_of(job));
   return false;
 }
 
@@ -191,7 +202,7 @@ SessionRecord Session::finish(Duration timeout) {
     end(done ? "" : "jobs did not end in time");
   }
   join();
-  if (failure_) std::rethrow_exception(failure_);
+  if (failure_) std::rethrow_exception(failure_.cause());
   return std::move(record_);
 }
 

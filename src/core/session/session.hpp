@@ -16,6 +16,7 @@
 
 #include "core/session/job_board.hpp"
 #include "core/session/live_gpu.hpp"
+#include "core/session/session_failure.hpp"
 #include "core/session/session_history.hpp"
 #include "core/session/session_status.hpp"
 #include "core/spin.hpp"
@@ -44,7 +45,7 @@ class SessionListener {
   virtual ~SessionListener() = default;
   virtual void job_ended(const JobEnd& end) = 0;
   /// The session will do nothing more: all jobs that have not ended fail.
-  virtual void session_failed(const std::exception_ptr& /*failure*/) {}
+  virtual void session_failed(const SessionFailure& /*failure*/) {}
 };
 
 struct SessionOptions {
@@ -68,6 +69,8 @@ class Session {
   Session(LiveDevice device, MakePolicy make_policy, SessionOptions options = {});
   ~Session() { close(); }
 
+  const Device& device() const { return *device_.description; }
+
   /// Numbers of applications never come again.
   ApplicationId add(Application application);
   /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that
@@ -78,6 +81,10 @@ class Session {
   /// The application goes; this returns at once. Its waiting jobs are cancelled, and the one that runs once it has
   /// stopped at a block boundary, even if no block of it was left. Nothing happens where it has gone already.
   void withdraw(ApplicationId application);
+
+  /// A block of the application does not end, as somebody has found who says `why` he thinks so: the session fails with
+  /// that. Nothing happens where the application has nothing under way.
+  void fail_for(ApplicationId application, std::string why);
 
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(ApplicationId application, int priority);
@@ -111,6 +118,10 @@ class Session {
   struct Withdrawal {
     ApplicationId application;
   };
+  struct EndlessBlock {
+    ApplicationId application;
+    std::string why;
+  };
   using Task = std::function<void(Service&)>;
   /// Somebody waits until it has been done.
   struct Call {
@@ -118,7 +129,7 @@ class Session {
     bool is_done = false;
     std::exception_ptr failure;
   };
-  using Request = std::variant<Application, Job, Withdrawal, Call*>;
+  using Request = std::variant<Application, Job, Withdrawal, EndlessBlock, Call*>;
   struct Known {
     std::string name;
     bool is_withdrawn = false;
@@ -138,21 +149,22 @@ class Session {
   void serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::shared_ptr<OpenWork>& work,
              const std::shared_ptr<const void>& world);
   void serve_until_closed(Service& service);
-  void give_up(const Service& service);
+  void give_up(Service& service);
   /// False once the session closes and there is nothing left to do.
   bool take_requests(Service& service);
   void carry_out(Service& service, Application& application);
   void carry_out(Service& service, Job& job);
   void carry_out(Service& service, const Withdrawal& withdrawal);
+  void carry_out(Service& service, const EndlessBlock& endless);
   void carry_out(Service& service, Call* call);
   void replace_policy(Service& service, const MakePolicy& make_policy);
   void require_progress(const Service& service) const;
   void set_gpu(LiveGpu* gpu);
   void end(std::string reason);
   void join();
-  void fail(std::exception_ptr failure);
-  std::string names_on_gpu(const LiveGpu& gpu) const;
+  void fail(SessionFailure failure);
   void require_alive() const;
+  void require_open() const;
   Known* find(ApplicationId application);
   void require_present(ApplicationId application);
   void forget_ended(Service& service);
@@ -172,7 +184,7 @@ class Session {
   std::atomic<bool> is_thread_wanted_ = false;  // something has come that it has not seen to yet
   SpinBudget spin_of_thread_;                   // its own
   int threads_looking_ = 0;                     // for the end of a job
-  std::exception_ptr failure_;
+  SessionFailure failure_;
   std::string given_up_;  // why the rest is not waited for
   bool closing_ = false;
   bool is_over_ = false;    // the thread does nothing more

@@ -2,7 +2,8 @@
 // What a session's thread does: it carries out requests, passes on what the device tells, and says how it ended.
 #include "core/session/session_service.hpp"
 
-#include "core/quoted_list.hpp"
+#include "core/job_names.hpp"
+#include "core/session/begun_jobs.hpp"
 
 namespace gpushare {
 namespace {
@@ -12,28 +13,20 @@ constexpr Duration patience_at_the_end(1'000'000'000);
 
 }  // namespace
 
-void Session::fail(std::exception_ptr failure) {
-  std::exception_ptr first;
+void Session::fail(SessionFailure failure) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!failure_) failure_ = first = std::move(failure);
+    if (failure_) return;
+    failure_ = std::move(failure);
     changed_.notify_all();
   }
-  if (first && options_.listener != nullptr) options_.listener->session_failed(first);
+  if (options_.listener != nullptr) options_.listener->session_failed(failure_);
 }
 
 void Session::set_gpu(LiveGpu* gpu) {
   const std::scoped_lock lock(mutex_);
   gpu_ = gpu;
   changed_.notify_all();
-}
-
-std::string Session::names_on_gpu(const LiveGpu& gpu) const {
-  const std::scoped_lock lock(mutex_);
-  return quoted_list(gpu.applications_on_gpu(), [this](ApplicationId id) {
-    const auto found = applications_.find(id);
-    return found != applications_.end() ? found->second.name : "an application that has been cancelled";
-  });
 }
 
 void Session::serve() {
@@ -44,14 +37,16 @@ void Session::serve() {
     std::unique_ptr<Policy> policy = make_policy_(world);
     const std::unique_ptr<LiveGpu> gpu = device_.open();
     serve(*gpu, std::move(policy), work, world);
+  } catch (SessionFailure& failure) {
+    fail(std::move(failure));
   } catch (const InvalidInput&) {
-    fail(std::current_exception());
+    fail(SessionFailure(std::current_exception()));
   } catch (const DeviceError&) {
-    fail(std::current_exception());
+    fail(SessionFailure(std::current_exception()));
   } catch (const PolicyError&) {
-    fail(std::current_exception());
+    fail(SessionFailure(std::current_exception()));
   } catch (const std::exception& error) {  // a policy of the user's may raise anything
-    fail(std::make_exception_ptr(PolicyError(error.what())));
+    fail(SessionFailure(std::make_exception_ptr(PolicyError(error.what()))));
   }
   std::vector<Request> left;
   const std::scoped_lock lock(mutex_);
@@ -67,10 +62,13 @@ void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::sha
   try {
     serve_until_closed(service);
   } catch (const DeviceError& error) {
-    const std::string names = names_on_gpu(gpu);
     set_gpu(nullptr);
-    if (names.empty()) throw;
-    gpu.fail("a kernel of " + names + " failed: " + error.what());
+    const BegunJobs begun(service.run, gpu, service.watcher);
+    const std::vector<OperationId> suspects = begun.launches_on_device();
+    throw begun.blame(suspects, failure_among(begun.names(suspects), error.what()));
+  } catch (const SessionFailure&) {
+    set_gpu(nullptr);
+    throw;
   } catch (...) {
     set_gpu(nullptr);
     gpu.stop(patience_at_the_end);
@@ -100,18 +98,20 @@ void Session::forget_ended(Service& service) {
 }
 
 /// Does nothing where everything has ended.
-void Session::give_up(const Service& service) {
-  if (service.run.is_idle()) {
-    std::unique_lock lock(mutex_);
-    if (jobs_.unfinished() == 0) return;
-    lock.unlock();
-    service.gpu.fail(given_up_);  // before what was submitted last could begin
+void Session::give_up(Service& service) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (service.run.is_idle() && jobs_.unfinished() == 0) return;
   }
-  const std::string names = names_on_gpu(service.gpu);
-  if (service.gpu.stop(patience_at_the_end)) {
-    service.gpu.fail(given_up_ + ": jobs of " + names + " were still running");
-  }
-  service.gpu.fail(given_up_ + ": a block of " + names + " does not end, so this process cannot use the GPU any more");
+  const BegunJobs before(service.run, service.gpu, service.watcher);
+  const std::vector<OperationId> running = before.on_device();
+  const std::string names = joined(before.names(running));
+  const bool has_stopped = service.gpu.stop(patience_at_the_end);
+  const BegunJobs after(service.run, service.gpu, service.watcher);
+  if (has_stopped) throw after.blame(running, given_up_ + (names.empty() ? "" : "; still running: " + names));
+  const std::vector<OperationId> endless = after.on_device();
+  throw after.blame(endless, given_up_ + "; blocks do not end, so this process cannot use the GPU any more: " +
+                                 joined(after.names(endless)));
 }
 
 void Session::require_progress(const Service& service) const {
@@ -166,6 +166,16 @@ void Session::carry_out(Service& service, const Withdrawal& withdrawal) {
     service.watcher.cancel(dropped, now);
     service.history.dropped(dropped);
   }
+}
+
+/// What else runs has a moment to stop at a block boundary: the device is lost, or has to be.
+void Session::carry_out(Service& service, const EndlessBlock& endless) {
+  const auto stream = service.run.streams().find(endless.application);
+  if (stream == service.run.streams().end() || !stream->second.current) return;
+  const std::vector<OperationId> culprit{*stream->second.current};
+  service.gpu.stop(patience_at_the_end);
+  const BegunJobs begun(service.run, service.gpu, service.watcher);
+  throw begun.blame(culprit, "job " + begun.names(culprit).front() + " does not end: " + endless.why);
 }
 
 /// What goes wrong is the caller's business, unless it is the device.

@@ -57,6 +57,15 @@ double sms_alone(const RunningLaunch& launch, const State& state) {
   return static_cast<double>(std::clamp<std::int64_t>(useful, std::max<std::int64_t>(held, 1), state.sms()));
 }
 
+/// Who has nothing to do is not late for it.
+bool is_late(const Application& application, const OpenStream& stream, const Tally& tally,
+             const ApplicationStatus& status) {
+  if (!application.deadline) return false;
+  const bool is_busy = stream.current || !stream.waiting.empty();
+  const Duration last = tally.last_end - Time(application.arrival);
+  return (is_busy ? status.elapsed + status.remaining.value_or(Duration{}) : last) > *application.deadline;
+}
+
 Duration rounded(double nanoseconds) { return Duration(std::llround(nanoseconds)); }
 
 }  // namespace
@@ -101,6 +110,7 @@ SessionStatus status_of(const OpenRun& run, Time now) {
     if (stream.current && launch == nullptr) each.state = "copying";
     if (!stream.current && !stream.waiting.empty()) describe_first(run.operation(stream.waiting.front()), each);
     if (stream.is_withdrawn) each.state = "cancelled";
+    each.is_late = is_late(application, stream, tally, each);
     status.applications.push_back(std::move(each));
   }
   return status;

@@ -30,6 +30,8 @@ struct ApplicationStatus {
   std::int64_t preemptions = 0;
   Duration elapsed{};                   ///< since it came
   std::optional<Duration> remaining{};  ///< of the present launch, alone (remaining_time()), where something says so
+  /// It has a deadline that its last operation has missed, or the present one does, even alone from now on.
+  bool is_late = false;
 };
 
 struct SessionStatus {

@@ -30,10 +30,10 @@ class SimulatedCopies {
     if (ended.is_last) events.push_back(event(EventKind::CopyEnded, ended, of(direction).start_of(ended), now));
   }
 
-  /// Appends the applications whose copies are under way.
-  void add_applications_at_work(std::vector<ApplicationId>& applications) const {
+  /// Appends the copies that are under way.
+  void add_under_way(std::vector<OperationId>& operations) const {
     for (const SimulatedCopyEngine* engine : {&to_device_, &to_host_}) {
-      if (engine->running() != nullptr) applications.push_back(engine->running()->application);
+      if (engine->running() != nullptr) operations.push_back(engine->running()->id);
     }
   }
 

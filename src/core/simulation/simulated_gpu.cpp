@@ -73,13 +73,13 @@ std::optional<Time> SimulatedGpu::next_change() const {
   return Time(Duration(std::llrint(std::ceil(next))));
 }
 
-std::vector<ApplicationId> SimulatedGpu::applications_at_work() const {
-  std::vector<ApplicationId> applications;
+std::vector<OperationId> SimulatedGpu::operations_at_work() const {
+  std::vector<OperationId> operations;
   for (const ActiveLaunch* launch : unended_) {
-    if (launch->started > launch->ended) applications.push_back(launch->application);
+    if (launch->started > launch->ended) operations.push_back(launch->id);
   }
-  copies_.add_applications_at_work(applications);
-  return applications;
+  copies_.add_under_way(operations);
+  return operations;
 }
 
 ActiveLaunch* SimulatedGpu::find(OperationId launch) const {

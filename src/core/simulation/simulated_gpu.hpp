@@ -35,8 +35,8 @@ class SimulatedGpu : public Gpu {
   Time now() const { return time_; }
   /// When something may happen next, unless somebody calls. Requires that next_event() has just returned nothing.
   std::optional<Time> next_change() const;
-  /// The applications that have blocks on an SM, or copies under way.
-  std::vector<ApplicationId> applications_at_work() const;
+  /// Launches that have blocks on an SM, and copies under way.
+  std::vector<OperationId> operations_at_work() const;
 
  private:
   struct DispatchDue {

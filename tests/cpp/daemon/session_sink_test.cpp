@@ -179,6 +179,24 @@ TEST(SessionSink, JobsOfAWithdrawnApplicationSaySo) {
   EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 10s)->status, JobStatus::Withdrawn);
 }
 
+TEST(SessionSink, OfAFailedSessionEveryJobHearsWhetherItIsToBlame) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice"), bob(server, *sink, "bob");
+  const JobNumber endless = alice.launch(alice.slow, 4'000);
+  const JobNumber waiting = alice.launch(alice.quick);
+  while (!has_begun(*sink)) std::this_thread::sleep_for(1ms);
+  sink->session().fail_for(ApplicationId{0}, "it says so");
+  const auto culprit = alice.client.port.wait(endless, 10s);
+  EXPECT_EQ(culprit->status, JobStatus::Culprit);
+  EXPECT_EQ(culprit->message, "job 'slow' of 'alice' (launch 0) does not end: it says so");
+  const std::string not_run = "this job did not run, and may be submitted again: " + culprit->message;
+  for (const auto& end : {alice.client.port.wait(waiting, 10s), bob.client.port.wait(bob.launch(bob.quick), 10s)}) {
+    EXPECT_EQ(end->status, JobStatus::Retryable);
+    EXPECT_EQ(end->message, not_run);
+  }
+}
+
 class BreakingPolicy : public Policy {
  public:
   Plan decide(const State&) const override { throw std::runtime_error("the policy's own words"); }

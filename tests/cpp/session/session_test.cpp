@@ -131,7 +131,7 @@ TEST(Session, FinishGivesUpWhatTakesTooLong) {
   const JobId job = trial.submit(trial.add("slow"), 1, 1h);
   trial.await(ApplicationId{0}, "running");
   EXPECT_THAT(message_of<DeviceError>([&] { trial.session.finish(10ms); }),
-              HasSubstr("jobs did not end in time: jobs of 'slow' were still running"));
+              HasSubstr("jobs did not end in time; still running: 'kernel' of 'slow' (launch 0)"));
   EXPECT_THAT(message_of<DeviceError>([&] { trial.session.wait(job, 0s); }), HasSubstr("did not end in time"));
 }
 
@@ -281,7 +281,7 @@ TEST(Session, AStatusTellsWhatGoesOn) {
 class Counts : public SessionListener {
  public:
   void job_ended(const JobEnd& end) override { (end.is_cancelled ? cancelled : ended)++; }
-  void session_failed(const std::exception_ptr&) override { ++failed; }
+  void session_failed(const SessionFailure&) override { ++failed; }
   std::atomic<int> ended = 0;
   std::atomic<int> cancelled = 0;
   std::atomic<int> failed = 0;

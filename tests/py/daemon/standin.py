@@ -125,7 +125,21 @@ class Application:
             preemptions=0,
             elapsed_ns=0,
             remaining_ns=None,
+            is_late=False,
         )
+
+    def fail(self, fault):
+        """The session has failed: its jobs are told what that means for them."""
+        with self.changed:
+            jobs, self.jobs = self.jobs, []
+        for launch in jobs:
+            if self in fault.suspects and launch is jobs[0]:
+                launch.complete(JobStatus.CULPRIT if len(fault.suspects) == 1 else JobStatus.SUSPECT, str(fault))
+            else:
+                launch.complete(JobStatus.RETRYABLE, f"this job did not run, and may be submitted again: {fault}")
+
+    def does_not_end(self, why):
+        self.session.fail(Fault([self], lambda job: f"job {job} does not end: {why}"))
 
     def run(self):
         while True:
@@ -136,8 +150,8 @@ class Application:
             self.now = (self.name, launch.kernel, submitted_ns, time.monotonic_ns(), None)
             try:
                 KERNELS[launch.kernel](self, *self.session.arguments_of(launch))
-            except gs.CudaError as error:
-                return self.session.fail(error)
+            except Fault as fault:
+                return self.session.fail(fault)
             except KeyError:
                 assert launch not in self.jobs, "an array was freed while a job used it"
             self.operations += 1
@@ -175,8 +189,17 @@ def add_once_open(application, array, value, gate):
     add(application, array, value)
 
 
+class Fault(gs.CudaError):
+    """A device was lost, with these applications' jobs on it."""
+
+    def __init__(self, suspects, words):
+        names = (f"'{each.jobs[0].kernel}' of '{each.name}' (launch {each.operations})" for each in suspects)
+        super().__init__(words(", ".join(names)))
+        self.suspects = suspects
+
+
 def fault(application):
-    raise gs.CudaError(f"a kernel of '{application.name}' failed: CUDA_ERROR_ILLEGAL_ADDRESS")
+    raise Fault([application], lambda job: f"job {job} failed: CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
 def fault_unnoticed(application):
@@ -188,8 +211,8 @@ def fault_unnoticed(application):
 
 def fault_beside_others(application):
     """As on a GPU: nobody knows whose kernel it was."""
-    names = ", ".join(f"'{each.name}'" for each in application.session.applications if each.jobs)
-    raise gs.CudaError(f"a kernel of {names} failed: CUDA_ERROR_ILLEGAL_ADDRESS")
+    suspects = [each for each in application.session.applications if each.jobs]
+    raise Fault(suspects, lambda jobs: f"a job failed, one of: {jobs}: CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
 def kill(application):
@@ -315,8 +338,10 @@ class StandIn:
         while time.monotonic() < end and application.jobs:
             time.sleep(0.002)
 
-    def fail(self, error):
-        self.failure = error
+    def fail(self, fault):
+        self.failure = fault
+        for each in self.applications:
+            each.fail(fault)
         self.failed.set()
 
     def raise_failure(self, timeout_s):

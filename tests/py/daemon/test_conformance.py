@@ -185,6 +185,24 @@ def test_the_status(session):
     application.cancel()
 
 
+def test_a_first_launch_that_cannot_be_in_time_is_refused(session):
+    application = session.application("alice", deadline_ns=1e6)
+    with pytest.raises(gs.InvalidInput, match=r"a deadline 1000000 ns after its first launch cannot be met: 'long'"):
+        submit(application, gs.KernelModel("long", threads=128, latency_ns=2e6)).result(PATIENCE_S)
+    submit(application).result(PATIENCE_S)  # this is the first, and its time begins now
+
+
+def test_who_is_late_is_seen(session):
+    patient, hurried = session.application("patient"), session.application("hurried", deadline_ns=1e6)
+    for application in (patient, hurried):
+        submit(application)
+        submit(application, ENDLESS, MOST)
+    deadline = time.monotonic() + PATIENCE_S
+    while not status_of(session, "hurried").is_late:
+        assert time.monotonic() < deadline
+    assert not status_of(session, "patient").is_late
+
+
 def test_the_past(real_server):
     def tables(session):
         with session:

@@ -53,12 +53,13 @@ def test_a_fault_fails_its_own_job_for_good_and_others_for_now(session, worker, 
         waiting = run(other.application("bystander"), "sleep", 60)
         before = worker.pid
         job = run(session.application("culprit"), "fault")
-        with pytest.raises(gs.CudaError, match=r"a kernel of 'culprit@1' failed: CUDA_ERROR_ILLEGAL_ADDRESS"):
+        with pytest.raises(gs.CudaError, match=r"^job 'fault' of 'culprit@1' \(launch 0\) failed: CUDA_ERROR"):
             job.result(30)
-        with pytest.raises(gs.WorkerLostError, match=r"submit again") as raised:
+        with pytest.raises(
+            gs.WorkerLostError, match=r"did not run, and may be submitted again: job 'fault' of"
+        ) as raised:
             waiting.result(30)
         assert raised.value.retryable
-        assert "a kernel of 'culprit@1' failed" in str(raised.value)
         again = other.array(np.zeros(3))
         run(other.application("again"), "add", again, 1).result(30)
         assert again.numpy().tolist() == [1, 1, 1]
@@ -120,7 +121,7 @@ def test_a_copy_that_fails_for_anothers_fault_is_made_again(session, worker, fol
         culprit = run(session.application("culprit"), "fault_unnoticed")
         eventually(lambda: worker.restarts == 1 or runs(other, "culprit@1"))  # for half a second
         assert array.numpy().tolist() == [5, 5, 5]
-        with pytest.raises(gs.CudaError, match="a kernel of 'culprit@1' failed"):
+        with pytest.raises(gs.CudaError, match=r"job 'fault_unnoticed' of 'culprit@1' .* failed"):
             culprit.result(30)
     eventually(lambda: worker.restarts == 1)
 
@@ -139,7 +140,7 @@ def test_an_idempotent_bystander_of_a_fault_runs_again(session, worker, folder, 
         eventually(lambda: runs(session, "bystander@2") and runs(session, "unlucky@2"))
         culprit = run(session.application("culprit"), "fault_beside_others")
         for job in (culprit, unlucky):  # neither may be run again
-            with pytest.raises(gs.CudaError, match=r"a kernel of .*'unlucky@2'.* failed"):
+            with pytest.raises(gs.CudaError, match=r"a job failed, one of: .*'sleep' of 'unlucky@2' \(launch 0\)"):
                 job.result(30)
         bystander.result(30)
         assert bystander.attempts >= 2
@@ -258,7 +259,8 @@ def test_an_endless_kernel_is_named_and_ended(serve, folder, run):
         bystander = other.application("moves")
         jobs = [run(bystander, "slow_add", array, 1, 0.05, idempotent=True) for _ in range(80)]  # for longer than that
         with pytest.raises(
-            gs.DeviceError, match=r"a kernel of 'stuck@1' does not end: no block of it has ended for 3 s"
+            gs.DeviceError,
+            match=r"job 'sleep' of 'stuck@1' \(launch 0\) does not end: no block of it has ended for 3 s",
         ):
             run(session.application("stuck"), "sleep", 3600).result(60)
         jobs[-1].result(60)

@@ -39,7 +39,9 @@ def test_another_version_is_refused_naming_both(raw, version):
     connection.sendall(packed(HELLO | {"v": version}))
     error = error_in(everything_from(connection))
     assert error["kind"] == "ProtocolError"
-    assert f"speaks version {version!r} of the protocol, the server version 3" in error["message"]
+    assert (
+        f"speaks version {version!r} of the protocol, the server version {limits.PROTOCOL_VERSION}" in error["message"]
+    )
 
 
 @pytest.mark.parametrize(

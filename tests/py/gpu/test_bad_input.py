@@ -262,6 +262,8 @@ for name in ("wait_at_gate", "increment"):
 session.load(kernel("fault", preemptible=sys.argv[2] == "preemptible"))  # loading would wait for the gate
 waiting = good.submit(kernel("wait_at_gate"), grid=1, block=1, args=[gate, passed])
 queued = good.submit(kernel("increment"), grid=1, block=32, args=[passed])
+while not any(each.kernel == "wait_at_gate" and each.started for each in session.status().applications):
+    pass
 faulty = bad.submit(kernel("fault", preemptible=sys.argv[2] == "preemptible"), grid=1, block=32, args=[values])
 said = [failure(lambda: faulty.result(30)), failure(lambda: queued.result(30)), failure(lambda: waiting.result(30))]
 assert faulty.done()
@@ -272,6 +274,11 @@ if sys.argv[3] == "finish":
 session.close()
 for each in said:
     assert "'bad'" in each and "failed" in each and "CUDA_ERROR_" in each, each
+on_gpu = "'wait_at_gate' of 'good' (launch 0)", "'fault' of 'bad' (launch 0)"
+culprit, not_run, suspect, _, refused = said[:5]
+assert culprit == suspect and culprit.startswith("a job failed, one of: "), culprit
+assert all(each in culprit for each in on_gpu) and "increment" not in culprit, culprit
+assert not_run == refused == f"this job did not run, and may be submitted again: {culprit}", not_run
 check_that_the_gpu_is_lost()
 del session, good, bad, gate, passed, values, waiting, queued, faulty
 gc.collect()
@@ -288,6 +295,30 @@ def test_a_kernel_that_faults_in_a_session(in_a_process, prelude, policy, how, e
     assert in_a_process(prelude + FAULT, policy, how, end) == "fine\n"
 
 
+ALONE_ON_THE_GPU = """
+session = gs.Session("cuda:0", sys.argv[1])
+good, bad = session.application("good"), session.application("bad")
+passed, values = session.zeros(1, np.uint32), session.zeros(1000, np.int32)
+good.submit(kernel("increment"), grid=1, block=32, args=[passed]).result(30)
+session.load(kernel("fault"))
+for _ in range(3):
+    bad.submit(kernel("increment"), grid=1, block=32, args=[passed])
+faulty = bad.submit(kernel("fault"), grid=1, block=32, args=[values])
+behind_it = bad.submit(kernel("increment"), grid=1, block=32, args=[passed])
+print(faulty.exception(30))
+print(behind_it.exception(30))
+session.close()
+"""
+
+
+@pytest.mark.parametrize("policy", ["fifo", "fifo:whole_up_to_us=1000000"])
+def test_a_kernel_that_faults_alone_is_named(in_a_process, prelude, policy):
+    """Also where the next launch was put behind it in hardware."""
+    culprit, not_run = in_a_process(prelude + ALONE_ON_THE_GPU, policy).splitlines()
+    assert culprit.startswith("job 'fault' of 'bad' (launch 3) failed: ")
+    assert not_run == f"this job did not run, and may be submitted again: {culprit}"
+
+
 FAULT_IN_A_RUN = """
 wild = gs.Launch(kernel("fault"), grid=1, block=32, args=[gs.Zeros(1, np.int32)])
 tame = gs.Launch(kernel("increment"), grid=10, block=32, args=[gs.Zeros(1, np.uint32)])
@@ -300,7 +331,7 @@ action = {
 try:
     action()
 except gs.CudaError as error:
-    assert "'wild'" in str(error), error
+    assert "'fault' of 'wild' (launch 0)" in str(error), error
 else:
     raise SystemExit("no error")
 check_that_the_gpu_is_lost()
@@ -339,9 +370,8 @@ except gs.CudaError as error:
 def test_a_kernel_that_never_ends_in_a_session(in_a_process, prelude, how):
     said = in_a_process(prelude + ENDLESS, how).splitlines()
     assert said[0] == "job 'wait_at_gate' of 'endless' has not ended within 0.5 s"
-    assert "did not end in time" in said[1]
-    assert "'endless'" in said[1]
-    assert "'good'" not in said[1]
+    assert "did not end in time; blocks do not end" in said[1]
+    assert said[1].endswith(": 'wait_at_gate' of 'endless' (launch 0)")
 
 
 CLOSED_WITH_AN_ENDLESS_KERNEL = """
@@ -368,7 +398,9 @@ except TimeoutError as error:
 
 @pytest.mark.parametrize("policy", ["fifo", "hardware-streams"])
 def test_a_kernel_that_never_ends_in_a_run(in_a_process, prelude, policy):
-    assert "did not end within 2 s: 'endless' still running" in in_a_process(prelude + ENDLESS_IN_A_RUN, policy)
+    assert "did not end within 2 s; still running: 'wait_at_gate' of 'endless' (launch 0)" in in_a_process(
+        prelude + ENDLESS_IN_A_RUN, policy
+    )
 
 
 ENDLESS_UNDER_A_POLICY = """
@@ -390,7 +422,7 @@ workload = _core.CoreWorkload("stuck", [_core.Application("endless", [_core.Laun
 end = time.monotonic() + 1
 
 
-def ended():
+def ended(_):
     if time.monotonic() > end:
         raise TimeoutError("time is over")
 

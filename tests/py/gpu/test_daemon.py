@@ -114,7 +114,9 @@ def test_an_idempotent_job_on_the_gpu_beside_a_fault_is_run_again(server, sessio
 def test_an_endless_kernel_is_named(session, kernels):
     gate, passed = session.zeros(1, np.int32), session.zeros(1, np.uint32)
     job = session.application("endless").submit(kernels.wait_at_gate, grid=1, block=1, args=[gate, passed])
-    with pytest.raises(gs.DeviceError, match=f"a kernel of 'endless@.*' does not end: .* {WATCHDOG_S} s"):
+    with pytest.raises(
+        gs.DeviceError, match=rf"job 'wait_at_gate' of 'endless@.*' \(launch 0\) does not end: .* {WATCHDOG_S} s"
+    ):
         job.result(PATIENCE_S)
     kernels.scaled(session, session.application("afterwards"))()
 

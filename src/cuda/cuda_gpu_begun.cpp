@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CudaGpu knows of who is on the GPU. After a fault nothing moves there any more, and the words that streams set
+// still say what had ended by then.
+#include <algorithm>
+
+#include "cuda/cuda_gpu.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// What was put behind a launch begins when all of that has ended, and not before.
+void add_begun(const LaunchOnGpu& launch, std::vector<BegunOperation>& all) {
+  if (!launch.hardware().had_any()) return;
+  const bool is_off = launch.hardware().have_ended();
+  all.push_back({launch.submission().id, is_off ? Stage::OffDevice : Stage::OnDevice});
+  if (is_off && launch.follower() != nullptr) add_begun(*launch.follower(), all);
+}
+
+}  // namespace
+
+std::vector<BegunOperation> CudaGpu::begun() const {
+  std::vector<BegunOperation> all;
+  for (const auto& launch : launches_) add_begun(*launch, all);
+  for (const Followers::Started& each : followers_.started()) add_begun(*each.launch, all);
+  for (const Followers::Started& each : followers_.leaving()) {
+    const auto is_still_there = [&](const auto& launch) {
+      return launch->submission().id == each.leader && !launch->hardware().have_ended();
+    };
+    if (std::ranges::none_of(launches_, is_still_there)) add_begun(*each.launch, all);
+  }
+  for (const CopyQueue* copies : {&to_device_, &to_host_}) {
+    if (const auto copy = copies->first()) all.push_back({*copy, Stage::OnDevice});
+  }
+  const auto add_ended = [&all](const gpushare::Event& event) {
+    const bool is_end = event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded;
+    if (is_end) all.push_back({event.operation, Stage::Ended});
+  };
+  std::for_each(events_.begin() + static_cast<std::ptrdiff_t>(next_event_), events_.end(), add_ended);
+  std::ranges::for_each(held_ends_, add_ended);
+  return all;
+}
+
+}  // namespace gpushare::cuda

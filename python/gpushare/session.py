@@ -25,7 +25,8 @@ from gpushare.run import Run
 from gpushare.session_application import SessionApplication
 from gpushare.session_device import is_ordering, session_device
 from gpushare.session_run import begun_work
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+from gpushare.terms import Terms
+from gpushare.workload import PRIORITIES
 
 
 class Session:
@@ -95,7 +96,13 @@ class Session:
         weakref.finalize(self, self._core.close)  # also when the process ends
 
     def application(
-        self, name: str, priority: int = 0, weight: float = 1.0, deadline_ns: float | None = None
+        self,
+        name: str,
+        priority: int = 0,
+        weight: float = 1.0,
+        deadline_ns: float | None = None,
+        floor: float | None = None,
+        latency_ns: float | None = None,
     ) -> SessionApplication:
         """A new application; it arrives with its first launch.
 
@@ -104,6 +111,9 @@ class Session:
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch.
+            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
+                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
 
         Raises:
             InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.
@@ -112,13 +122,13 @@ class Session:
         require_name("an application's name", name)
         taken = [each.name for each in self._applications]
         require(name not in taken, f"the session has an application {name!r} already: take another name")
-        application = SessionApplication(
-            self,
-            name,
-            self._permitted(name, priority),
-            number(f"application {name!r}: weight", weight, *WEIGHTS),
-            None if deadline_ns is None else number(f"application {name!r}: deadline_ns", deadline_ns, *DEADLINES_NS),
+        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        require(
+            latency_ns is None or self._highest_priority is None or self._highest_priority > 0,
+            f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
+            "whoever opened it said Session(highest_priority=...)",
         )
+        application = SessionApplication(self, name, self._permitted(name, priority), terms)
         self._applications.append(application)
         return application
 
@@ -267,9 +277,8 @@ class Session:
         if application._cancelled:
             raise _core.Cancelled(f"application {application.name!r} has been cancelled")
         if application._number is None:
-            deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
             application._number = self._core.add(
-                application.name, application.priority, application.weight, deadline_ns
+                _core.Application(application.name, [], priority=application.priority, **application.terms.core)
             )
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:

@@ -78,9 +78,7 @@ py::tuple finish(Session& session, const Device& device, double timeout_s) {
   return py::make_tuple(std::move(done.workload), std::move(record));
 }
 
-int add(Session& session, std::string name, int priority, double weight, std::optional<std::int64_t> deadline) {
-  Application application{.name = std::move(name), .priority = priority, .weight = weight};
-  if (deadline) application.deadline = Duration(*deadline);
+int add(Session& session, Application application) {
   const py::gil_scoped_release no_gil;
   return static_cast<int>(session.add(std::move(application)));
 }
@@ -148,9 +146,7 @@ void bind_session(py::module_& module) {
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
   py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
   bind_opening(session);
-  session
-      .def("add", &add, py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
-           "An application arrives; returns its number.")
+  session.def("add", &add, py::arg("application"), "An application without operations arrives; returns its number.")
       .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
            "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
            "the job.")

@@ -27,6 +27,8 @@ class Attendance {
     int max_residency = 0;
     double weight = 1;
     int priority = 0;
+
+    static Expected like(const RunningLaunch& launch);
   };
   /// Who runs nothing now but is expected, by application.
   std::vector<Expected> expected(Time now) const;

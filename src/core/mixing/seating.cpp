@@ -62,15 +62,20 @@ class Usher {
  private:
   Seat seat_for(const Attendance::Expected& guest, const RunningLaunch* running, CataloguedKernel& kernel) const {
     const Application& application = state_.application(guest.application);
-    const CommandDelays& delays = state_.device().delays;
     Seat seat{.application = guest.application,
               .running = running,
               .kernel = &kernel,
               .alone = time_alone(kernel, guest.launch->blocks),
               .floor = application.floor ? application.floor : options_.floor,
               .contender = {&kernel.kernel, guest.max_residency, guest.weight}};
-    if (application.latency) seat.longest = nanoseconds(*application.latency - delays.launch - delays.completion);
+    if (application.latency) seat.longest = nanoseconds(*application.latency - unavoidable(kernel.kernel));
     return seat;
+  }
+
+  /// The way to the GPU and back, and a last wave, however few blocks it has.
+  Duration unavoidable(const Kernel& kernel) const {
+    const CommandDelays& delays = state_.device().delays;
+    return delays.launch + delays.completion + (kernel.is_profiled ? kernel.cost.latency : Duration::zero());
   }
 
   const State& state_;

@@ -19,8 +19,8 @@ struct Seat {
   CataloguedKernel* kernel = nullptr;
   double alone = 0;               ///< nanoseconds that the launch takes alone; 0: not known
   std::optional<double> floor{};  ///< that its application, or the policy for all, has asked for
-  /// Nanoseconds that the launch may take, which is what its application's latency bound leaves after the way there and
-  /// back.
+  /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the
+  /// GPU and back, and of a last wave.
   double longest = std::numeric_limits<double>::infinity();
   Contender contender;
 

@@ -53,6 +53,22 @@ def test_launches_end_within_a_latency_bound(policy: str, latency_us: float) -> 
     assert sum(time <= latency_us for time in times) >= 25, times
 
 
+def test_the_place_of_one_with_a_latency_bound_is_kept() -> None:
+    """Or each of its launches would wait for blocks of 2 ms to end."""
+    model = gs.KernelModel("asking", threads=1024, latency_ns=100_000, issue_ns=50_000)
+    asking = gs.Application("asking", 10 * (gs.Launch(model, BLOCKS, pace=gs.HostPace(gap_ns=1e6)),), latency_ns=2.2e6)
+    long = gs.KernelModel("long", threads=1024, latency_ns=2e6, issue_ns=1e6)
+    workload = gs.Workload("two", (asking, gs.Application("other", 4 * (gs.Launch(long, 1584),))))
+
+    def in_time(policy: str) -> int:
+        launches = gs.run(workload, policy, device="sim:h100").launches()
+        own = launches[launches["application"] == "asking"]
+        return int((own["end_ns"] - own["arrival_ns"] <= 2.2e6).sum())
+
+    assert in_time("mix") >= 9  # not the first
+    assert in_time("mix:reserve_us=0") <= 1
+
+
 def test_floors_and_latencies_survive_a_file() -> None:
     workload = beside_another(application("asking", 1, floor=0.3, latency_ns=500_000))
     assert gs.Workload.from_dict(workload.to_dict()) == workload

@@ -25,9 +25,10 @@ void Attendance::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::PriorityChanged) {
     known.last.priority = static_cast<int>(event.block);
   } else if (event.kind == EventKind::LaunchArrived) {
-    if (known.is_away) known.is_reliable = event.time - known.left <= patience_;
+    if (known.is_away) known.is_reliable = event.time - known.left <= known.patience;
     known.is_away = false;
     known.last = Expected::like(*state.find(event.operation));
+    known.patience = state.application(event.application).latency ? patience_with_latency_bound_ : patience_;
   } else {
     known.is_away = true;
     known.left = event.time;
@@ -46,7 +47,7 @@ std::optional<Time> Attendance::next_loss(Time now) const {
   std::optional<Time> first;
   for (const auto& [id, known] : applications_) {
     if (!is_expected(known, now)) continue;
-    const Time loss = known.left + patience_;
+    const Time loss = known.left + known.patience;
     first = first ? std::min(*first, loss) : loss;
   }
   return first;

@@ -34,6 +34,7 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
                       .floor = floor == nobody_asks ? std::nullopt : std::optional(floor)},
           .antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9),
           .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
+          .reserve = microseconds(options.number("reserve_us", 5000, 0, longest_us)),
           .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
           .probes = {.share = options.number("probe_share", usual_share, 0, 0.5),
                      .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};

@@ -21,17 +21,18 @@ struct MixOptions {
   SeatingOptions seating{};
   double antt = 0;          ///< bound of the mean slowdown
   Duration patience{};      ///< how long a place is kept for somebody who has ended a launch
+  Duration reserve{};       ///< the same where he has a latency bound
   bool is_cautious = true;  ///< where SMs serve the oldest first
 
   ProbeOptions probes;
 
-  /// floor, antt, patience_us, small_us, caution, probe_share, probe_us.
+  /// floor, antt, patience_us, reserve_us, small_us, caution, probe_share, probe_us.
   static MixOptions from(const PolicyOptions& options);
 };
 
 class Mixer {
  public:
-  explicit Mixer(const MixOptions& options) : options_(options), attendance_(options.patience) {}
+  explicit Mixer(const MixOptions& options) : options_(options), attendance_(options.patience, options.reserve) {}
 
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);

@@ -9,9 +9,9 @@
 // as for one without priority whose few blocks had to wait for much longer than they run.
 //
 // Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
-// it less where nothing does. A floor excludes taking turns, where somebody always stands still. reserve=0.15, the most
-// of the SMs that is kept; reserve_us=5000, for how long. whole_up_to_us=2000, the longest launches that are left
-// whole.
+// it less where nothing does. A floor excludes taking turns, where somebody always stands still, and so does a latency
+// bound that is shorter than a round of turns. reserve=0.15, the most of the SMs that is kept; reserve_us=5000, for how
+// long. whole_up_to_us=2000, the longest launches that are left whole.
 //
 // Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
 // proportion, and predictions are of throughput while all are there, not of who is done first.

@@ -33,13 +33,13 @@ def error_in(data):
     return msgpack.unpackb(data[4:])["error"]
 
 
-@pytest.mark.parametrize("version", [0, 2, "3", None, 3.0, True])
+@pytest.mark.parametrize("version", [0, 3, "4", None, 4.0, True])
 def test_another_version_is_refused_naming_both(raw, version):
     connection = raw()
     connection.sendall(packed(HELLO | {"v": version}))
     error = error_in(everything_from(connection))
     assert error["kind"] == "ProtocolError"
-    assert f"speaks version {version!r} of the protocol, the server version 3" in error["message"]
+    assert f"speaks version {version!r} of the protocol, the server version 4" in error["message"]
 
 
 @pytest.mark.parametrize(

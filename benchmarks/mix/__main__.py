@@ -9,10 +9,10 @@ import sys
 
 from benchmarks.gpu.report import Report
 
-from . import companies, sweep, urgent
+from . import companies, floors, sweep, urgent
 from .place import place_of
 
-PARTS = {"sweep": sweep, "companies": companies, "urgent": urgent}
+PARTS = {"sweep": sweep, "companies": companies, "floors": floors, "urgent": urgent}
 
 
 def main(arguments: list[str]) -> None:

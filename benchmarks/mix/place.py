@@ -131,11 +131,17 @@ class Together:
     waited: float
 
     @staticmethod
-    def of(run: Run) -> Together:
-        """While all were there: until the first one ended. Launches under way then count in part."""
+    def of(run: Run, after: float = 0.0) -> Together:
+        """While all were there: until the first one ended. Launches under way then count in part.
+
+        Args:
+            run: what was done.
+            after: share of that time, at its beginning, that speeds leave out.
+        """
         ends = [_launch_ends_ns(run, number) for number in range(len(run.workload.applications))]
         first = min(each[-1] for each in ends)
         start = max(run.record.arrivals)
+        start += after * (first - start)
         speeds = []
         for application, times in zip(run.workload.applications, ends, strict=True):
             done = np.interp([start, first], times, range(len(times)))

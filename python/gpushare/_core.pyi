@@ -128,7 +128,7 @@ __all__: list[str] = [
     "require_open_ordering",
     "require_policy",
     "require_priority",
-    "require_reachable_deadline",
+    "require_reachable_terms",
     "require_runnable",
     "residency_limits",
     "run_as_hardware_does",
@@ -2267,11 +2267,9 @@ def require_priority(policy: str, application: str, priority: typing.SupportsInt
     Raise PolicyError unless this built-in policy can serve an application of this priority.
     """
 
-def require_reachable_deadline(
-    application: str, deadline_ns: typing.SupportsInt | typing.SupportsIndex, first: Launch, device: Device
-) -> None:
+def require_reachable_terms(application: Application, first: Launch, device: Device) -> None:
     """
-    Throws InvalidInput where the first launch misses the deadline even with the device to itself, by its profile.
+    Throws InvalidInput where the first launch misses the application's deadline or latency bound even with the device to itself, by its profile.
     """
 
 def require_runnable(device: Device, launch: Launch) -> None:

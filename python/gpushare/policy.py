@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpushare._core import CudaError, EventKind, PolicyError
+from gpushare._core import CudaError, EventKind, InvalidInput, PolicyError
 from gpushare.kernel_model import require_name
 
 if TYPE_CHECKING:
@@ -88,6 +89,17 @@ def policy_name(policy: str | Policy) -> str:
         return policy
     require_name("a policy's name", policy.name)
     return policy.name
+
+
+def own_policy(policy: str | Policy) -> str | Policy:
+    """What a session keeps for itself: a copy, where it is one of the user's.
+
+    Raises:
+        InvalidInput: it is no policy.
+    """
+    if not isinstance(policy, str | Policy):
+        raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
+    return policy if isinstance(policy, str) else copy.deepcopy(policy)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 import weakref
 from collections.abc import Sequence
@@ -20,12 +19,13 @@ from gpushare.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
-from gpushare.policy import Policy, policy_name
+from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.run import Run
 from gpushare.session_application import SessionApplication
 from gpushare.session_device import is_ordering, session_device
 from gpushare.session_run import begun_work
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+from gpushare.terms import Terms
+from gpushare.workload import PRIORITIES
 
 
 class Session:
@@ -74,7 +74,7 @@ class Session:
         speed: float = 1.0,
         keeps_record: bool = True,
     ) -> None:
-        _require_policy(policy)
+        owned = own_policy(policy)
         require(isinstance(ordering, str), f"ordering must be a name, got {ordering!r}")
         _core.require_open_ordering(ordering)
         if highest_priority is not None:
@@ -87,7 +87,7 @@ class Session:
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
-        self._core = self._on.open(_own(policy), ordering, keeps_record=keeps_record)
+        self._core = self._on.open(owned, ordering, keeps_record=keeps_record)
         self._applications: list[SessionApplication] = []
         self._jobs = UnfinishedJobs()
         self._finished = False
@@ -95,7 +95,13 @@ class Session:
         weakref.finalize(self, self._core.close)  # also when the process ends
 
     def application(
-        self, name: str, priority: int = 0, weight: float = 1.0, deadline_ns: float | None = None
+        self,
+        name: str,
+        priority: int = 0,
+        weight: float = 1.0,
+        deadline_ns: float | None = None,
+        floor: float | None = None,
+        latency_ns: float | None = None,
     ) -> SessionApplication:
         """A new application; it arrives with its first launch.
 
@@ -105,6 +111,10 @@ class Session:
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
+            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
+                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one. As
+                with deadlines, a first launch that misses it alone is refused.
 
         Raises:
             InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.
@@ -113,13 +123,13 @@ class Session:
         require_name("an application's name", name)
         taken = [each.name for each in self._applications]
         require(name not in taken, f"the session has an application {name!r} already: take another name")
-        application = SessionApplication(
-            self,
-            name,
-            self._permitted(name, priority),
-            number(f"application {name!r}: weight", weight, *WEIGHTS),
-            None if deadline_ns is None else number(f"application {name!r}: deadline_ns", deadline_ns, *DEADLINES_NS),
+        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        require(
+            latency_ns is None or self._highest_priority is None or self._highest_priority > 0,
+            f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
+            "whoever opened it said Session(highest_priority=...)",
         )
+        application = SessionApplication(self, name, self._permitted(name, priority), terms)
         self._applications.append(application)
         return application
 
@@ -156,13 +166,13 @@ class Session:
             PolicyError: it cannot serve an application that is there, or does not get along with what is going on. The
                 last one goes on then.
         """
-        _require_policy(policy)
         self._require_open()
+        owned = own_policy(policy)
         if isinstance(policy, str):
             for each in self._applications:  # the core asks for those that it knows
                 if each._number is None:
                     _core.require_priority(policy, each.name, each.priority)
-        self._core.set_policy(_own(policy))
+        self._core.set_policy(owned)
         self.policy = policy
         self._policies.append(policy_name(policy))
 
@@ -269,10 +279,9 @@ class Session:
             raise _core.Cancelled(f"application {application.name!r} has been cancelled")
         if application._number is not None:
             return
-        deadline_ns = None if application.deadline_ns is None else round(application.deadline_ns)
-        if deadline_ns is not None:
-            _core.require_reachable_deadline(application.name, deadline_ns, first, self.device.description)
-        application._number = self._core.add(application.name, application.priority, application.weight, deadline_ns)
+        core = _core.Application(application.name, [], priority=application.priority, **application.terms.core)
+        _core.require_reachable_terms(core, first, self.device.description)
+        application._number = self._core.add(core)
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()
@@ -290,13 +299,3 @@ class Session:
                 self._core.withdraw(application._number)
             if not self._keeps_record and application in self._applications:
                 self._applications.remove(application)
-
-
-def _require_policy(policy: object) -> None:
-    if not isinstance(policy, str | Policy):
-        raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
-
-
-def _own(policy: str | Policy) -> str | Policy:
-    """What the session keeps for itself."""
-    return policy if isinstance(policy, str) else copy.deepcopy(policy)

@@ -10,6 +10,7 @@ from gpushare.job import Job, Submitted
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_geometry import Extent
+from gpushare.terms import Terms
 from gpushare.workload import Application
 
 if TYPE_CHECKING:
@@ -19,13 +20,10 @@ if TYPE_CHECKING:
 class SessionApplication:
     """An application of a session: its launches run one after the other. Made by :meth:`Session.application`."""
 
-    def __init__(
-        self, session: Session, name: str, priority: int, weight: float, deadline_ns: float | None = None
-    ) -> None:
+    def __init__(self, session: Session, name: str, priority: int, terms: Terms) -> None:
         self.name = name
         self._priority = priority
-        self.weight = weight
-        self.deadline_ns = deadline_ns
+        self.terms = terms
         self._session = session
         self._number: int | None = None
         self._launches: list[Submitted] = []
@@ -59,8 +57,7 @@ class SessionApplication:
             tuple(submitted.launch for submitted in self._launches[:launches]),
             arrival_ns=arrival_ns,
             priority=self.priority,
-            weight=self.weight,
-            deadline_ns=self.deadline_ns,
+            **self.terms.given,
         )
 
     def submit(

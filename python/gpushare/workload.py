@@ -14,13 +14,12 @@ from gpushare._core import Device, InvalidInput
 from gpushare.host_pace import AT_ONCE
 from gpushare.kernel_model import MOST_BYTES, number, require, require_name, whole
 from gpushare.operation import Copy, Launch, Operation
+from gpushare.terms import Terms
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
 
 LATEST_ARRIVAL_NS = 1e18
 PRIORITIES = (-(2**31), 2**31 - 1)
-WEIGHTS = (1e-9, 1e9)
-DEADLINES_NS = (1, 1e18)
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 
 ToCore = Callable[[Operation, int | None], _core.Launch | _core.Copy]
@@ -40,6 +39,8 @@ class Application:
         memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
             that have not ended waits, in order of arrival. 0: it never waits for any.
         deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
+        floor: the share of its speed alone that it is to keep beside others, at most 1 (``mix`` and ``auto`` use it).
+        latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted (likewise).
     """
 
     name: str
@@ -49,6 +50,8 @@ class Application:
     weight: float = 1.0
     memory_bytes: int = 0
     deadline_ns: float | None = None
+    floor: float | None = None
+    latency_ns: float | None = None
 
     def __post_init__(self) -> None:
         require_name("an application's name", self.name)
@@ -58,11 +61,15 @@ class Application:
         arrival_ns = number(f"{subject}: arrival_ns", self.arrival_ns, 0, LATEST_ARRIVAL_NS)
         object.__setattr__(self, "arrival_ns", arrival_ns)
         object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
-        object.__setattr__(self, "weight", number(f"{subject}: weight", self.weight, *WEIGHTS))
         memory_bytes = whole(f"{subject}: memory_bytes", self.memory_bytes, 0, MOST_BYTES)
         object.__setattr__(self, "memory_bytes", memory_bytes)
-        if self.deadline_ns is not None:
-            number(f"{subject}: deadline_ns", self.deadline_ns, *DEADLINES_NS)
+        for name, value in self.terms.checked(subject).given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def terms(self) -> Terms:
+        """On which it shares the GPU, beside its priority."""
+        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
 
     @property
     def is_real(self) -> bool:
@@ -78,9 +85,8 @@ class Application:
             operations,
             arrival_ns=round(self.arrival_ns),
             priority=self.priority,
-            weight=self.weight,
             memory_bytes=self.memory_bytes,
-            deadline_ns=None if self.deadline_ns is None else round(self.deadline_ns),
+            **self.terms.core,
         )
 
     def launches(self) -> Iterator[tuple[str, Launch]]:

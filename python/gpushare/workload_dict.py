@@ -74,14 +74,15 @@ def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
 
 def _application_to_dict(application: Application, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
     memory = {"memory_bytes": application.memory_bytes} if application.memory_bytes else {}
-    deadline = {} if application.deadline_ns is None else {"deadline_us": application.deadline_ns / 1e3}
+    terms = application.terms.given
+    in_us = {name.replace("_ns", "_us"): terms.pop(name) / 1e3 for name in list(terms) if name.endswith("_ns")}
     return {
         "name": application.name,
         "arrival_us": application.arrival_ns / 1e3,
         "priority": application.priority,
-        "weight": application.weight,
+        **terms,
+        **in_us,
         **memory,
-        **deadline,
         "operations": [
             data
             for operation, times in groupby(application.operations)

@@ -91,7 +91,6 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
         with at_key("operations", place):
             subject = f"application {table.name!r}, operation {place + 1}"
             operations += operation.repeat * [_operation(operation, subject, kernels)]
-    deadline_ns = None if table.deadline_us is None else table.deadline_us * 1e3
     return Application(
         table.name,
         tuple(operations),
@@ -99,7 +98,9 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
         priority=table.priority,
         weight=table.weight,
         memory_bytes=table.memory_bytes,
-        deadline_ns=deadline_ns,
+        deadline_ns=_ns(table.deadline_us),
+        floor=table.floor,
+        latency_ns=_ns(table.latency_us),
     )
 
 

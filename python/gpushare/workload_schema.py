@@ -20,8 +20,9 @@ from gpushare.launch_arguments import LARGEST_DATA_SEED
 from gpushare.launch_geometry import block_of, grid_of
 from gpushare.operation import MOST_BLOCKS, MOST_SHARED_BYTES
 from gpushare.suite_arguments import require_size, suite_kernel
+from gpushare.terms import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS
 from gpushare.toml_file import Schema, accepted_by, tag_of
-from gpushare.workload import DEADLINES_NS, LATEST_ARRIVAL_NS, PRIORITIES, WEIGHTS
+from gpushare.workload import LATEST_ARRIVAL_NS, PRIORITIES
 
 MOST_REPEATS = 100_000
 
@@ -108,6 +109,8 @@ class ApplicationTable(Schema):
     weight: float = _within(WEIGHTS, 1.0)
     memory_bytes: int = _within((0, MOST_BYTES), 0)
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
+    floor: float | None = _within(FLOORS, None)
+    latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
     operations: list[OperationTable]
 
 

@@ -11,12 +11,13 @@ namespace {
 
 using Groups = std::vector<std::pair<int, std::vector<int>>>;  // SMs, blocks of each kernel on each of them
 
-std::vector<Contender> contenders_of(const Device& device, const std::vector<const Kernel*>& kernels) {
+std::vector<Contender> contenders_of(const Device& device, const std::vector<const Kernel*>& kernels,
+                                     double floor = 0) {
   require(kernels.size() > 1, "at least two kernels are needed to divide a GPU among them");
   std::vector<Contender> contenders;
   for (const Kernel* kernel : kernels) {
     require(kernel->is_profiled, "kernel '" + kernel->name + "' has no profile, so nothing can be foretold of it");
-    contenders.push_back({kernel, max_residency(device, kernel->needs), 1});
+    contenders.push_back({.kernel = kernel, .max_residency = max_residency(device, kernel->needs), .floor = floor});
     require(contenders.back().max_residency > 0, "no block of kernel '" + kernel->name + "' fits an SM");
   }
   return contenders;
@@ -30,17 +31,16 @@ void bind_mixing(py::module_& module) {
       [](const Device& device, const std::vector<const Kernel*>& kernels, const std::vector<int>& blocks) {
         require(blocks.size() == kernels.size(), "a number of blocks is needed for every kernel");
         std::vector<Contender> contenders;
-        for (const Kernel* kernel : kernels) contenders.push_back({kernel, max_residency(device, kernel->needs), 1});
+        for (const Kernel* kernel : kernels) contenders.push_back({kernel, max_residency(device, kernel->needs)});
         return can_share_an_sm(device, contenders, blocks);
       },
       py::arg("device"), py::arg("kernels"), py::arg("blocks"), "Can so many blocks of each run on one SM?");
   module.def(
       "best_division",
       [](const Device& device, const std::vector<const Kernel*>& kernels, double floor, bool same_everywhere) {
-        const std::vector<Contender> contenders = contenders_of(device, kernels);
+        const std::vector<Contender> contenders = contenders_of(device, kernels, floor);
         const Forecast forecast(device, contenders);
-        const Choice best =
-            same_everywhere ? best_vector(forecast, {.floor = floor}) : best_division(forecast, {.floor = floor});
+        const Choice best = same_everywhere ? best_vector(forecast, {}) : best_division(forecast, {});
         Groups groups;
         for (const SmGroup& group : best.division) groups.emplace_back(group.sms, group.blocks);
         return py::make_tuple(groups, best.outlook.speeds);

@@ -9,7 +9,7 @@
 #include "bindings/session_ordering.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/session/paced_gpu.hpp"
-#include "core/session/reachable_deadline.hpp"
+#include "core/session/reachable_terms.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
 
@@ -79,9 +79,7 @@ py::tuple finish(Session& session, const Device& device, double timeout_s) {
   return py::make_tuple(std::move(done.workload), std::move(record));
 }
 
-int add(Session& session, std::string name, int priority, double weight, std::optional<std::int64_t> deadline) {
-  Application application{.name = std::move(name), .priority = priority, .weight = weight};
-  if (deadline) application.deadline = Duration(*deadline);
+int add(Session& session, Application application) {
   const py::gil_scoped_release no_gil;
   return static_cast<int>(session.add(std::move(application)));
 }
@@ -146,21 +144,20 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
 void bind_session(py::module_& module) {
   bind_status(module);
   module.def(
-      "require_reachable_deadline",
-      [](const std::string& application, std::int64_t deadline, const Launch& first, const Device& device) {
-        require_reachable_deadline({.name = application, .deadline = Duration(deadline)}, first, device);
+      "require_reachable_terms",
+      [](const Application& application, const Launch& first, const Device& device) {
+        require_reachable_terms(application, first, device);
       },
-      py::arg("application"), py::arg("deadline_ns"), py::arg("first"), py::arg("device"),
-      "Throws InvalidInput where the first launch misses the deadline even with the device to itself, by its profile.");
+      py::arg("application"), py::arg("first"), py::arg("device"),
+      "Throws InvalidInput where the first launch misses the application's deadline or latency bound even with the "
+      "device to itself, by its profile.");
   module.def(
       "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
       py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
   py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
   bind_opening(session);
-  session
-      .def("add", &add, py::arg("name"), py::arg("priority"), py::arg("weight"), py::arg("deadline_ns"),
-           "An application arrives; returns its number.")
+  session.def("add", &add, py::arg("application"), "An application without operations arrives; returns its number.")
       .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
            "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
            "the job.")

@@ -75,10 +75,7 @@ Handle add_cuda_kernel(ServerPort& port, const Kernel& model, std::size_t argume
   return add_kernel(port, {.model = model, .code_of = std::move(code_of)}, argument_bytes, std::move(pointers), alone);
 }
 
-std::shared_ptr<SessionApplication> make_application(SessionSink& sink, std::string name, int priority, double weight,
-                                                     std::optional<std::int64_t> deadline) {
-  Application application{.name = std::move(name), .priority = priority, .weight = weight};
-  if (deadline) application.deadline = Duration(*deadline);
+std::shared_ptr<SessionApplication> make_application(SessionSink& sink, Application application) {
   return std::make_shared<SessionApplication>(sink.session(), std::move(application));
 }
 
@@ -120,8 +117,8 @@ void bind_session_sink(py::module_& module) {
       .def_property_readonly(
           "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
           "What the commands go to.")
-      .def("application", &make_application, py::arg("name"), py::arg("priority"), py::arg("weight"),
-           py::arg("deadline_ns"), py::keep_alive<0, 1>(), "For ServerPort.add_application.")
+      .def("application", &make_application, py::arg("application"), py::keep_alive<0, 1>(),
+           "For ServerPort.add_application.")
       .def("raise_failure", &raise_failure, py::arg("timeout_s"),
            "Raises what the session has failed with, once it has; returns if it has not in time.");
   py::class_<ServerPort, std::shared_ptr<ServerPort>> port(module.attr("ServerPort"));

@@ -58,6 +58,13 @@ void bind_launch_view(py::module_& module) {
                                const Application& of = self.snapshot->state.application(self->application);
                                return of.deadline ? std::optional(count(of.arrival + *of.deadline)) : std::nullopt;
                              })
+      .def_property_readonly(
+          "floor", [](const LaunchView& self) { return self.snapshot->state.application(self->application).floor; })
+      .def_property_readonly("latency_ns",
+                             [](const LaunchView& self) {
+                               const auto& latency = self.snapshot->state.application(self->application).latency;
+                               return latency ? std::optional(count(*latency)) : std::nullopt;
+                             })
       .def_property_readonly("max_residency", [](const LaunchView& self) { return self->max_residency; })
       .def_property_readonly("blocks", [](const LaunchView& self) { return self->blocks(); })
       .def_property_readonly("started", [](const LaunchView& self) { return self->started; })

@@ -88,12 +88,14 @@ std::optional<std::int64_t> optional_count(const std::optional<Duration>& durati
   return duration ? std::optional(count(*duration)) : std::nullopt;
 }
 
+std::optional<Duration> optional_duration(const std::optional<std::int64_t>& count) {
+  return count ? std::optional(Duration(*count)) : std::nullopt;
+}
+
 void bind_pace(py::module_& module) {
   py::class_<HostPace>(module, "HostPace")
       .def(py::init([](std::int64_t host, std::optional<std::int64_t> after, std::int64_t gap) {
-             return HostPace{.host = Duration(host),
-                             .after = after ? std::optional(Duration(*after)) : std::nullopt,
-                             .gap = Duration(gap)};
+             return HostPace{.host = Duration(host), .after = optional_duration(after), .gap = Duration(gap)};
            }),
            py::kw_only(), py::arg("host_ns") = 0, py::arg("after_ns") = py::none(), py::arg("gap_ns") = 0)
       .def_property_readonly("host_ns", [](const HostPace& pace) { return count(pace.host); })
@@ -142,24 +144,30 @@ void bind_workload(py::module_& module) {
   bind_operations(module);
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
-                       double weight, std::int64_t memory_bytes, std::optional<std::int64_t> deadline) {
+                       double weight, std::int64_t memory_bytes, std::optional<std::int64_t> deadline,
+                       std::optional<double> floor, std::optional<std::int64_t> latency) {
              return Application{.name = std::move(name),
                                 .arrival = Duration(arrival),
                                 .priority = priority,
                                 .weight = weight,
-                                .deadline = deadline ? std::optional(Duration(*deadline)) : std::nullopt,
+                                .deadline = optional_duration(deadline),
+                                .floor = floor,
+                                .latency = optional_duration(latency),
                                 .operations = std::move(operations),
                                 .memory = Bytes{memory_bytes}};
            }),
            py::arg("name"), py::arg("operations"), py::kw_only(), py::arg("arrival_ns") = 0, py::arg("priority") = 0,
-           py::arg("weight") = 1.0, py::arg("memory_bytes") = 0, py::arg("deadline_ns") = py::none())
+           py::arg("weight") = 1.0, py::arg("memory_bytes") = 0, py::arg("deadline_ns") = py::none(),
+           py::arg("floor") = py::none(), py::arg("latency_ns") = py::none())
       .def_readonly("name", &Application::name)
       .def_readonly("operations", &Application::operations)
       .def_property_readonly("arrival_ns", [](const Application& self) { return count(self.arrival); })
       .def_readonly("priority", &Application::priority)
       .def_readonly("weight", &Application::weight)
       .def_property_readonly("memory_bytes", [](const Application& self) { return self.memory.count; })
-      .def_property_readonly("deadline_ns", [](const Application& self) { return optional_count(self.deadline); });
+      .def_property_readonly("deadline_ns", [](const Application& self) { return optional_count(self.deadline); })
+      .def_readonly("floor", &Application::floor)
+      .def_property_readonly("latency_ns", [](const Application& self) { return optional_count(self.latency); });
 
   py::class_<Workload>(module, "CoreWorkload")
       .def(py::init([](std::string name, std::vector<Application> applications) {

@@ -118,6 +118,25 @@ void require_possible_deadline(const Application& application, const Complaints&
                               " ns with the GPU to itself");
 }
 
+void require_possible_floor(const Application& application, const Complaints& complaints) {
+  if (!application.floor) return;
+  complaints.require_positive("floor", *application.floor);
+  complaints.require_that(*application.floor <= 1, "a floor of " + shown(*application.floor) +
+                                                       " cannot be kept: 1 is its speed with the GPU to itself");
+}
+
+void require_possible_latency(const Application& application, const Complaints& complaints) {
+  if (!application.latency) return;
+  complaints.require_positive("latency", nanoseconds(*application.latency));
+  for (const Operation& operation : application.operations) {
+    const auto* launch = std::get_if<Launch>(&operation);
+    if (launch == nullptr || !launch->alone || *launch->alone <= *application.latency) continue;
+    complaints.refuse("a latency of " + std::to_string(application.latency->count()) +
+                      " ns cannot be met: a launch of kernel '" + launch->kernel.name + "' takes " +
+                      std::to_string(launch->alone->count()) + " ns with the GPU to itself");
+  }
+}
+
 }  // namespace
 
 const HostPace& pace_of(const Operation& operation) {
@@ -145,6 +164,8 @@ void validate(const Workload& workload, const Device& device) {
                             "it needs " + std::to_string(application.memory.count) + " bytes of memory, but " +
                                 device.name + " has " + std::to_string(device.memory.count));
     require_possible_deadline(application, complaints);
+    require_possible_floor(application, complaints);
+    require_possible_latency(application, complaints);
     for (const Operation& operation : application.operations) {
       validate_operation(application.name, operation, device);
     }

@@ -42,6 +42,8 @@ struct Application {
   int priority = 0;                    ///< larger is more urgent
   double weight = 1;                   ///< share under weighted policies
   std::optional<Duration> deadline{};  ///< after its arrival: when it should have ended
+  std::optional<double> floor{};       ///< share of its speed alone that it is to keep beside others
+  std::optional<Duration> latency{};   ///< after it was submitted: when each of its launches should have ended
   std::vector<Operation> operations;
   Bytes memory{};  ///< of the device, from its start to its end (admission.hpp)
 };

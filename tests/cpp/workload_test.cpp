@@ -50,6 +50,30 @@ TEST(Workload, AWeightMustBePositive) {
   EXPECT_THAT(complaint(workload), HasSubstr("weight must be a positive number, got 0"));
 }
 
+TEST(Workload, AFloorIsAShareOfTheSpeedAlone) {
+  Workload workload = workload_of({launch_of(1, 100)});
+  workload.applications[0].floor = 0;
+  EXPECT_THAT(complaint(workload), HasSubstr("floor must be a positive number, got 0"));
+  workload.applications[0].floor = 1.5;
+  EXPECT_THAT(complaint(workload), HasSubstr("'a': a floor of 1.5 cannot be kept: 1 is its speed with the GPU"));
+  workload.applications[0].floor = 1;
+  EXPECT_NO_THROW(validate(workload, small_device()));
+}
+
+TEST(Workload, ALatencyShorterThanALaunchAloneIsRefused) {
+  Workload workload = workload_of({launch_of(1, 100, "short"), launch_of(1, 100, "long")});
+  workload.applications[0].operations.push_back(workload.applications[1].operations[0]);
+  workload.applications[0].latency = Duration(0);
+  EXPECT_THAT(complaint(workload), HasSubstr("latency must be a positive number, got 0"));
+  workload.applications[0].latency = Duration(300);
+  EXPECT_NO_THROW(validate(workload, small_device()));  // nobody knows how long they take
+  std::get<Launch>(workload.applications[0].operations[0]).alone = Duration(250);
+  EXPECT_NO_THROW(validate(workload, small_device()));
+  std::get<Launch>(workload.applications[0].operations[1]).alone = Duration(301);
+  EXPECT_THAT(complaint(workload),
+              HasSubstr("'a': a latency of 300 ns cannot be met: a launch of kernel 'long' takes 301 ns"));
+}
+
 TEST(Workload, ACopyMustMoveSomething) {
   EXPECT_THAT(complaint(Workload{.applications = {application_of("mover", {copy_to_host(0)})}}),
               HasSubstr("'mover', copy: size in bytes must be a positive number, got 0"));

@@ -246,7 +246,7 @@ def test_a_session_behind_the_rings() -> None:
     server = _core.PortServer(sink)
     at_worker, memory, doorbell = server.add()
     port = _core.ClientPort(memory, doorbell)
-    alice = sink.application("alice", 0, 1.0, None)
+    alice = sink.application(_core.Application("alice", []))
     application = at_worker.add_application("alice", alice, _core.ApplicationAccount())
     kernel = at_worker.add_model(gs.KernelModel("short", threads=256, latency_ns=2e4).on(gs.device("sim:gtx480")))
     for _ in range(20):

@@ -53,3 +53,12 @@ def test_urgent_launches_are_no_faster_than_alone(tmp_path):
     for row in table["rows"]:
         assert row["p50"] >= 0.99
         assert 0 < row["throughput kept"] <= 1.01
+
+
+def test_a_floor_is_measured_against_none(tmp_path):
+    options = ["--floor-kernels", "triad,nbody", "--floors", "0,0.6", "--floor-policies", "mix", "--floor-pairs", "1"]
+    (table,) = measured(tmp_path, "floors", *options)
+    without, with_floor = table["rows"]
+    assert (without["floor"], with_floor["floor"]) == (0, 0.6)
+    assert with_floor["/ without a floor"] == pytest.approx(with_floor["STP"] / without["STP"])
+    assert 0 < with_floor["least of the other's"] < 1

@@ -13,6 +13,7 @@ from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, whole
 from gpushare.launch_geometry import Extent
+from gpushare.terms import Terms
 from gpushare.workload import PRIORITIES
 
 if TYPE_CHECKING:
@@ -27,13 +28,10 @@ class DaemonApplication:
         name: unique within the session; the server adds which client it is of.
     """
 
-    def __init__(
-        self, session: DaemonSession, name: str, priority: int, weight: float, deadline_ns: float | None
-    ) -> None:
+    def __init__(self, session: DaemonSession, name: str, priority: int, terms: Terms) -> None:
         self.name = name
         self._priority = priority
-        self.weight = weight
-        self.deadline_ns = deadline_ns
+        self.terms = terms
         self._session = session
         self._cancelled = False
 
@@ -45,8 +43,8 @@ class DaemonApplication:
     @property
     def fields(self) -> dict[str, Any]:
         """As a worker is told of it."""
-        fields = {"name": self.name, "priority": self.priority, "weight": float(self.weight)}
-        return fields if self.deadline_ns is None else fields | {"deadline_ns": float(self.deadline_ns)}
+        terms = {name: float(value) for name, value in self.terms.given.items()}
+        return {"name": self.name, "priority": self.priority} | terms
 
     def submit(
         self,

@@ -28,7 +28,8 @@ from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+from gpushare.terms import Terms
+from gpushare.workload import PRIORITIES
 
 SEQUENCES = (list, tuple)
 
@@ -60,7 +61,13 @@ class DaemonSession:
         return self.status()["ordering"]
 
     def application(
-        self, name: str, priority: int = 0, weight: float = 1.0, deadline_ns: float | None = None
+        self,
+        name: str,
+        priority: int = 0,
+        weight: float = 1.0,
+        deadline_ns: float | None = None,
+        floor: float | None = None,
+        latency_ns: float | None = None,
     ) -> DaemonApplication:
         """A new application; it arrives with its first launch.
 
@@ -69,18 +76,19 @@ class DaemonSession:
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch.
+            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
+                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
 
         Raises:
             InvalidInput: the name is taken, or a value is out of range.
-            RefusedError: the server's configuration does not permit this priority.
+            RefusedError: the server's configuration does not permit this priority, floor or latency.
         """
         require_name("an application's name", name)
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
-        number(f"application {name!r}: weight", weight, *WEIGHTS)
-        if deadline_ns is not None:
-            number(f"application {name!r}: deadline_ns", deadline_ns, *DEADLINES_NS)
-        application = DaemonApplication(self, name, priority, weight, deadline_ns)
+        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        application = DaemonApplication(self, name, priority, terms)
         self._connection.ask(lambda registered: registered.application(application))
         self._names.add(name)
         return application

@@ -19,6 +19,7 @@ class Grant(Schema):
     pid: int
     user: str
     highest_priority: int
+    highest_floor: float
     memory_bytes: int | None
     is_operator: bool
     may_compile: bool

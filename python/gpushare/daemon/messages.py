@@ -11,8 +11,9 @@ from gpushare._core import InvalidInput
 from gpushare.daemon import limits
 from gpushare.daemon.errors import ProtocolError
 from gpushare.kernel_model import MOST_BYTES
+from gpushare.terms import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS, Terms
 from gpushare.toml_file import Schema, checked
-from gpushare.workload import DEADLINES_NS, PRIORITIES, WEIGHTS
+from gpushare.workload import PRIORITIES
 
 Handle = Annotated[int, Field(ge=0, lt=2**63)]
 Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
@@ -36,6 +37,13 @@ class OpenApplication(Schema):
     priority: Priority = 0
     weight: Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])] = 1.0
     deadline_ns: Annotated[float, Field(ge=DEADLINES_NS[0], le=DEADLINES_NS[1])] | None = None
+    floor: Annotated[float, Field(ge=FLOORS[0], le=FLOORS[1])] | None = None
+    latency_ns: Annotated[float, Field(ge=LATENCIES_NS[0], le=LATENCIES_NS[1])] | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """On which it shares the GPU, beside its priority."""
+        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
 
 
 class RegisterKernel(Schema):

@@ -16,10 +16,12 @@ class ServedApplication:
     Args:
         application: the session's.
         account: where the port counts its jobs.
+        floor: that it has been promised; 0: none.
     """
 
-    def __init__(self, application: Any, account: _core.ApplicationAccount) -> None:
+    def __init__(self, application: Any, account: _core.ApplicationAccount, floor: float) -> None:
         self.application = application
+        self.floor = floor
         self.is_cancelled = False
         self._account = account
         self._priority_from_operator: int | None = None

@@ -15,6 +15,7 @@ from gpushare.launch_geometry import Extent
 from gpushare.operation import Launch
 from gpushare.session_device import GpuInSession, estimates_for, session_device
 from gpushare.simulated_session import of_model
+from gpushare.terms import Terms
 
 AloneNs = tuple[float, float]
 """Per block with the whole device at work, and of the first one."""
@@ -39,16 +40,14 @@ class ServedSession:
         else:
             self.sink = _core.SessionSink(self.device.description, policy, 0, 1.0, ordering)
 
-    def application(
-        self, name: str, priority: int, weight: float, deadline_ns: float | None
-    ) -> _core.ServedApplication:
+    def application(self, name: str, priority: int, terms: Terms) -> _core.ServedApplication:
         """A new one, as ports take it.
 
         Raises:
             PolicyError: the policy has no use for this priority.
         """
         _core.require_priority(self._policy, name, priority)
-        return self.sink.application(name, priority, weight, None if deadline_ns is None else round(deadline_ns))
+        return self.sink.application(_core.Application(name, [], priority=priority, **terms.core))
 
     def set_priority(self, application: _core.ServedApplication, priority: int) -> None:
         """From now on."""

@@ -21,6 +21,7 @@ from gpushare.toml_file import Schema, read_toml
 from gpushare.workload import PRIORITIES
 
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
+Floor = Annotated[float, Field(ge=0, le=1)]
 Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
 
@@ -35,6 +36,9 @@ class Settings(Schema):
     highest_priority: Priority = 0
     priority_of_user: dict[str, Priority] = Field(default_factory=dict)
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)
+    highest_floor: Floor = 0.0
+    floor_of_user: dict[str, Floor] = Field(default_factory=dict)
+    floor_of_group: dict[str, Floor] = Field(default_factory=dict)
     operators: list[str] = Field(default_factory=list)
     memory_bytes: Quota | None = None
     memory_bytes_per_client: Quota | None = None
@@ -50,12 +54,14 @@ class Rights:
 
     Attributes:
         highest_priority: that it may ask for.
+        highest_floor: the sum of the floors that a client may ask for.
         memory_bytes: of the device that it may hold; None: all of it.
         is_operator: may it change the policy and others' priorities?
         may_compile: are sources of it compiled, which lets them include files that the server can read?
     """
 
     highest_priority: int
+    highest_floor: float
     memory_bytes: int | None
     is_operator: bool
     may_compile: bool
@@ -68,9 +74,9 @@ def settings_in(path: Path | None) -> Settings:
         InvalidInput: the file is wrong; the message names file, line and key.
     """
     settings = Settings() if path is None else read_toml(path, Settings)
-    for user in (*settings.priority_of_user, *settings.operators):
+    for user in (*settings.priority_of_user, *settings.floor_of_user, *settings.operators):
         _uid(user)
-    for group in (*settings.priority_of_group, *([settings.group] if settings.group else [])):
+    for group in (*settings.priority_of_group, *settings.floor_of_group, *([settings.group] if settings.group else [])):
         gid_of(group)
     return settings
 
@@ -99,15 +105,21 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
     if not own and not in_group:
         who = f"user {peer.user} may not use this server"
         raise RefusedError(f"{who}: it is of user {_user(server_uid)}; its 'group' setting lets others in")
-    allowed = [settings.highest_priority]
-    allowed += [most for user, most in settings.priority_of_user.items() if _uid(user) == peer.uid]
-    allowed += [most for group, most in settings.priority_of_group.items() if gid_of(group) in peer.groups]
+    priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
+    floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
     return Rights(
-        highest_priority=max(allowed),
+        highest_priority=_most_for(peer, *priority),
+        highest_floor=_most_for(peer, *floor),
         memory_bytes=settings.memory_bytes_per_client,
         is_operator=own or peer.uid in map(_uid, settings.operators),
         may_compile=own or settings.sources_of_other_users,
     )
+
+
+def _most_for(peer: Peer, anybody: Any, of_user: dict[str, Any], of_group: dict[str, Any]) -> Any:
+    """What the peer may ask for: as much as anybody, its user or one of its groups."""
+    own = [most for user, most in of_user.items() if _uid(user) == peer.uid]
+    return max([anybody, *own, *[most for group, most in of_group.items() if gid_of(group) in peer.groups]])
 
 
 def gid_of(group: str) -> int:

@@ -22,20 +22,22 @@ from gpushare.daemon.messages import (
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient, descriptor_in
 from gpushare.launch_geometry import block_of
+from gpushare.terms import Terms
 
 
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
     """Its name in the session says whose it is: two clients may use the same one."""
     _require_permitted(client, request.name, request.priority)
+    _require_permitted_terms(client, request.name, request.terms)
     _forget_cancelled(client)
     name = f"{request.name}{client.suffix}"
     if any(each.name == name for each in client.applications):
         raise InvalidInput(f"the session has an application {request.name!r} already: take another name")
-    application = client.worker.open_application(name, request.priority, request.weight, request.deadline_ns)
+    application = client.worker.open_application(name, request.priority, request.terms)
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
-    client.applications.put(handle, ServedApplication(application, account))
+    client.applications.put(handle, ServedApplication(application, account, request.floor or 0))
     return handle
 
 
@@ -53,6 +55,22 @@ def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
         raise RefusedError(
             f"application {name!r}: priority {priority} is above {most}, the highest that the server permits user "
             f"{client.grant.user}: its configuration says highest_priority"
+        )
+
+
+def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> None:
+    """A floor is a part of the GPU that others lose, so that those of a client count together."""
+    most = client.grant.highest_floor
+    floors = (terms.floor or 0) + sum(each.floor for each in client.applications if not each.is_cancelled)
+    if terms.floor is not None and floors > most:
+        raise RefusedError(
+            f"application {name!r}: with it, floors are {floors:g} in all, above {most:g}, the most that the server "
+            f"permits a client of user {client.grant.user}: its configuration says highest_floor"
+        )
+    if terms.latency_ns is not None and client.grant.highest_priority <= 0:
+        raise RefusedError(
+            f"application {name!r}: a latency bound is for those who may ask for a priority above 0, and user "
+            f"{client.grant.user} may not: the server's configuration says highest_priority"
         )
 
 

@@ -31,6 +31,7 @@ from gpushare.daemon.settings import Settings
 from gpushare.daemon.status import status_of
 from gpushare.daemon.wire import Channel, close_all, unpacked
 from gpushare.kernel_model import MOST_BYTES
+from gpushare.terms import Terms
 from gpushare.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
@@ -127,10 +128,10 @@ class Worker:
         with self._lock:
             del self._clients[client.number]
 
-    def open_application(self, name: str, priority: int, weight: float, deadline_ns: float | None) -> Any:
+    def open_application(self, name: str, priority: int, terms: Terms) -> Any:
         """An application of the session."""
         with self._lock:
-            return self.session.application(name, priority=priority, weight=weight, deadline_ns=deadline_ns)
+            return self.session.application(name, priority, terms)
 
     def set_policy(self, policy: str) -> None:
         """Of the session, from now on."""

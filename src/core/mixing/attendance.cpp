@@ -5,6 +5,14 @@
 
 namespace gpushare {
 
+Attendance::Expected Attendance::Expected::like(const RunningLaunch& launch) {
+  return {.application = launch.application,
+          .launch = launch.launch,
+          .max_residency = launch.max_residency,
+          .weight = launch.weight,
+          .priority = launch.priority};
+}
+
 void Attendance::observe(const Event& event, const State& state) {
   const bool concerns = event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
                         event.kind == EventKind::ApplicationEnded || event.kind == EventKind::PriorityChanged;
@@ -17,14 +25,10 @@ void Attendance::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::PriorityChanged) {
     known.last.priority = static_cast<int>(event.block);
   } else if (event.kind == EventKind::LaunchArrived) {
-    const RunningLaunch& launch = *state.find(event.operation);
-    if (known.is_away) known.is_reliable = event.time - known.left <= patience_;
+    if (known.is_away) known.is_reliable = event.time - known.left <= known.patience;
     known.is_away = false;
-    known.last = {.application = event.application,
-                  .launch = launch.launch,
-                  .max_residency = launch.max_residency,
-                  .weight = launch.weight,
-                  .priority = launch.priority};
+    known.last = Expected::like(*state.find(event.operation));
+    known.patience = state.application(event.application).latency ? patience_with_latency_bound_ : patience_;
   } else {
     known.is_away = true;
     known.left = event.time;
@@ -43,7 +47,7 @@ std::optional<Time> Attendance::next_loss(Time now) const {
   std::optional<Time> first;
   for (const auto& [id, known] : applications_) {
     if (!is_expected(known, now)) continue;
-    const Time loss = known.left + patience_;
+    const Time loss = known.left + known.patience;
     first = first ? std::min(*first, loss) : loss;
   }
   return first;

@@ -2,9 +2,11 @@
 // Who takes part in sharing: applications that run a launch, and those whose next launch is expected. Launches of one
 // application follow one another with gaps of 20 to 40 us on a GPU, and giving somebody else the room for such a gap
 // costs a change of quotas each way, 25 us and more. So whoever ends a launch is taken to be back soon, unless he has
-// ended for good or did not come back in time the last time.
+// ended for good or did not come back in time the last time. Blocks cannot be interrupted, so that who has a latency
+// bound may lose it by waiting for others' to end: his place can be kept for longer.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
@@ -16,7 +18,8 @@ namespace gpushare {
 class Attendance {
  public:
   /// How long somebody's place is kept.
-  explicit Attendance(Duration patience) : patience_(patience) {}
+  explicit Attendance(Duration patience, Duration with_latency_bound = Duration::zero())
+      : patience_(patience), patience_with_latency_bound_(std::max(patience, with_latency_bound)) {}
 
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
@@ -27,6 +30,8 @@ class Attendance {
     int max_residency = 0;
     double weight = 1;
     int priority = 0;
+
+    static Expected like(const RunningLaunch& launch);
   };
   /// Who runs nothing now but is expected, by application.
   std::vector<Expected> expected(Time now) const;
@@ -39,14 +44,16 @@ class Attendance {
     Expected last;
     bool is_away = false;
     bool is_reliable = true;
+    Duration patience{};
     Time left{};
   };
 
   bool is_expected(const Known& known, Time now) const {
-    return known.is_away && known.is_reliable && now < known.left + patience_;
+    return known.is_away && known.is_reliable && now < known.left + known.patience;
   }
 
   Duration patience_;
+  Duration patience_with_latency_bound_;
   std::map<ApplicationId, Known> applications_;  // that have not ended
 };
 

@@ -18,6 +18,7 @@ struct Contender {
   const Kernel* kernel = nullptr;
   int max_residency = 0;
   double weight = 1;
+  double floor = 0;  ///< share of its speed alone that it is to keep
 };
 
 /// In the order of the SMs, all of which it covers.

@@ -9,7 +9,7 @@ namespace gpushare {
 namespace {
 
 constexpr double longest_us = 1e6;
-constexpr double equal_part = -1;
+constexpr double nobody_asks = -1;
 constexpr double usual_share = -1;
 /// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
 /// everybody has to wait for its host: the cautious, who expect little of it, begin it after some 35 ms.
@@ -18,18 +18,23 @@ constexpr double share_of_the_cautious = 0.02;
 /// Some 10 us of every 100 go into a search.
 constexpr Duration between_thoughts(100'000);
 
-/// Half of what an equal part of the time would be.
-double usual_floor(std::size_t kernels) { return 0.5 / static_cast<double>(kernels); }
+/// Of whoever asks for none: half of an equal part of what the others' floors leave, which is taken to be a fifth at
+/// least, so that nobody is starved by floors.
+double usual_floor(std::size_t kernels, double asked) {
+  return 0.5 / static_cast<double>(kernels) * std::max(1 - asked, 0.2);
+}
 
 Duration microseconds(double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); }
 
 }  // namespace
 
 MixOptions MixOptions::from(const PolicyOptions& options) {
-  return {.floor = options.number("floor", equal_part, 0, 1),
+  const double floor = options.number("floor", nobody_asks, 0, 1);
+  return {.seating = {.small = microseconds(options.number("small_us", 30, 0, longest_us)),
+                      .floor = floor == nobody_asks ? std::nullopt : std::optional(floor)},
           .antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9),
           .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
-          .small = microseconds(options.number("small_us", 30, 0, longest_us)),
+          .reserve = microseconds(options.number("reserve_us", 5000, 0, longest_us)),
           .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
           .probes = {.share = options.number("probe_share", usual_share, 0, 0.5),
                      .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
@@ -47,24 +52,53 @@ void Mixer::observe(const Event& event, const State& state) {
   if (is_occasion(event) && !state.running().empty()) choose(state);
   if (event.kind != EventKind::BlockEnded) return;
   refine(event, state.device());
-  think(event.time, state.device());
+  think(event.time);
 }
 
-/// Where so many cannot run side by side, the last ones wait.
 void Mixer::choose(const State& state) {
   const Known* before = known_one_;
-  seating_ = seated(state, attendance_, catalogue_, options_.small);
-  for (known_one_ = &known_for(state.device()); division().empty() && seating_.seats.size() > 1;
-       known_one_ = &known_for(state.device())) {
-    const Seat last = seating_.seats.back();
-    seating_.seats.pop_back();
-    if (last.running != nullptr) seating_.waiting.push_back(last.running);
-  }
+  seating_ = seated(state, attendance_, catalogue_, options_.seating);
+  do {
+    set_floors(state.device());
+    known_one_ = &known_for(state.device());
+  } while (give_up_a_seat());
   if (known_one_ != before) known_one_->refinement.begin(state.now());
 }
 
+/// Where so many cannot run side by side, the last ones wait. Whose latency bound cannot be kept side by side goes
+/// first, unless a search may still find how.
+bool Mixer::give_up_a_seat() {
+  std::vector<Seat>& seats = seating_.seats;
+  if (seats.size() < 2) return false;
+  auto given_up = seats.end();
+  if (division().empty()) {
+    given_up = std::prev(seats.end());
+  } else if (!known_one_->search) {
+    const std::vector<double>& speeds = outlook().speeds;
+    given_up = std::ranges::find_if(seats, [&](const Seat& seat) {
+      const auto place = static_cast<std::size_t>(&seat - seats.data());
+      return place < speeds.size() && seat.has_latency_bound() && speeds[place] < seat.alone / seat.longest;
+    });
+  }
+  if (given_up == seats.end()) return false;
+  if (given_up->running != nullptr) {
+    (division().empty() ? seating_.waiting : seating_.first).push_back(given_up->running);
+  }
+  seats.erase(given_up);
+  return true;
+}
+
+/// To the cautious, equal parts are kind enough where nobody asks for a floor: that they break one is no more than a
+/// prediction.
+void Mixer::set_floors(const Device& device) {
+  double asked = 0;
+  for (const Seat& seat : seating_.seats) asked += seat.least_speed().value_or(0);
+  const double unasked = asked <= 0 && is_cautious(device) ? 0 : usual_floor(seating_.seats.size(), asked);
+  for (Seat& seat : seating_.seats) seat.contender.floor = seat.least_speed().value_or(unasked);
+}
+
 /// What a search has come to is tried, and given up if it turns out worse than what it is to replace.
-void Mixer::think(Time now, const Device& device) {
+void Mixer::think(Time now) {
   if (known_one_ == nullptr || !known_one_->search || now < next_thought_) return;
   next_thought_ = now + between_thoughts;
   std::optional<Choice> choice = known_one_->search->think();
@@ -72,9 +106,8 @@ void Mixer::think(Time now, const Device& device) {
   Outlook present = outlook();
   known_one_->search.reset();
   if (same_division(choice->division, known_one_->predicted.division)) return;
-  const Bounds kept = bounds(device, seating_.seats.size());
   known_one_->refinement =
-      refinement_from(choice->division, kept, true, Fallback{known_one_->predicted.division, std::move(present)});
+      refinement_from(choice->division, true, Fallback{known_one_->predicted.division, std::move(present)});
   known_one_->predicted = std::move(*choice);
   known_one_->refinement.begin(now);
   changed_ = true;
@@ -112,7 +145,9 @@ const Outlook& Mixer::outlook() const {
 
 Mixer::Known& Mixer::known_for(const Device& device) {
   Company company;
-  for (const Seat& seat : seating_.seats) company.emplace_back(seat.kernel->number, seat.contender.weight);
+  for (const Seat& seat : seating_.seats) {
+    company.emplace_back(seat.kernel->number, seat.contender.weight, seat.contender.floor);
+  }
   return known_.find_or(company, [&] { return meet(device); });
 }
 
@@ -122,51 +157,42 @@ std::vector<Contender> Mixer::contenders() const {
   return contenders;
 }
 
-Refinement Mixer::refinement_from(const Division& start, const Bounds& bounds, bool is_cautious,
-                                  std::optional<Fallback> fallback) const {
+Refinement Mixer::refinement_from(const Division& start, bool is_cautious, std::optional<Fallback> fallback) const {
   std::vector<double> alone;
   for (const Seat& seat : seating_.seats) alone.push_back(seat.kernel->rate_alone);
   ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
   if (probes.share == usual_share) probes.share = is_cautious ? share_of_the_cautious : share_of_the_bold;
-  return Refinement(start, contenders(), std::move(alone), bounds, probes, std::move(fallback));
+  return Refinement(start, contenders(), std::move(alone), bounds(), probes, std::move(fallback));
 }
 
 Mixer::Known Mixer::meet(const Device& device) const {
   const std::vector<Contender> all = contenders();
-  const Bounds kept = bounds(device, all.size());
   if (is_cautious(device) && all.size() > 1 && static_cast<int>(all.size()) <= device.sms) {
-    return begin_equal(device, all, kept);
+    return begin_equal(device, all);
   }
-  Choice choice = search(device, all, kept);
-  Refinement refinement = refinement_from(choice.division, kept, false);
+  Choice choice = search(device, all);
+  Refinement refinement = refinement_from(choice.division, false);
   return {.predicted = std::move(choice), .refinement = std::move(refinement)};
 }
 
-Mixer::Known Mixer::begin_equal(const Device& device, const std::vector<Contender>& all, const Bounds& kept) const {
+Mixer::Known Mixer::begin_equal(const Device& device, const std::vector<Contender>& all) const {
   Choice choice{.division = equal_parts(device, all)};
   std::unique_ptr<CautiousSearch> search;
   if (std::ranges::all_of(all, [](const Contender& each) { return each.kernel->is_profiled; })) {
-    search = std::make_unique<CautiousSearch>(device, all, kept);
+    search = std::make_unique<CautiousSearch>(device, all, bounds());
     choice = search->equal();
   }
-  Refinement refinement = refinement_from(choice.division, kept, true);
+  Refinement refinement = refinement_from(choice.division, true);
   return {.predicted = std::move(choice), .refinement = std::move(refinement), .search = std::move(search)};
 }
 
-/// To the cautious, equal parts are kind enough where nobody has asked for a floor: that they break one is no more than
-/// a prediction.
-Bounds Mixer::bounds(const Device& device, std::size_t kernels) const {
-  const double unasked = is_cautious(device) ? 0 : usual_floor(kernels);
-  return {.floor = options_.floor == equal_part ? unasked : options_.floor, .antt = options_.antt};
-}
-
-Choice Mixer::search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const {
+Choice Mixer::search(const Device& device, std::span<const Contender> contenders) const {
   if (contenders.empty()) return {};
   if (contenders.size() == 1) return {.division = {{.sms = device.sms, .blocks = {contenders[0].max_residency}}}};
   const bool are_profiled =
       std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
   if (!are_profiled) return {.division = proportional_division(device, contenders)};
-  return best_division(Forecast(device, contenders), bounds);
+  return best_division(Forecast(device, contenders), bounds());
 }
 
 Plan Mixer::plan(const State& state) const {

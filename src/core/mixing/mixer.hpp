@@ -4,7 +4,7 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "core/mixing/attendance.hpp"
@@ -18,21 +18,21 @@
 namespace gpushare {
 
 struct MixOptions {
-  double floor = 0;         ///< -1: half of an equal part
+  SeatingOptions seating{};
   double antt = 0;          ///< bound of the mean slowdown
   Duration patience{};      ///< how long a place is kept for somebody who has ended a launch
-  Duration small{};         ///< launches that take no longer alone are served first
+  Duration reserve{};       ///< the same where he has a latency bound
   bool is_cautious = true;  ///< where SMs serve the oldest first
 
   ProbeOptions probes;
 
-  /// floor, antt, patience_us, small_us, caution, probe_share, probe_us.
+  /// floor, antt, patience_us, reserve_us, small_us, caution, probe_share, probe_us.
   static MixOptions from(const PolicyOptions& options);
 };
 
 class Mixer {
  public:
-  explicit Mixer(const MixOptions& options) : options_(options), attendance_(options.patience) {}
+  explicit Mixer(const MixOptions& options) : options_(options), attendance_(options.patience, options.reserve) {}
 
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
@@ -54,7 +54,7 @@ class Mixer {
   Plan plan(const State& state) const;
 
  private:
-  using Company = std::vector<std::pair<int, double>>;  // number of the kernel, weight
+  using Company = std::vector<std::tuple<int, double, double>>;  // number of the kernel, weight, floor
   struct Known {
     Choice predicted;
     Refinement refinement;
@@ -66,16 +66,18 @@ class Mixer {
   bool is_steady() const;
 
   void choose(const State& state);
-  void think(Time now, const Device& device);
+  bool give_up_a_seat();
+  void set_floors(const Device& device);
+  void think(Time now);
   void refine(const Event& ended, const Device& device);
   Known& known_for(const Device& device);
   Known meet(const Device& device) const;
-  Known begin_equal(const Device& device, const std::vector<Contender>& all, const Bounds& kept) const;
-  Choice search(const Device& device, std::span<const Contender> contenders, const Bounds& bounds) const;
-  Refinement refinement_from(const Division& start, const Bounds& bounds, bool is_cautious,
+  Known begin_equal(const Device& device, const std::vector<Contender>& all) const;
+  Choice search(const Device& device, std::span<const Contender> contenders) const;
+  Refinement refinement_from(const Division& start, bool is_cautious,
                              std::optional<Fallback> fallback = std::nullopt) const;
   std::vector<Contender> contenders() const;
-  Bounds bounds(const Device& device, std::size_t kernels) const;
+  Bounds bounds() const { return {.antt = options_.antt}; }
 
   MixOptions options_;
   Attendance attendance_;

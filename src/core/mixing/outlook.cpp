@@ -2,7 +2,6 @@
 #include "core/mixing/outlook.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace gpushare {
 namespace {
@@ -12,28 +11,28 @@ constexpr double above_antt = -1e3;
 constexpr double below_floor = -1e6;
 /// Of two divisions of about the same worth, the one that is kinder to the slowest: 1 % of throughput for half a speed.
 constexpr double kindness = 0.02;
-/// Side by side means that nobody stands still, whatever he weighs.
+/// Side by side means that nobody stands still, whatever he weighs, and whatever floors others have.
 constexpr double least_speed = 0.01;
 
 }  // namespace
 
-bool Outlook::keeps(const Bounds& bounds) const {
-  return slowest >= std::max(bounds.floor, least_speed) && antt <= bounds.antt;
-}
+bool Outlook::keeps(const Bounds& bounds) const { return kept >= 1 && antt <= bounds.antt; }
 
 double Outlook::value(const Bounds& bounds) const {
-  if (slowest < std::max(bounds.floor, least_speed)) return below_floor + slowest;
+  if (kept < 1) return below_floor + kept;
   if (antt > bounds.antt) return std::max(above_antt - antt, below_floor / 2);
   return throughput + kindness * slowest;
 }
 
-Outlook outlook_of(std::vector<double> speeds, std::span<const double> weights) {
-  Outlook outlook{.speeds = std::move(speeds)};
-  const double count = static_cast<double>(weights.size());
-  const double mean_weight = std::accumulate(weights.begin(), weights.end(), 0.0) / count;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    outlook.throughput += weights[i] / mean_weight * outlook.speeds[i];
+Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> contenders) {
+  Outlook outlook{.speeds = std::move(speeds), .kept = std::numeric_limits<double>::infinity()};
+  const double count = static_cast<double>(contenders.size());
+  double mean_weight = 0;
+  for (const Contender& each : contenders) mean_weight += each.weight / count;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    outlook.throughput += contenders[i].weight / mean_weight * outlook.speeds[i];
     outlook.antt += 1 / outlook.speeds[i] / count;
+    outlook.kept = std::min(outlook.kept, outlook.speeds[i] / std::max(contenders[i].floor, least_speed));
   }
   outlook.slowest = *std::ranges::min_element(outlook.speeds);
   return outlook;
@@ -44,14 +43,13 @@ Forecast::Forecast(const Device& device, std::span<const Contender> contenders)
   for (const Contender& each : contenders) {
     kernels_.push_back(each.kernel);
     alone_.push_back(rate_alone(device, *each.kernel));
-    weights_.push_back(each.weight);
   }
 }
 
 Outlook Forecast::of(const Division& division) const {
   std::vector<double> speeds = corun_rates(device_, kernels_, division);
   for (std::size_t i = 0; i < speeds.size(); ++i) speeds[i] /= alone_[i];
-  return outlook_of(std::move(speeds), weights_);
+  return outlook_of(std::move(speeds), contenders_);
 }
 
 const Outlook* Forecast::ask(const Division& division) const {

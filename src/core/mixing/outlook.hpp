@@ -10,9 +10,8 @@
 
 namespace gpushare {
 
-/// What nobody may be made to bear.
+/// What all of them together may not be made to bear; each has a floor besides.
 struct Bounds {
-  double floor = 0;                                       ///< the least speed of anybody
   double antt = std::numeric_limits<double>::infinity();  ///< the largest mean slowdown
 };
 
@@ -20,17 +19,19 @@ struct Outlook {
   std::vector<double> speeds{};  ///< rate / rate alone, by contender
   double throughput = 0;         ///< sum of weight * speed, weights being 1 in the mean: STP where all are equal
   double slowest = 0;            ///< the least speed
+  double kept = 0;               ///< the least speed relative to its floor: from 1 on all floors are kept
   double antt = 0;               ///< mean of 1 / speed
 
   bool keeps(const Bounds& bounds) const;
 
-  /// Compares divisions. What keeps the bounds is better than what does not; among the former the throughput counts,
-  /// among the latter the slowest where the floor is not reached, else the mean slowdown.
+  /// Compares divisions. What keeps floors and bounds is better than what does not; among the former the throughput
+  /// counts. Floors that cannot all be kept are missed by the same share, so that nobody's is kept at the cost of
+  /// another's; after them comes the mean slowdown.
   double value(const Bounds& bounds) const;
 };
 
 /// Of these speeds; weights count relative to their mean.
-Outlook outlook_of(std::vector<double> speeds, std::span<const double> weights);
+Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> contenders);
 
 /// Asks the model about divisions of one device among the same contenders, all of them profiled.
 class Forecast {
@@ -53,8 +54,7 @@ class Forecast {
   const Device& device_;
   std::span<const Contender> contenders_;
   std::vector<const Kernel*> kernels_;
-  std::vector<double> alone_;  // blocks per nanosecond
-  std::vector<double> weights_;
+  std::vector<double> alone_;                            // blocks per nanosecond
   mutable std::map<std::vector<int>, Outlook> answers_;  // by groups: SMs and blocks
   mutable int allowed_ = std::numeric_limits<int>::max();
   mutable bool has_refused_ = false;

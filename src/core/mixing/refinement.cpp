@@ -137,12 +137,10 @@ void Refinement::enter(Phase phase, Division division, Time now) {
 
 Outlook Refinement::outlook() const {
   std::vector<double> speeds;
-  std::vector<double> weights;
   for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
     speeds.push_back(speeds_.rate(current_, kernel) / alone_[kernel]);
-    weights.push_back(contenders_[kernel].weight);
   }
-  return outlook_of(std::move(speeds), weights);
+  return outlook_of(std::move(speeds), contenders_);
 }
 
 }  // namespace gpushare

@@ -35,7 +35,7 @@ class Search {
     return best_;
   }
 
-  /// From the best vector, and from an equal number of SMs for each: what the vector needs is left to one of the parts.
+  /// From an equal number of SMs for each, with some for the best vector or without, and from that vector on all SMs.
   Choice best_counts() {
     const Choice vector = best_vector();
     Choice best = vector;
@@ -43,15 +43,16 @@ class Search {
     if (static_cast<int>(parts) > forecast_.device().sms) return best;
     best_ = {};
     value_ = -std::numeric_limits<double>::infinity();
-    Division equal = equal_parts(forecast_.device(), contenders());
-    if (!vector.division.empty()) equal.push_back({.sms = 0, .blocks = vector.division.front().blocks});
-    climb_counts(equal);
+    const Division equal = equal_parts(forecast_.device(), contenders());
     if (!vector.division.empty()) {
       Division mixed = equal;
+      mixed.push_back({.sms = 0, .blocks = vector.division.front().blocks});
+      climb_counts(mixed);
       for (SmGroup& group : mixed) group.sms = 0;
       mixed.back().sms = forecast_.device().sms;
       climb_counts(mixed);
     }
+    climb_counts(equal);
     if (vector.division.empty() || promises_more(best_.outlook, vector.outlook, worth_it, bounds_)) best = best_;
     std::erase_if(best.division, [](const SmGroup& group) { return group.sms == 0; });
     return best;
@@ -139,9 +140,11 @@ class Search {
     }
   }
 
-  /// One block less of `from`, and as many more of `to` as fit then.
+  /// As many blocks less of `from` as one more of `to` needs, and as many more of that as fit then.
   std::vector<int> exchanged(std::vector<int> blocks, std::size_t from, std::size_t to) const {
-    --blocks[from];
+    ++blocks[to];
+    do --blocks[from];
+    while (blocks[from] > 0 && !can_share_an_sm(forecast_.device(), contenders(), blocks));
     do ++blocks[to];
     while (can_share_an_sm(forecast_.device(), contenders(), blocks));
     --blocks[to];

@@ -21,8 +21,8 @@ struct Choice {
 
 constexpr int most_questions = 400;
 
-/// For the contenders of the forecast. Where the bounds cannot be kept, the slowest is as fast as can be, or the mean
-/// slowdown as small.
+/// For the contenders of the forecast. Where floors cannot all be kept, who comes off worst by his own is as fast as
+/// can be; where the bounds cannot, the mean slowdown is as small.
 Choice best_division(const Forecast& forecast, const Bounds& bounds);
 
 /// The same where the model is not to be trusted that far: an equal number of SMs for each, unless other numbers, or

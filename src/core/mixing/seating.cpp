@@ -2,6 +2,7 @@
 #include "core/mixing/seating.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace gpushare {
@@ -17,46 +18,98 @@ bool is_small(const Device& device, const CataloguedKernel& kernel, std::int64_t
   return kernel.kernel.cost.latency <= small && time_alone(kernel, blocks) < nanoseconds(small);
 }
 
+bool needs_everything(const Seat& seat) {
+  return seat.has_latency_bound() && (seat.alone <= 0 || seat.alone >= seat.longest);
+}
+
+/// Speeds fall short of what has been foretold, since blocks are whole and last waves are not full.
+constexpr double to_spare = 1.03;
+
+/// Launches of one application differ a little, and every other floor would make another company to be searched.
+double in_steps(double speed) { return std::ceil(speed * 20) / 20; }
+
 /// By priority, then in order of arrival.
 void sort_by_urgency(std::vector<const RunningLaunch*>& launches) {
   std::ranges::stable_sort(launches, std::greater{}, [](const RunningLaunch* launch) { return launch->priority; });
 }
 
-}  // namespace
+/// Takes launches in, one after the other.
+class Usher {
+ public:
+  Usher(const State& state, Catalogue& catalogue, const SeatingOptions& options)
+      : state_(state), catalogue_(catalogue), options_(options) {}
 
-Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, Duration small) {
-  Seating seating;
-  for (const RunningLaunch& launch : state.running()) {
-    CataloguedKernel& kernel = catalogue.of(state.device(), launch.launch->kernel);
-    if (launch.priority > 0 || is_small(state.device(), kernel, launch.blocks(), small)) {
-      seating.first.push_back(&launch);
-    } else if (seating.seats.size() < most_seats) {
-      seating.seats.push_back({.application = launch.application,
-                               .running = &launch,
-                               .kernel = &kernel,
-                               .alone = time_alone(kernel, launch.blocks()),
-                               .contender = {&kernel.kernel, launch.max_residency, launch.weight}});
-    } else {
-      seating.waiting.push_back(&launch);
+  /// Of somebody who is expected there is nothing to serve yet.
+  void take(const Attendance::Expected& guest, const RunningLaunch* running) {
+    CataloguedKernel& kernel = catalogue_.of(state_.device(), guest.launch->kernel);
+    const Seat seat = seat_for(guest, running, kernel);
+    if (guest.priority > 0 || is_small(state_.device(), kernel, guest.launch->blocks, options_.small) ||
+        needs_everything(seat)) {
+      if (running != nullptr) seating_.first.push_back(running);
+    } else if (seating_.seats.size() < most_seats) {
+      seating_.seats.push_back(seat);
+    } else if (running != nullptr) {
+      seating_.waiting.push_back(running);
     }
   }
-  sort_by_urgency(seating.first);
-  for (const auto& each : attendance.expected(state.now())) {
-    if (seating.seats.size() == most_seats) break;
-    CataloguedKernel& kernel = catalogue.of(state.device(), each.launch->kernel);
-    if (each.priority > 0 || is_small(state.device(), kernel, each.launch->blocks, small)) continue;
-    seating.seats.push_back({.application = each.application,
-                             .kernel = &kernel,
-                             .alone = time_alone(kernel, each.launch->blocks),
-                             .contender = {&kernel.kernel, each.max_residency, each.weight}});
+
+  Seating all() && {
+    sort_by_urgency(seating_.first);
+    std::ranges::sort(seating_.seats, {}, [](const Seat& seat) { return seat.application; });
+    return std::move(seating_);
   }
-  std::ranges::sort(seating.seats, {}, [](const Seat& seat) { return seat.application; });
-  return seating;
+
+ private:
+  Seat seat_for(const Attendance::Expected& guest, const RunningLaunch* running, CataloguedKernel& kernel) const {
+    const Application& application = state_.application(guest.application);
+    Seat seat{.application = guest.application,
+              .running = running,
+              .kernel = &kernel,
+              .alone = time_alone(kernel, guest.launch->blocks),
+              .floor = application.floor ? application.floor : options_.floor,
+              .contender = {&kernel.kernel, guest.max_residency, guest.weight}};
+    if (application.latency) seat.longest = nanoseconds(*application.latency - unavoidable(kernel.kernel));
+    return seat;
+  }
+
+  /// The way to the GPU and back, and a last wave, however few blocks it has.
+  Duration unavoidable(const Kernel& kernel) const {
+    const CommandDelays& delays = state_.device().delays;
+    return delays.launch + delays.completion + (kernel.is_profiled ? kernel.cost.latency : Duration::zero());
+  }
+
+  const State& state_;
+  Catalogue& catalogue_;
+  const SeatingOptions& options_;
+  Seating seating_;
+};
+
+}  // namespace
+
+std::optional<double> Seat::least_speed() const {
+  if (!floor && !has_latency_bound()) return std::nullopt;
+  return std::min(1.0, to_spare * std::max(floor.value_or(0), in_steps(alone / longest)));
+}
+
+Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, const SeatingOptions& options) {
+  Usher usher(state, catalogue, options);
+  for (const RunningLaunch& launch : state.running()) usher.take(Attendance::Expected::like(launch), &launch);
+  for (const auto& each : attendance.expected(state.now())) usher.take(each, nullptr);
+  return std::move(usher).all();
 }
 
 bool are_short(const Seating& seating, double longest_alone) {
   return std::ranges::all_of(
       seating.seats, [longest_alone](const Seat& seat) { return seat.alone > 0 && seat.alone <= longest_alone; });
+}
+
+bool has_latency_bound(const Seating& seating) { return std::ranges::any_of(seating.seats, &Seat::has_latency_bound); }
+
+bool can_take_turns(const Seating& seating) {
+  double round = 0;
+  for (const Seat& seat : seating.seats) round += seat.alone;
+  return std::ranges::all_of(
+      seating.seats, [round](const Seat& seat) { return seat.floor.value_or(0) <= 0 && round <= seat.longest; });
 }
 
 }  // namespace gpushare

@@ -2,6 +2,8 @@
 // The launches of a moment by how they are to be served: at once, side by side, or when there is room.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/mixing/attendance.hpp"
@@ -15,8 +17,17 @@ struct Seat {
   ApplicationId application{};
   const RunningLaunch* running = nullptr;
   CataloguedKernel* kernel = nullptr;
-  double alone = 0;  ///< nanoseconds that the launch takes alone; 0: not known
+  double alone = 0;               ///< nanoseconds that the launch takes alone; 0: not known
+  std::optional<double> floor{};  ///< that its application, or the policy for all, has asked for
+  /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the
+  /// GPU and back, and of a last wave.
+  double longest = std::numeric_limits<double>::infinity();
   Contender contender;
+
+  bool has_latency_bound() const { return longest < std::numeric_limits<double>::infinity(); }
+  /// The least speed at which it gets what has been asked for: its floor, and what ends the launch in time. nullopt:
+  /// nothing has been.
+  std::optional<double> least_speed() const;
 };
 
 struct Seating {
@@ -25,14 +36,25 @@ struct Seating {
   std::vector<const RunningLaunch*> waiting;  ///< in order of arrival
 };
 
+struct SeatingOptions {
+  /// A launch that takes no longer alone is not worth dividing the GPU for. Of whose kernel nothing is known counts as
+  /// small if one block on every fourth SM is all it has.
+  Duration small{};
+  std::optional<double> floor{};  ///< of whoever asks for none
+};
+
 /// More are not mixed: every one of them would have too little.
 constexpr std::size_t most_seats = 8;
 
-/// `small`: a launch that would take so long alone, at most, is not worth dividing the GPU for. Of whose kernel nothing
-/// is known counts as small if one block on every fourth SM is all it has.
-Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, Duration small);
+/// Of whose kernel nothing is known goes first if it has a latency bound, and so does who could not keep it alone.
+Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, const SeatingOptions& options);
 
 /// Does everybody's launch end so soon, as far as is known?
 bool are_short(const Seating& seating, double longest_alone);
+
+bool has_latency_bound(const Seating& seating);
+
+/// Can everybody wait until each of the others has run a launch? Who has a floor cannot.
+bool can_take_turns(const Seating& seating);
 
 }  // namespace gpushare

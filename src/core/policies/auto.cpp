@@ -9,9 +9,9 @@
 // as for one without priority whose few blocks had to wait for much longer than they run.
 //
 // Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
-// it less where nothing does. A floor excludes taking turns, where somebody always stands still. reserve=0.15, the most
-// of the SMs that is kept; reserve_us=5000, for how long. whole_up_to_us=2000, the longest launches that are left
-// whole.
+// it less where nothing does. A floor excludes taking turns, where somebody always stands still, and so does a latency
+// bound that is shorter than a round of turns. reserve=0.15, the most of the SMs that is kept; reserve_us=5000, for how
+// long. whole_up_to_us=2000, the longest launches that are left whole.
 //
 // Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
 // proportion, and predictions are of throughput while all are there, not of who is done first.
@@ -35,11 +35,7 @@ constexpr double worth_mixing_whole = 1.05;
 class Auto : public Policy {
  public:
   Auto(const MixOptions& options, const ReserveOptions& reserve, double longest_whole_us)
-      : mixer_(options),
-        reserve_(reserve),
-        antt_(options.antt),
-        longest_whole_(1e3 * longest_whole_us),
-        may_take_turns_(options.floor <= 0) {}
+      : mixer_(options), reserve_(reserve), antt_(options.antt), longest_whole_(1e3 * longest_whole_us) {}
 
   void observe(const Event& event, const State& state) override {
     gaps_.observe(event, state);
@@ -59,8 +55,8 @@ class Auto : public Policy {
     const Seating& seating = mixer_.seating();
     Plan plan;
     rank_behind(plan, seating.first);
-    rank_behind(plan, are_short(seating, longest_whole_) ? order_of_arrival(seating)
-                                                         : serial_order(seating, remaining_, state));
+    const bool is_in_order = are_short(seating, longest_whole_) || has_latency_bound(seating);
+    rank_behind(plan, is_in_order ? order_of_arrival(seating) : serial_order(seating, remaining_, state));
     rank_behind(plan, seating.waiting);
     return plan;
   }
@@ -68,7 +64,7 @@ class Auto : public Policy {
   bool turns_are_better(const Device& device) const {
     const Seating& seating = mixer_.seating();
     const Outlook& mixed = mixer_.outlook();
-    if (!may_take_turns_ || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
+    if (!can_take_turns(seating) || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
     const double antt = serial_antt(seating);
     if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;
     const bool is_cautious = mixer_.is_cautious(device);
@@ -83,7 +79,6 @@ class Auto : public Policy {
   Reserve reserve_;
   double antt_;
   double longest_whole_;  // nanoseconds
-  bool may_take_turns_;
   bool takes_turns_ = false;
 };
 

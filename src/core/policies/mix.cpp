@@ -9,6 +9,10 @@
 // first, all begin with equal parts; unequal ones must promise 1.2 times as much, and shared SMs 1.3 times (no: 1.01),
 // and they are given up if they are measured to do less than equal ones were expected to.
 //
+// An application's own floor goes before that of the policy. A latency bound is a floor, too: a launch that takes T
+// alone and has L for it needs T / L of its speed. Its place is kept for longer (reserve_us=5000), and where no
+// division keeps the bound its launches go first on every SM.
+//
 // Suits: kernels that want different things of an SM, launched again and again. Fails: with kernels that want the same
 // nobody gains, and both are late where one could have been early; a company that meets once pays for the search.
 #include "core/mixing/mixer.hpp"

@@ -40,12 +40,13 @@ TEST(Attendance, WhoEndedALaunchIsExpectedUntilPatienceEndsOrHeDoes) {
 }
 
 /// Two launches of one application, the second so long after the first.
-std::vector<Attendance::Expected> after_two_launches(std::int64_t apart) {
+std::vector<Attendance::Expected> after_two_launches(std::int64_t apart, std::optional<Duration> latency = {}) {
   Workload workload = workload_of({launch_of(1, 100)});
+  workload.applications[0].latency = latency;
   workload.applications[0].operations.push_back(launch_of(1, 100));
   const Device device = small_device();
   State state(device, workload);
-  Attendance attendance(Duration(60));
+  Attendance attendance(Duration(60), Duration(500));
   std::int64_t now = 0;
   for (int launch = 0; launch < 2; ++launch) {
     for (const EventKind kind : {EventKind::LaunchArrived, EventKind::LaunchEnded}) {
@@ -61,6 +62,11 @@ std::vector<Attendance::Expected> after_two_launches(std::int64_t apart) {
 TEST(Attendance, WhoDidNotComeBackInTimeIsNotWaitedForAgain) {
   EXPECT_EQ(after_two_launches(50).size(), 1U);
   EXPECT_TRUE(after_two_launches(500).empty());
+}
+
+TEST(Attendance, WhoHasALatencyBoundIsWaitedForLonger) {
+  EXPECT_EQ(after_two_launches(500, Duration(1000)).size(), 1U);
+  EXPECT_TRUE(after_two_launches(501, Duration(1000)).empty());
 }
 
 }  // namespace

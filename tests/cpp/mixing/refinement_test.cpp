@@ -55,9 +55,10 @@ class MadeUpGpu {
 class RefinementOfTwo : public testing::Test {
  protected:
   Refinement from(std::vector<int> blocks, std::vector<double> alone, ProbeOptions options = a_tenth,
-                  Bounds bounds = {}) const {
+                  double floor = 0) const {
     return Refinement({{.sms = device_.sms, .blocks = std::move(blocks)}},
-                      {contender_of(device_, one_), contender_of(device_, other_)}, std::move(alone), bounds, options);
+                      {contender_of(device_, one_, 1, floor), contender_of(device_, other_, 1, floor)},
+                      std::move(alone), {}, options);
   }
 
   Device device_ = mixing_device();
@@ -101,7 +102,7 @@ TEST_F(RefinementOfTwo, NoiseMovesNobody) {
   const auto equal_anywhere = [&](const std::vector<int>& blocks, std::size_t kernel) {
     return noisy(blocks, kernel) * blocks[kernel];
   };
-  MadeUpGpu gpu(from({4, 4}, {1, 1}), equal_anywhere);
+  MadeUpGpu gpu(from({4, 4}, {8 / 5e3, 8 / 5e3}), equal_anywhere);
   gpu.run_until(200'000'000);
   EXPECT_TRUE(gpu.refinement().is_done());
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
@@ -123,7 +124,7 @@ TEST_F(RefinementOfTwo, UnknownKernelsAreMeasuredAloneFirst) {
 }
 
 TEST_F(RefinementOfTwo, AFloorIsKeptWhenMoreCouldBeDoneBelowIt) {
-  MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}, a_tenth, {.floor = 0.6}), better_with_few_of_the_second);
+  MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}, a_tenth, 0.6), better_with_few_of_the_second);
   gpu.run_until(300'000'000);
   ASSERT_TRUE(gpu.refinement().measured());
   EXPECT_GE(gpu.refinement().measured()->slowest, 0.6);
@@ -134,13 +135,12 @@ class RefinementWithAFallback : public RefinementOfTwo {
   /// From 7 + 1, where `better_with_few_of_the_second` measures 0.9 + 1; 4 + 4 is the fallback.
   MadeUpGpu expecting(double throughput) const {
     const Division fallback{{.sms = device_.sms, .blocks = {4, 4}}};
-    Refinement refinement({{.sms = device_.sms, .blocks = {7, 1}}},
-                          {contender_of(device_, one_), contender_of(device_, other_)}, {8 * 8 / 20e3, 8 / 10e3}, {},
-                          a_tenth, Fallback{fallback, outlook_of({throughput / 2, throughput / 2}, weights_)});
+    const std::vector contenders{contender_of(device_, one_), contender_of(device_, other_)};
+    const Outlook expected = outlook_of({throughput / 2, throughput / 2}, contenders);
+    Refinement refinement({{.sms = device_.sms, .blocks = {7, 1}}}, contenders, {8 * 8 / 20e3, 8 / 10e3}, {}, a_tenth,
+                          Fallback{fallback, expected});
     return MadeUpGpu(std::move(refinement), better_with_few_of_the_second);
   }
-
-  std::vector<double> weights_{1, 1};
 };
 
 TEST_F(RefinementWithAFallback, AStartThatDoesLessGivesWay) {

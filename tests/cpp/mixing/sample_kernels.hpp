@@ -30,8 +30,8 @@ inline Kernel streaming_kernel(std::string name = "streams") {
       .cost = {.latency = Duration(2'000), .issue = Duration(100), .off_sm = Bytes{12'288}, .memory = Duration(1'500)}};
 }
 
-inline Contender contender_of(const Device& device, const Kernel& kernel, double weight = 1) {
-  return {.kernel = &kernel, .max_residency = max_residency(device, kernel.needs), .weight = weight};
+inline Contender contender_of(const Device& device, const Kernel& kernel, double weight = 1, double floor = 0) {
+  return {.kernel = &kernel, .max_residency = max_residency(device, kernel.needs), .weight = weight, .floor = floor};
 }
 
 }  // namespace gpushare::test

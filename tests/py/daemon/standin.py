@@ -280,7 +280,7 @@ class StandIn:
         self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
 
-    def application(self, name, priority=0, weight=1.0, deadline_ns=None):
+    def application(self, name, priority, terms):
         application = Application(self, name, priority)
         self.applications.append(application)
         return application

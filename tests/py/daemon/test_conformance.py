@@ -119,6 +119,8 @@ def test_launches_that_cannot_be(session, fields, message):
         ({"priority": 0.5}, "application 'alice': priority must be a whole number"),
         ({"weight": 0}, "application 'alice': weight must lie in"),
         ({"deadline_ns": -1}, "application 'alice': deadline_ns must lie in"),
+        ({"floor": 2}, "application 'alice': floor must lie in"),
+        ({"latency_ns": 0}, "application 'alice': latency_ns must lie in"),
     ],
 )
 def test_applications_that_cannot_be(session, fields, message):
@@ -127,6 +129,11 @@ def test_applications_that_cannot_be(session, fields, message):
     session.application("alice", priority=-2, weight=2.0, deadline_ns=1e9)
     with pytest.raises(gs.InvalidInput, match="the session has an application 'alice' already: take another name"):
         session.application("alice")
+
+
+def test_a_latency_bound_is_for_those_who_may_ask_for_a_priority(session):
+    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': a latency bound is for those who may ask"):
+        session.application("alice", latency_ns=1e6)
 
 
 def test_a_priority_above_what_is_permitted(session):

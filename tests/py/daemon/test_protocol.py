@@ -33,7 +33,7 @@ def error_in(data):
     return msgpack.unpackb(data[4:])["error"]
 
 
-@pytest.mark.parametrize("version", [0, 2, "3", None, 3.0, True])
+@pytest.mark.parametrize("version", [0, 3, "4", None, 4.0, True])
 def test_another_version_is_refused_naming_both(raw, version):
     connection = raw()
     connection.sendall(packed(HELLO | {"v": version}))

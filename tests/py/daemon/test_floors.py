@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an application of a client asks for beside its priority reaches the policy of the server."""
+
+import pytest
+
+import gpushare as gs
+from gpushare.daemon.worker_process import COMMAND
+
+SMS = 132
+
+
+@pytest.fixture(scope="module")
+def mixing_server(start_server):
+    """Whose clients may ask for floors and latency bounds."""
+    with start_server(worker=COMMAND, policy="mix", highest_floor=0.75, highest_priority=1) as path:
+        yield path
+
+
+@pytest.fixture
+def submit_endless():
+    def submit(application):
+        model = gs.KernelModel(application.name, threads=1024, latency_ns=100_000, issue_ns=50_000)
+        application.submit(model, grid=1_000_000_000, block=1024)
+
+    return submit
+
+
+def quotas(session):
+    return {each.name.partition("@")[0]: each.quota for each in session.status().applications}
+
+
+def test_a_floor_gets_its_sms(mixing_server, submit_endless, eventually):
+    with gs.connect(mixing_server) as session:
+        for application in (session.application("asking", floor=0.75), session.application("other")):
+            submit_endless(application)
+
+        def sms_of_the_first():
+            words, _, last = quotas(session).get("asking", "").partition("on 0-")
+            return int(last) + 1 if words == "2 " and last.isdigit() else 0
+
+        eventually(lambda: 0.75 * SMS <= sms_of_the_first() < SMS)
+
+
+def test_a_latency_bound_that_mixing_cannot_keep_goes_first(mixing_server, submit_endless, eventually):
+    with gs.connect(mixing_server) as session:
+        for application in (session.application("other"), session.application("asking", latency_ns=1e6)):
+            submit_endless(application)
+        eventually(lambda: quotas(session) == {"other": "2", "asking": "2"})

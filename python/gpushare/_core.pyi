@@ -498,11 +498,17 @@ class Application:
         weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
         memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
         deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
+        floor: typing.SupportsFloat | typing.SupportsIndex | None = None,
+        latency_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
     ) -> None: ...
     @property
     def arrival_ns(self) -> int: ...
     @property
     def deadline_ns(self) -> int | None: ...
+    @property
+    def floor(self) -> float | None: ...
+    @property
+    def latency_ns(self) -> int | None: ...
     @property
     def memory_bytes(self) -> int: ...
     @property
@@ -623,9 +629,13 @@ class RunningLaunch:
     @property
     def done(self) -> int: ...
     @property
+    def floor(self) -> float | None: ...
+    @property
     def id(self) -> int: ...
     @property
     def kernel(self) -> str: ...
+    @property
+    def latency_ns(self) -> int | None: ...
     @property
     def max_residency(self) -> int: ...
     @property
@@ -1240,15 +1250,9 @@ class CoreSession:
         """
         On a simulated device; `speed`: seconds of it in one of the wall clock's.
         """
-    def add(
-        self,
-        name: str,
-        priority: typing.SupportsInt | typing.SupportsIndex,
-        weight: typing.SupportsFloat | typing.SupportsIndex,
-        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None,
-    ) -> int:
+    def add(self, application: Application) -> int:
         """
-        An application arrives; returns its number.
+        An application without operations arrives; returns its number.
         """
     def close(self) -> None:
         """
@@ -2052,13 +2056,7 @@ class SessionSink(CommandSink):
         """
         An ordering tells times by the device `estimates`.
         """
-    def application(
-        self,
-        name: str,
-        priority: typing.SupportsInt | typing.SupportsIndex,
-        weight: typing.SupportsFloat | typing.SupportsIndex,
-        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None,
-    ) -> ServedApplication:
+    def application(self, application: Application) -> ServedApplication:
         """
         For ServerPort.add_application.
         """

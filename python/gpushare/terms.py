@@ -40,8 +40,8 @@ class Terms:
 
     @property
     def given(self) -> dict[str, float]:
-        """What has been asked for, by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """What has been asked for, by name; everybody has a weight."""
+        return {name: value for name, value in asdict(self).items() if value is not None or name == "weight"}
 
     @property
     def core(self) -> dict[str, Any]:

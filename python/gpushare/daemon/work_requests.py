@@ -24,6 +24,9 @@ from gpushare.daemon.served_client import ServedClient, descriptor_in
 from gpushare.launch_geometry import block_of
 from gpushare.terms import Terms
 
+ROUNDING = 1e-9
+"""0.1 and 0.2 are no more than 0.3."""
+
 
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
     """Its name in the session says whose it is: two clients may use the same one."""
@@ -62,7 +65,7 @@ def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> N
     """A floor is a part of the GPU that others lose, so that those of a client count together."""
     most = client.grant.highest_floor
     floors = (terms.floor or 0) + sum(each.floor for each in client.applications if not each.is_cancelled)
-    if terms.floor is not None and floors > most:
+    if terms.floor is not None and floors > most + ROUNDING:
         raise RefusedError(
             f"application {name!r}: with it, floors are {floors:g} in all, above {most:g}, the most that the server "
             f"permits a client of user {client.grant.user}: its configuration says highest_floor"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any policy, with short launches left whole. To preempt a launch takes some tens of microseconds, and to be able to
 // costs it some percent of its time; one that ends by itself as soon had better run as it was written. The policy then
-// decides between launches where it would decide between blocks. While an application of a higher priority is there,
-// launches stay preemptible, for its sake.
+// decides between launches where it would decide between blocks. While an application is there that is more urgent, by
+// its priority or by a latency bound, launches stay preemptible, for its sake.
 //
 // Suits: applications of many short launches. Fails: whoever cannot wait for the end of such a launch, and has not said
-// so by a priority.
+// so by either.
 #pragma once
 
 #include <algorithm>
@@ -34,41 +34,45 @@ class WholeUpTo : public Policy {
     const int before = highest_;
     if (event.kind == EventKind::ApplicationEnded) leaves(event.application);
     if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
-      has_priority(event.application, state.priority(event.application));
+      has_urgency(event.application, urgency(event.application, state));
     }
-    has_fallen_ = highest_ < before && !priorities_.empty();
+    has_fallen_ = highest_ < before && !urgencies_.empty();
     policy_->observe(event, state);
   }
   bool wants(const Event& event) const override { return policy_->wants(event) || has_fallen_; }
   Plan decide(const State& state) const override {
     Plan plan = policy_->decide(state);
     for (Share& share : plan.shares) {
-      const bool gives_way_to_nobody = state.find(share.launch)->priority >= highest_;
+      const bool gives_way_to_nobody = urgency(state.find(share.launch)->application, state) >= highest_;
       share.whole_up_to = gives_way_to_nobody ? longest_ : Duration{};
     }
     return plan;
   }
 
  private:
-  void has_priority(ApplicationId application, int priority) {
-    const auto [known, is_new] = priorities_.try_emplace(application, priority);
-    if (!is_new && known->second == priority) return;
-    known->second = priority;
+  static int urgency(ApplicationId application, const State& state) {
+    return state.application(application).latency ? std::numeric_limits<int>::max() : state.priority(application);
+  }
+
+  void has_urgency(ApplicationId application, int urgency) {
+    const auto [known, is_new] = urgencies_.try_emplace(application, urgency);
+    if (!is_new && known->second == urgency) return;
+    known->second = urgency;
     find_highest();
   }
 
   void leaves(ApplicationId application) {
-    if (priorities_.erase(application) > 0) find_highest();
+    if (urgencies_.erase(application) > 0) find_highest();
   }
 
   void find_highest() {
     highest_ = std::numeric_limits<int>::min();
-    for (const auto& [application, priority] : priorities_) highest_ = std::max(highest_, priority);
+    for (const auto& [application, urgency] : urgencies_) highest_ = std::max(highest_, urgency);
   }
 
   std::unique_ptr<Policy> policy_;
   Duration longest_;
-  std::map<ApplicationId, int> priorities_;  // of those that are there
+  std::map<ApplicationId, int> urgencies_;  // of those that are there
   int highest_ = std::numeric_limits<int>::min();
   bool has_fallen_ = false;
 };

@@ -96,6 +96,19 @@ TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
   EXPECT_EQ(whole_up_to(0), Duration(5000));
 }
 
+TEST(PolicyOptions, NothingIsLeftWholeBesideALatencyBoundButWhatHasIt) {
+  Workload workload = workload_of({launch_of(8, 100), launch_of(8, 100)});
+  workload.applications[0].priority = 7;
+  workload.applications[1].latency = Duration(1000);
+  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  const auto whole_up_to = [&run](std::size_t rank) { return run.plan().shares[rank].whole_up_to; };
+  run.arrive(0, 0);
+  EXPECT_EQ(whole_up_to(0), Duration(5000));
+  run.arrive(1, 10);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  EXPECT_EQ(whole_up_to(1), Duration(5000));
+}
+
 TEST(PolicyOptions, NoPlanLeavesALaunchWholeUpToLessThanNothing) {
   const auto decide = [](const State& state) {
     Share share = full_share(state.running().front());

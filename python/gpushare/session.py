@@ -112,9 +112,8 @@ class Session:
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
             floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
-            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
-                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one. As
-                with deadlines, a first launch that misses it alone is refused.
+            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
+                deadline is. They go first where it takes that: for who may ask for a priority above 0.
 
         Raises:
             InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.

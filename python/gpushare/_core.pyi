@@ -3,553 +3,393 @@
 """
 The C++ core of gpushare. Users import gpushare, which documents and re-exports what is here.
 """
-
 from __future__ import annotations
 import collections.abc
 import numpy
 import numpy.typing
 import typing
 import typing_extensions
-
-__all__: list[str] = [
-    "AllocationGranularity",
-    "Application",
-    "ApplicationAccount",
-    "ApplicationStatus",
-    "ApplicationTotals",
-    "Cancelled",
-    "ClientPort",
-    "CommandDelays",
-    "CommandSink",
-    "Compilation",
-    "Copy",
-    "CopyBuffers",
-    "CopyEngine",
-    "CopyTimer",
-    "CoreSession",
-    "CoreWorkload",
-    "CounterProfiler",
-    "CudaDevice",
-    "CudaError",
-    "CudaProgram",
-    "Demand",
-    "Device",
-    "DeviceError",
-    "DeviceMemory",
-    "DrainRate",
-    "EchoSink",
-    "Event",
-    "EventKind",
-    "FittedKernel",
-    "HardwareSharing",
-    "HeldLaunch",
-    "HostMemory",
-    "HostPace",
-    "InvalidInput",
-    "JobCompletion",
-    "JobStatus",
-    "KernelCode",
-    "KernelModel",
-    "KernelParameter",
-    "KernelSignature",
-    "KernelTime",
-    "KernelTimes",
-    "KernelVerdict",
-    "Launch",
-    "LaunchPacker",
-    "Linked",
-    "NvJitLink",
-    "Nvrtc",
-    "OffSmBandwidth",
-    "OrderedTasks",
-    "OrderingEntry",
-    "PinnedBuffer",
-    "PolicyEntry",
-    "PolicyError",
-    "PortLimits",
-    "PortServer",
-    "PortStatistics",
-    "ProtocolViolation",
-    "Refusal",
-    "ReleaseQueue",
-    "RemoteArray",
-    "RunRecord",
-    "RunningLaunch",
-    "ServedApplication",
-    "ServerPort",
-    "SessionPast",
-    "SessionSink",
-    "SessionStatus",
-    "SharedDeviceMemory",
-    "SharedMemory",
-    "SimpleSlicing",
-    "SmCapacity",
-    "State",
-    "Trace",
-    "TransferFit",
-    "Transformed",
-    "WorkerBusy",
-    "WorkerGone",
-    "WorkerTrial",
-    "average_normalized_turnaround",
-    "best_division",
-    "can_share_an_sm",
-    "check_predictions",
-    "cuda_device_count",
-    "cuda_driver_version",
-    "demand_alone",
-    "demangled",
-    "dlpack_capsule",
-    "dram_utilisation",
-    "fit_kernel",
-    "fit_transfer",
-    "is_memory_bound_by_model",
-    "is_memory_bound_by_scaling",
-    "kernel_signatures",
-    "kernel_states",
-    "linear_regression_runtime",
-    "make_preemptible",
-    "max_residency",
-    "normalized_turnaround",
-    "off_sm_demand_by_counters",
-    "off_sm_demand_per_sm",
-    "off_sm_supply",
-    "order_tasks",
-    "orderings",
-    "original_occupancy",
-    "partition_rates",
-    "pci_bus_id",
-    "percentile",
-    "policies",
-    "predictions_over_time",
-    "rate_alone",
-    "rate_on_sms",
-    "replay",
-    "require_open_ordering",
-    "require_policy",
-    "require_priority",
-    "require_reachable_deadline",
-    "require_runnable",
-    "residency_limits",
-    "run_as_hardware_does",
-    "run_on_cuda",
-    "run_worker_trial",
-    "saturating_sms",
-    "simulate",
-    "slate_coruns",
-    "solvers",
-    "speeds_together",
-    "split_block_time",
-    "staircase_runtime",
-    "strict_fairness",
-    "system_throughput",
-    "time_of_launch",
-    "total_time_ns",
-]
-
+__all__: list[str] = ['AllocationGranularity', 'Application', 'ApplicationAccount', 'ApplicationStatus', 'ApplicationTotals', 'Cancelled', 'ClientPort', 'CommandDelays', 'CommandSink', 'Compilation', 'Copy', 'CopyBuffers', 'CopyEngine', 'CopyTimer', 'CoreSession', 'CoreWorkload', 'CounterProfiler', 'CudaDevice', 'CudaError', 'CudaProgram', 'Demand', 'Device', 'DeviceError', 'DeviceMemory', 'DrainRate', 'EchoSink', 'Event', 'EventKind', 'FittedKernel', 'HardwareSharing', 'HeldLaunch', 'HostMemory', 'HostPace', 'InvalidInput', 'JobCompletion', 'JobStatus', 'KernelCode', 'KernelModel', 'KernelParameter', 'KernelSignature', 'KernelTime', 'KernelTimes', 'KernelVerdict', 'Launch', 'LaunchPacker', 'Linked', 'NvJitLink', 'Nvrtc', 'OffSmBandwidth', 'OrderedTasks', 'OrderingEntry', 'PinnedBuffer', 'PolicyEntry', 'PolicyError', 'PortLimits', 'PortServer', 'PortStatistics', 'ProtocolViolation', 'Refusal', 'ReleaseQueue', 'RemoteArray', 'RunRecord', 'RunningLaunch', 'ServedApplication', 'ServerPort', 'SessionPast', 'SessionSink', 'SessionStatus', 'SharedDeviceMemory', 'SharedMemory', 'SimpleSlicing', 'SmCapacity', 'State', 'Trace', 'TransferFit', 'Transformed', 'WorkerBusy', 'WorkerGone', 'WorkerTrial', 'average_normalized_turnaround', 'best_division', 'can_share_an_sm', 'check_predictions', 'cuda_device_count', 'cuda_driver_version', 'demand_alone', 'demangled', 'dlpack_capsule', 'dram_utilisation', 'fit_kernel', 'fit_transfer', 'is_memory_bound_by_model', 'is_memory_bound_by_scaling', 'kernel_signatures', 'kernel_states', 'linear_regression_runtime', 'make_preemptible', 'max_residency', 'normalized_turnaround', 'off_sm_demand_by_counters', 'off_sm_demand_per_sm', 'off_sm_supply', 'order_tasks', 'orderings', 'original_occupancy', 'partition_rates', 'pci_bus_id', 'percentile', 'policies', 'predictions_over_time', 'rate_alone', 'rate_on_sms', 'replay', 'require_open_ordering', 'require_policy', 'require_priority', 'require_reachable_deadline', 'require_runnable', 'residency_limits', 'run_as_hardware_does', 'run_on_cuda', 'run_worker_trial', 'saturating_sms', 'simulate', 'slate_coruns', 'solvers', 'speeds_together', 'split_block_time', 'staircase_runtime', 'strict_fairness', 'system_throughput', 'time_of_launch', 'total_time_ns']
 class InvalidInput(ValueError):
     """
     What was handed over cannot be used; the message names the value, what was expected and what to do.
     """
-
 class PolicyError(RuntimeError):
     """
     A policy returned an impossible plan, starved the work, or raised.
     """
-
 class DeviceError(RuntimeError):
     """
     A device failed, or what runs on it did not end.
     """
-
 class Cancelled(RuntimeError):
     """
     A job will never end, because its application was cancelled.
     """
-
 class CudaError(DeviceError):
     """
     CUDA, or a part of it, is missing or too old, or said no; the message names the call and what to do.
     """
-
 class SmCapacity:
     """
     What all resident blocks of one SM share.
     """
-    def __init__(
-        self,
-        *,
-        threads: typing.SupportsInt | typing.SupportsIndex,
-        warps: typing.SupportsInt | typing.SupportsIndex,
-        blocks: typing.SupportsInt | typing.SupportsIndex,
-        registers: typing.SupportsInt | typing.SupportsIndex,
-        shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex,
-        issue_order: str = "fair",
-        shared_memory_splits_bytes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
-    ) -> None: ...
+    def __init__(self, *, threads: typing.SupportsInt | typing.SupportsIndex, warps: typing.SupportsInt | typing.SupportsIndex, blocks: typing.SupportsInt | typing.SupportsIndex, registers: typing.SupportsInt | typing.SupportsIndex, shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex, issue_order: str = 'fair', shared_memory_splits_bytes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
+        ...
     @property
-    def blocks(self) -> int: ...
+    def blocks(self) -> int:
+        ...
     @property
     def issue_order(self) -> str:
         """
         Whose warps the SM serves first: "fair", or "oldest-first" by how long their block has been there.
         """
     @property
-    def registers(self) -> int: ...
+    def registers(self) -> int:
+        ...
     @property
-    def shared_memory_bytes(self) -> int: ...
+    def shared_memory_bytes(self) -> int:
+        ...
     @property
     def shared_memory_splits_bytes(self) -> list[int]:
         """
         What of the L1 cache can be shared memory; kernels that need different splits keep one another out of an SM. Empty: any part.
         """
     @property
-    def threads(self) -> int: ...
+    def threads(self) -> int:
+        ...
     @property
-    def warps(self) -> int: ...
-
+    def warps(self) -> int:
+        ...
 class AllocationGranularity:
     """
     The units in which an SM hands out resources.
     """
-    def __init__(
-        self,
-        *,
-        threads_per_warp: typing.SupportsInt | typing.SupportsIndex = 32,
-        registers_per_warp: typing.SupportsInt | typing.SupportsIndex = 256,
-        warps: typing.SupportsInt | typing.SupportsIndex = 4,
-        shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex = 128,
-        reserved_shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
+    def __init__(self, *, threads_per_warp: typing.SupportsInt | typing.SupportsIndex = 32, registers_per_warp: typing.SupportsInt | typing.SupportsIndex = 256, warps: typing.SupportsInt | typing.SupportsIndex = 4, shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex = 128, reserved_shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
     @property
-    def registers_per_warp(self) -> int: ...
+    def registers_per_warp(self) -> int:
+        ...
     @property
-    def reserved_shared_memory_bytes(self) -> int: ...
+    def reserved_shared_memory_bytes(self) -> int:
+        ...
     @property
-    def shared_memory_bytes(self) -> int: ...
+    def shared_memory_bytes(self) -> int:
+        ...
     @property
-    def threads_per_warp(self) -> int: ...
+    def threads_per_warp(self) -> int:
+        ...
     @property
-    def warps(self) -> int: ...
-
+    def warps(self) -> int:
+        ...
 class OffSmBandwidth:
     """
     Bandwidth beyond the SMs in bytes per second, all SMs together; 0 means no limit.
     """
-    def __init__(
-        self,
-        *,
-        noc_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        llc_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        dram_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        delay_linear: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        delay_saturating: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-    ) -> None: ...
+    def __init__(self, *, noc_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0, llc_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0, dram_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0, delay_linear: typing.SupportsFloat | typing.SupportsIndex = 0.0, delay_saturating: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> None:
+        ...
     @property
-    def delay_linear(self) -> float: ...
+    def delay_linear(self) -> float:
+        ...
     @property
-    def delay_saturating(self) -> float: ...
+    def delay_saturating(self) -> float:
+        ...
     @property
-    def dram_bytes_per_s(self) -> float: ...
+    def dram_bytes_per_s(self) -> float:
+        ...
     @property
-    def llc_bytes_per_s(self) -> float: ...
+    def llc_bytes_per_s(self) -> float:
+        ...
     @property
-    def noc_bytes_per_s(self) -> float: ...
-
+    def noc_bytes_per_s(self) -> float:
+        ...
 class CopyEngine:
     """
     One direction of the copy engines: time = latency + bytes / bandwidth.
     """
-    def __init__(
-        self,
-        *,
-        bandwidth_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex,
-        latency_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
+    def __init__(self, *, bandwidth_bytes_per_s: typing.SupportsFloat | typing.SupportsIndex, latency_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
     @property
-    def bandwidth_bytes_per_s(self) -> float: ...
+    def bandwidth_bytes_per_s(self) -> float:
+        ...
     @property
-    def latency_ns(self) -> int: ...
-
+    def latency_ns(self) -> int:
+        ...
 class CommandDelays:
     """
     How long the host's commands take to have effect.
     """
-    def __init__(
-        self,
-        *,
-        launch_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        signal_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        relaunch_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        block_dispatch_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        completion_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        top_up_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        follow_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
+    def __init__(self, *, launch_ns: typing.SupportsInt | typing.SupportsIndex = 0, signal_ns: typing.SupportsInt | typing.SupportsIndex = 0, relaunch_ns: typing.SupportsInt | typing.SupportsIndex = 0, block_dispatch_ns: typing.SupportsInt | typing.SupportsIndex = 0, completion_ns: typing.SupportsInt | typing.SupportsIndex = 0, top_up_ns: typing.SupportsInt | typing.SupportsIndex = 0, follow_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
     @property
-    def block_dispatch_ns(self) -> int: ...
+    def block_dispatch_ns(self) -> int:
+        ...
     @property
-    def completion_ns(self) -> int: ...
+    def completion_ns(self) -> int:
+        ...
     @property
-    def follow_ns(self) -> int: ...
+    def follow_ns(self) -> int:
+        ...
     @property
-    def launch_ns(self) -> int: ...
+    def launch_ns(self) -> int:
+        ...
     @property
-    def relaunch_ns(self) -> int: ...
+    def relaunch_ns(self) -> int:
+        ...
     @property
-    def signal_ns(self) -> int: ...
+    def signal_ns(self) -> int:
+        ...
     @property
-    def top_up_ns(self) -> int: ...
-
+    def top_up_ns(self) -> int:
+        ...
 class Device:
     """
     A GPU as data. See docs/devices.md for where the figures of each come from.
     """
-    def __init__(
-        self,
-        *,
-        name: str,
-        sms: typing.SupportsInt | typing.SupportsIndex,
-        clock_hz: typing.SupportsFloat | typing.SupportsIndex,
-        per_sm: SmCapacity,
-        granularity: AllocationGranularity,
-        off_sm: OffSmBandwidth,
-        to_device: CopyEngine,
-        to_host: CopyEngine,
-        delays: CommandDelays,
-        flops_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
-    def __reduce__(self) -> tuple[..., tuple[typing.Any]]: ...
-    def __repr__(self) -> str: ...
-    def _repr_html_(self) -> typing.Any: ...
+    def __init__(self, *, name: str, sms: typing.SupportsInt | typing.SupportsIndex, clock_hz: typing.SupportsFloat | typing.SupportsIndex, per_sm: SmCapacity, granularity: AllocationGranularity, off_sm: OffSmBandwidth, to_device: CopyEngine, to_host: CopyEngine, delays: CommandDelays, flops_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0, memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def __reduce__(self) -> tuple[..., tuple[typing.Any]]:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def _repr_html_(self) -> typing.Any:
+        ...
     @property
-    def clock_hz(self) -> float: ...
+    def clock_hz(self) -> float:
+        ...
     @property
-    def delays(self) -> CommandDelays: ...
+    def delays(self) -> CommandDelays:
+        ...
     @property
-    def flops_per_s(self) -> float: ...
+    def flops_per_s(self) -> float:
+        ...
     @property
-    def granularity(self) -> AllocationGranularity: ...
+    def granularity(self) -> AllocationGranularity:
+        ...
     @property
     def memory_bytes(self) -> int:
         """
         0 where it is not known.
         """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def off_sm(self) -> OffSmBandwidth: ...
+    def off_sm(self) -> OffSmBandwidth:
+        ...
     @property
-    def per_sm(self) -> SmCapacity: ...
+    def per_sm(self) -> SmCapacity:
+        ...
     @property
-    def sms(self) -> int: ...
+    def sms(self) -> int:
+        ...
     @property
-    def to_device(self) -> CopyEngine: ...
+    def to_device(self) -> CopyEngine:
+        ...
     @property
-    def to_host(self) -> CopyEngine: ...
-
+    def to_host(self) -> CopyEngine:
+        ...
 class KernelModel:
-    def __init__(
-        self,
-        name: str,
-        *,
-        threads: typing.SupportsInt | typing.SupportsIndex,
-        registers_per_thread: typing.SupportsInt | typing.SupportsIndex = 0,
-        shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
-        latency_ns: typing.SupportsInt | typing.SupportsIndex,
-        issue_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        off_sm_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
-        llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        dram_cost_ratio: typing.SupportsFloat | typing.SupportsIndex = 1.0,
-        memory_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        variation_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        startup_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        stagger_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        trend_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        flops: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-        is_profiled: bool = True,
-    ) -> None: ...
+    def __init__(self, name: str, *, threads: typing.SupportsInt | typing.SupportsIndex, registers_per_thread: typing.SupportsInt | typing.SupportsIndex = 0, shared_memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0, latency_ns: typing.SupportsInt | typing.SupportsIndex, issue_ns: typing.SupportsInt | typing.SupportsIndex = 0, off_sm_bytes: typing.SupportsInt | typing.SupportsIndex = 0, llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0, dram_cost_ratio: typing.SupportsFloat | typing.SupportsIndex = 1.0, memory_ns: typing.SupportsInt | typing.SupportsIndex = 0, variation_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0, startup_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0, stagger_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0, trend_ratio: typing.SupportsFloat | typing.SupportsIndex = 0.0, flops: typing.SupportsFloat | typing.SupportsIndex = 0.0, is_profiled: bool = True) -> None:
+        ...
     @property
-    def dram_cost_ratio(self) -> float: ...
+    def dram_cost_ratio(self) -> float:
+        ...
     @property
-    def flops(self) -> float: ...
+    def flops(self) -> float:
+        ...
     @property
-    def is_profiled(self) -> bool: ...
+    def is_profiled(self) -> bool:
+        ...
     @property
-    def issue_ns(self) -> int: ...
+    def issue_ns(self) -> int:
+        ...
     @property
-    def latency_ns(self) -> int: ...
+    def latency_ns(self) -> int:
+        ...
     @property
-    def llc_hit_ratio(self) -> float: ...
+    def llc_hit_ratio(self) -> float:
+        ...
     @property
-    def memory_ns(self) -> int: ...
+    def memory_ns(self) -> int:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def off_sm_bytes(self) -> int: ...
+    def off_sm_bytes(self) -> int:
+        ...
     @property
-    def registers_per_thread(self) -> int: ...
+    def registers_per_thread(self) -> int:
+        ...
     @property
-    def shared_memory_bytes(self) -> int: ...
+    def shared_memory_bytes(self) -> int:
+        ...
     @property
-    def stagger_ratio(self) -> float: ...
+    def stagger_ratio(self) -> float:
+        ...
     @property
-    def startup_ratio(self) -> float: ...
+    def startup_ratio(self) -> float:
+        ...
     @property
-    def threads(self) -> int: ...
+    def threads(self) -> int:
+        ...
     @property
-    def trend_ratio(self) -> float: ...
+    def trend_ratio(self) -> float:
+        ...
     @property
-    def variation_ratio(self) -> float: ...
-
+    def variation_ratio(self) -> float:
+        ...
 class HostPace:
-    def __init__(
-        self,
-        *,
-        host_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        after_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-        gap_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None: ...
+    def __init__(self, *, host_ns: typing.SupportsInt | typing.SupportsIndex = 0, after_ns: typing.SupportsInt | typing.SupportsIndex | None = None, gap_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
     @property
-    def after_ns(self) -> int | None: ...
+    def after_ns(self) -> int | None:
+        ...
     @property
-    def gap_ns(self) -> int: ...
+    def gap_ns(self) -> int:
+        ...
     @property
-    def host_ns(self) -> int: ...
-
+    def host_ns(self) -> int:
+        ...
 class Launch:
-    def __init__(
-        self,
-        kernel: KernelModel,
-        blocks: typing.SupportsInt | typing.SupportsIndex,
-        *,
-        alone_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-        pace: HostPace = ...,
-    ) -> None: ...
+    def __init__(self, kernel: KernelModel, blocks: typing.SupportsInt | typing.SupportsIndex, *, alone_ns: typing.SupportsInt | typing.SupportsIndex | None = None, pace: HostPace = ...) -> None:
+        ...
     @property
-    def alone_ns(self) -> int | None: ...
+    def alone_ns(self) -> int | None:
+        ...
     @property
-    def blocks(self) -> int: ...
+    def blocks(self) -> int:
+        ...
     @property
-    def kernel(self) -> KernelModel: ...
+    def kernel(self) -> KernelModel:
+        ...
     @property
-    def pace(self) -> HostPace: ...
-
+    def pace(self) -> HostPace:
+        ...
 class Copy:
     class Direction:
         """
         Members:
-
+        
           TO_DEVICE
-
+        
           TO_HOST
         """
-
         TO_DEVICE: typing.ClassVar[Copy.Direction]
         TO_HOST: typing.ClassVar[Copy.Direction]
         __members__: typing.ClassVar[dict[str, Copy.Direction]]
         @typing.overload
-        def __eq__(self, other: Copy.Direction) -> bool: ...
+        def __eq__(self, other: Copy.Direction) -> bool:
+            ...
         @typing.overload
-        def __eq__(self, other: typing.Any) -> bool: ...
-        def __getstate__(self) -> int: ...
-        def __hash__(self) -> int: ...
-        def __index__(self) -> int: ...
-        def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-        def __int__(self) -> int: ...
+        def __eq__(self, other: typing.Any) -> bool:
+            ...
+        def __getstate__(self) -> int:
+            ...
+        def __hash__(self) -> int:
+            ...
+        def __index__(self) -> int:
+            ...
+        def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None:
+            ...
+        def __int__(self) -> int:
+            ...
         @typing.overload
-        def __ne__(self, other: Copy.Direction) -> bool: ...
+        def __ne__(self, other: Copy.Direction) -> bool:
+            ...
         @typing.overload
-        def __ne__(self, other: typing.Any) -> bool: ...
-        def __repr__(self) -> str: ...
-        def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-        def __str__(self) -> str: ...
+        def __ne__(self, other: typing.Any) -> bool:
+            ...
+        def __repr__(self) -> str:
+            ...
+        def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None:
+            ...
+        def __str__(self) -> str:
+            ...
         @property
-        def name(self) -> str: ...
+        def name(self) -> str:
+            ...
         @property
-        def value(self) -> int: ...
-
-    def __init__(
-        self,
-        direction: Copy.Direction,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-        *,
-        alone_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-        pace: HostPace = ...,
-    ) -> None: ...
+        def value(self) -> int:
+            ...
+    def __init__(self, direction: Copy.Direction, bytes: typing.SupportsInt | typing.SupportsIndex, *, alone_ns: typing.SupportsInt | typing.SupportsIndex | None = None, pace: HostPace = ...) -> None:
+        ...
     @property
-    def alone_ns(self) -> int | None: ...
+    def alone_ns(self) -> int | None:
+        ...
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        ...
     @property
-    def direction(self) -> Copy.Direction: ...
+    def direction(self) -> Copy.Direction:
+        ...
     @property
-    def pace(self) -> HostPace: ...
-
+    def pace(self) -> HostPace:
+        ...
 class Application:
-    def __init__(
-        self,
-        name: str,
-        operations: collections.abc.Sequence[Launch | Copy],
-        *,
-        arrival_ns: typing.SupportsInt | typing.SupportsIndex = 0,
-        priority: typing.SupportsInt | typing.SupportsIndex = 0,
-        weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
-        memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
-        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-    ) -> None: ...
+    def __init__(self, name: str, operations: collections.abc.Sequence[Launch | Copy], *, arrival_ns: typing.SupportsInt | typing.SupportsIndex = 0, priority: typing.SupportsInt | typing.SupportsIndex = 0, weight: typing.SupportsFloat | typing.SupportsIndex = 1.0, memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0, deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None) -> None:
+        ...
     @property
-    def arrival_ns(self) -> int: ...
+    def arrival_ns(self) -> int:
+        ...
     @property
-    def deadline_ns(self) -> int | None: ...
+    def deadline_ns(self) -> int | None:
+        ...
     @property
-    def memory_bytes(self) -> int: ...
+    def memory_bytes(self) -> int:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def operations(self) -> list[Launch | Copy]: ...
+    def operations(self) -> list[Launch | Copy]:
+        ...
     @property
-    def priority(self) -> int: ...
+    def priority(self) -> int:
+        ...
     @property
-    def weight(self) -> float: ...
-
+    def weight(self) -> float:
+        ...
 class CoreWorkload:
-    def __init__(self, name: str, applications: collections.abc.Sequence[Application]) -> None: ...
-    def alone(self, application: typing.SupportsInt | typing.SupportsIndex) -> CoreWorkload: ...
-    def validate(self, device: Device) -> None: ...
+    def __init__(self, name: str, applications: collections.abc.Sequence[Application]) -> None:
+        ...
+    def alone(self, application: typing.SupportsInt | typing.SupportsIndex) -> CoreWorkload:
+        ...
+    def validate(self, device: Device) -> None:
+        ...
     @property
-    def applications(self) -> list[Application]: ...
+    def applications(self) -> list[Application]:
+        ...
     @property
-    def name(self) -> str: ...
-
+    def name(self) -> str:
+        ...
 class EventKind:
     """
     What has happened.
-
+    
     Members:
-
+    
       APPLICATION_ARRIVED
-
+    
       LAUNCH_ARRIVED
-
+    
       BLOCK_STARTED
-
+    
       BLOCK_ENDED
-
+    
       LAUNCH_ENDED
-
+    
       COPY_STARTED
-
+    
       COPY_ENDED
-
+    
       APPLICATION_ENDED
-
+    
       DEADLINE_REACHED
-
+    
       PRIORITY_CHANGED
     """
-
     APPLICATION_ARRIVED: typing.ClassVar[EventKind]
     APPLICATION_ENDED: typing.ClassVar[EventKind]
     BLOCK_ENDED: typing.ClassVar[EventKind]
@@ -562,139 +402,193 @@ class EventKind:
     PRIORITY_CHANGED: typing.ClassVar[EventKind]
     __members__: typing.ClassVar[dict[str, EventKind]]
     @typing.overload
-    def __eq__(self, other: EventKind) -> bool: ...
+    def __eq__(self, other: EventKind) -> bool:
+        ...
     @typing.overload
-    def __eq__(self, other: typing.Any) -> bool: ...
-    def __getstate__(self) -> int: ...
-    def __hash__(self) -> int: ...
-    def __index__(self) -> int: ...
-    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __int__(self) -> int: ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> int:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __index__(self) -> int:
+        ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __int__(self) -> int:
+        ...
     @typing.overload
-    def __ne__(self, other: EventKind) -> bool: ...
+    def __ne__(self, other: EventKind) -> bool:
+        ...
     @typing.overload
-    def __ne__(self, other: typing.Any) -> bool: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __str__(self) -> str: ...
+    def __ne__(self, other: typing.Any) -> bool:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __str__(self) -> str:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def value(self) -> int: ...
-
+    def value(self) -> int:
+        ...
 class Event:
     """
     Something that happened on the device.
     """
     @property
-    def block(self) -> int: ...
+    def block(self) -> int:
+        ...
     @property
-    def blocks(self) -> int: ...
+    def blocks(self) -> int:
+        ...
     @property
-    def kind(self) -> EventKind: ...
+    def kind(self) -> EventKind:
+        ...
     @property
-    def launch(self) -> int: ...
+    def launch(self) -> int:
+        ...
     @property
-    def sm(self) -> int: ...
+    def sm(self) -> int:
+        ...
     @property
-    def started_ns(self) -> int: ...
+    def started_ns(self) -> int:
+        ...
     @property
-    def time_ns(self) -> int: ...
-
+    def time_ns(self) -> int:
+        ...
 class RunningLaunch:
     """
     A launch that has arrived and not ended, as it stood at one decision.
     """
-    def __eq__(self, arg0: RunningLaunch) -> bool: ...
-    def __hash__(self) -> int: ...
-    def __repr__(self) -> str: ...
-    def done_per_sm(self) -> numpy.typing.NDArray[numpy.int64]: ...
-    def resident_per_sm(self) -> numpy.typing.NDArray[numpy.int64]: ...
+    def __eq__(self, arg0: RunningLaunch) -> bool:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def done_per_sm(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    def resident_per_sm(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
     @property
-    def alone_ns(self) -> int | None: ...
+    def alone_ns(self) -> int | None:
+        ...
     @property
-    def application(self) -> str: ...
+    def application(self) -> str:
+        ...
     @property
-    def arrival_ns(self) -> int: ...
+    def arrival_ns(self) -> int:
+        ...
     @property
-    def blocks(self) -> int: ...
+    def blocks(self) -> int:
+        ...
     @property
-    def deadline_ns(self) -> int | None: ...
+    def deadline_ns(self) -> int | None:
+        ...
     @property
-    def done(self) -> int: ...
+    def done(self) -> int:
+        ...
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        ...
     @property
-    def kernel(self) -> str: ...
+    def kernel(self) -> str:
+        ...
     @property
-    def max_residency(self) -> int: ...
+    def max_residency(self) -> int:
+        ...
     @property
-    def priority(self) -> int: ...
+    def priority(self) -> int:
+        ...
     @property
-    def started(self) -> int: ...
+    def started(self) -> int:
+        ...
     @property
-    def unfinished(self) -> int: ...
+    def unfinished(self) -> int:
+        ...
     @property
-    def unstarted(self) -> int: ...
+    def unstarted(self) -> int:
+        ...
     @property
-    def weight(self) -> float: ...
-
+    def weight(self) -> float:
+        ...
 class State:
     """
     What a policy may know when it decides.
     """
-    def full_quota(self, launch: RunningLaunch) -> int: ...
+    def full_quota(self, launch: RunningLaunch) -> int:
+        ...
     @property
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        ...
     @property
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        ...
     @property
-    def running(self) -> list[RunningLaunch]: ...
+    def running(self) -> list[RunningLaunch]:
+        ...
     @property
-    def sms(self) -> int: ...
-
+    def sms(self) -> int:
+        ...
 class SimpleSlicing:
-    def __deepcopy__(self, memo: dict) -> SimpleSlicing: ...
-    def __init__(self) -> None: ...
-    def block_time_ns(self, launch: RunningLaunch) -> int | None: ...
-    def observe(self, event: Event, state: State) -> None: ...
-    def remaining_ns(
-        self, launch: RunningLaunch, sm: typing.SupportsInt | typing.SupportsIndex | None = None
-    ) -> int | None: ...
-    def reslice(self) -> None: ...
+    def __deepcopy__(self, memo: dict) -> SimpleSlicing:
+        ...
+    def __init__(self) -> None:
+        ...
+    def block_time_ns(self, launch: RunningLaunch) -> int | None:
+        ...
+    def observe(self, event: Event, state: State) -> None:
+        ...
+    def remaining_ns(self, launch: RunningLaunch, sm: typing.SupportsInt | typing.SupportsIndex | None = None) -> int | None:
+        ...
+    def reslice(self) -> None:
+        ...
     @property
-    def changed(self) -> bool: ...
-
+    def changed(self) -> bool:
+        ...
 class DrainRate:
-    def __deepcopy__(self, memo: dict) -> DrainRate: ...
-    def __init__(self) -> None: ...
-    def observe(self, event: Event, state: State) -> None: ...
-    def remaining_ns(self, launch: RunningLaunch) -> int | None: ...
-    def reslice(self) -> None: ...
-
+    def __deepcopy__(self, memo: dict) -> DrainRate:
+        ...
+    def __init__(self) -> None:
+        ...
+    def observe(self, event: Event, state: State) -> None:
+        ...
+    def remaining_ns(self, launch: RunningLaunch) -> int | None:
+        ...
+    def reslice(self) -> None:
+        ...
 class PolicyEntry:
     """
     One line of the table of built-in policies.
     """
-    def __repr__(self) -> str: ...
+    def __repr__(self) -> str:
+        ...
     @property
-    def is_oracle(self) -> bool: ...
+    def is_oracle(self) -> bool:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        ...
     @property
-    def summary(self) -> str: ...
-
+    def summary(self) -> str:
+        ...
 class Trace:
     """
     A run written down: every event and every plan.
     """
-
     __hash__: typing.ClassVar[None] = None
     @staticmethod
-    def from_bytes(data: str) -> Trace: ...
-    def __eq__(self, arg0: Trace) -> bool: ...
+    def from_bytes(data: str) -> Trace:
+        ...
+    def __eq__(self, arg0: Trace) -> bool:
+        ...
     def blocks(self) -> dict:
         """
         Columns application, operation, start_ns, end_ns, sm, block, blocks; one row per ended block, or per group of blocks that ended together.
@@ -724,34 +618,25 @@ class Trace:
         The trace as bytes; equal traces give equal bytes.
         """
     @property
-    def decision_count(self) -> int: ...
+    def decision_count(self) -> int:
+        ...
     @property
-    def event_count(self) -> int: ...
-
+    def event_count(self) -> int:
+        ...
 class RunRecord:
     """
     What one run leaves behind. Times in nanoseconds.
     """
-    def __init__(
-        self,
-        *,
-        arrivals: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        ends: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        operation_durations: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        sm_busy: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        to_device_busy: typing.SupportsInt | typing.SupportsIndex,
-        to_host_busy: typing.SupportsInt | typing.SupportsIndex,
-        makespan: typing.SupportsInt | typing.SupportsIndex,
-        blocks: typing.SupportsInt | typing.SupportsIndex,
-        trace: Trace | None = None,
-    ) -> None: ...
+    def __init__(self, *, arrivals: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], ends: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], operation_durations: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], sm_busy: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], to_device_busy: typing.SupportsInt | typing.SupportsIndex, to_host_busy: typing.SupportsInt | typing.SupportsIndex, makespan: typing.SupportsInt | typing.SupportsIndex, blocks: typing.SupportsInt | typing.SupportsIndex, trace: Trace | None = None) -> None:
+        ...
     @property
     def arrivals(self) -> list[int]:
         """
         Per application.
         """
     @property
-    def blocks(self) -> int: ...
+    def blocks(self) -> int:
+        ...
     @property
     def ends(self) -> list[int]:
         """
@@ -763,7 +648,8 @@ class RunRecord:
         Of the thread that schedules a real GPU, between two looks at it; None where there is none.
         """
     @property
-    def makespan(self) -> int: ...
+    def makespan(self) -> int:
+        ...
     @property
     def operation_durations(self) -> list[int]:
         """
@@ -775,9 +661,11 @@ class RunRecord:
         Per SM: time with at least one resident block.
         """
     @property
-    def to_device_busy(self) -> int: ...
+    def to_device_busy(self) -> int:
+        ...
     @property
-    def to_host_busy(self) -> int: ...
+    def to_host_busy(self) -> int:
+        ...
     @property
     def trace(self) -> Trace | None:
         """
@@ -788,7 +676,6 @@ class RunRecord:
         """
         How long in all that thread waited for a processor; None where there is none.
         """
-
 class Refusal:
     """
     Why a kernel has to run as it is.
@@ -799,8 +686,8 @@ class Refusal:
         Line of the PTX, 0 where the reason is no single line.
         """
     @property
-    def reason(self) -> str: ...
-
+    def reason(self) -> str:
+        ...
 class KernelVerdict:
     """
     What became of one kernel of a module.
@@ -811,9 +698,11 @@ class KernelVerdict:
         Do tasks share memory within the block?
         """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def preemptible(self) -> bool: ...
+    def preemptible(self) -> bool:
+        ...
     @property
     def refusal(self) -> Refusal | None:
         """
@@ -824,7 +713,6 @@ class KernelVerdict:
         """
         Do all barriers go through one site, because threads may return before others meet?
         """
-
 class Transformed:
     """
     A module whose preemptible kernels are workers.
@@ -835,128 +723,128 @@ class Transformed:
         One verdict per kernel, in the order of the module.
         """
     @property
-    def ptx(self) -> str: ...
-
+    def ptx(self) -> str:
+        ...
 class Compilation:
     """
     What NVRTC made of a source.
     """
     @property
-    def log(self) -> str: ...
+    def log(self) -> str:
+        ...
     @property
-    def lowered_names(self) -> list[str]: ...
+    def lowered_names(self) -> list[str]:
+        ...
     @property
-    def ptx(self) -> str: ...
+    def ptx(self) -> str:
+        ...
     @property
-    def succeeded(self) -> bool: ...
-
+    def succeeded(self) -> bool:
+        ...
 class Nvrtc:
     """
     CUDA C++ to PTX. Invalid source may crash the process.
     """
-    def __init__(self, path: str, builtins_path: str) -> None: ...
-    def compile(
-        self,
-        source: str,
-        file_name: str,
-        name_expressions: collections.abc.Sequence[str],
-        options: collections.abc.Sequence[str],
-    ) -> Compilation: ...
+    def __init__(self, path: str, builtins_path: str) -> None:
+        ...
+    def compile(self, source: str, file_name: str, name_expressions: collections.abc.Sequence[str], options: collections.abc.Sequence[str]) -> Compilation:
+        ...
     @property
-    def architectures(self) -> list[int]: ...
+    def architectures(self) -> list[int]:
+        ...
     @property
-    def version(self) -> tuple[int, int]: ...
-
+    def version(self) -> tuple[int, int]:
+        ...
 class Linked:
     """
     What nvJitLink made of a PTX module.
     """
     @property
-    def cubin(self) -> bytes: ...
+    def cubin(self) -> bytes:
+        ...
     @property
-    def error_log(self) -> str: ...
+    def error_log(self) -> str:
+        ...
     @property
-    def info_log(self) -> str: ...
+    def info_log(self) -> str:
+        ...
     @property
-    def succeeded(self) -> bool: ...
-
+    def succeeded(self) -> bool:
+        ...
 class NvJitLink:
     """
     PTX to machine code.
     """
-    def __init__(self, path: str) -> None: ...
-    def link(self, ptx: str, name: str, options: collections.abc.Sequence[str]) -> Linked: ...
+    def __init__(self, path: str) -> None:
+        ...
+    def link(self, ptx: str, name: str, options: collections.abc.Sequence[str]) -> Linked:
+        ...
     @property
-    def version(self) -> tuple[int, int]: ...
-
+    def version(self) -> tuple[int, int]:
+        ...
 class KernelParameter:
     """
     A parameter as PTX declares it.
     """
     @property
-    def alignment(self) -> int: ...
+    def alignment(self) -> int:
+        ...
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        ...
     @property
     def is_pointer(self) -> bool:
         """
         Surely a pointer; false proves nothing.
         """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def type(self) -> str: ...
-
+    def type(self) -> str:
+        ...
 class KernelSignature:
     """
     A kernel of a PTX module.
     """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def parameters(self) -> list[KernelParameter]: ...
-
+    def parameters(self) -> list[KernelParameter]:
+        ...
 class DeviceMemory:
-    def download(
-        self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
-    ) -> None: ...
-    def upload(
-        self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
-    ) -> None: ...
+    def download(self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def upload(self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
     @property
-    def address(self) -> int: ...
-
+    def address(self) -> int:
+        ...
 class KernelCode:
     """
     A kernel's machine code on a GPU.
     """
-    def needs(
-        self,
-        threads: typing.SupportsInt | typing.SupportsIndex,
-        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
-    ) -> tuple[int, int, int]:
+    def needs(self, threads: typing.SupportsInt | typing.SupportsIndex, shared_bytes: typing.SupportsInt | typing.SupportsIndex) -> tuple[int, int, int]:
         """
         Threads, registers per thread and shared bytes of a block.
         """
-    def occupancy(
-        self,
-        device: ...,
-        threads: typing.SupportsInt | typing.SupportsIndex,
-        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
-    ) -> int:
+    def occupancy(self, device: ..., threads: typing.SupportsInt | typing.SupportsIndex, shared_bytes: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
         Blocks per SM, as the driver sees it.
         """
     @property
-    def is_preemptible(self) -> bool: ...
+    def is_preemptible(self) -> bool:
+        ...
     @property
-    def symbol(self) -> str: ...
-
+    def symbol(self) -> str:
+        ...
 class CudaDevice:
     """
     One GPU, through its primary context.
     """
-    def __init__(self, ordinal: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __init__(self, ordinal: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     def abandon(self) -> None:
         """
         Touches the GPU no more: this object is good for nothing then.
@@ -965,12 +853,7 @@ class CudaDevice:
         """
         Device memory; who overwrites all of it needs none that is cleared. Waits for no kernel.
         """
-    def copy(
-        self,
-        target: typing.SupportsInt | typing.SupportsIndex,
-        source: typing.SupportsInt | typing.SupportsIndex,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-    ) -> None:
+    def copy(self, target: typing.SupportsInt | typing.SupportsIndex, source: typing.SupportsInt | typing.SupportsIndex, bytes: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Copies from one address of the device to another, and waits for that.
         """
@@ -983,39 +866,38 @@ class CudaDevice:
         Machine code of a kernel and of its worker, or None where it cannot be preempted.
         """
     @property
-    def architecture(self) -> str: ...
+    def architecture(self) -> str:
+        ...
     @property
-    def description(self) -> Device: ...
+    def description(self) -> Device:
+        ...
     @property
     def is_healthy(self) -> bool:
         """
         False after a kernel has faulted or did not end.
         """
     @property
-    def memory_bytes(self) -> int: ...
+    def memory_bytes(self) -> int:
+        ...
     @property
-    def stream_levels(self) -> int: ...
-
+    def stream_levels(self) -> int:
+        ...
 class PinnedBuffer:
     """
     Host memory that stays pinned as long as this object is there.
     """
-    def __init__(self, device: CudaDevice, buffer: typing_extensions.Buffer) -> None: ...
+    def __init__(self, device: CudaDevice, buffer: typing_extensions.Buffer) -> None:
+        ...
     def close(self) -> None:
         """
         Unpins it.
         """
-
 class SharedDeviceMemory:
     """
     Device memory that other processes can map, too.
     """
     @staticmethod
-    def imported(
-        uuid: bytes,
-        descriptor: typing.SupportsInt | typing.SupportsIndex,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-    ) -> SharedDeviceMemory:
+    def imported(uuid: bytes, descriptor: typing.SupportsInt | typing.SupportsIndex, bytes: typing.SupportsInt | typing.SupportsIndex) -> SharedDeviceMemory:
         """
         What another process has exported, in this process's primary context on that GPU. The descriptor stays the caller's.
         """
@@ -1032,16 +914,16 @@ class SharedDeviceMemory:
         """
         For another process to import; to be closed.
         """
-    def download(
-        self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
-    ) -> None: ...
-    def upload(
-        self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
-    ) -> None: ...
+    def download(self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def upload(self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
     @property
-    def address(self) -> int: ...
+    def address(self) -> int:
+        ...
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        ...
     @property
     def ordinal(self) -> int:
         """
@@ -1052,87 +934,93 @@ class SharedDeviceMemory:
         """
         Of the GPU.
         """
-
 class CopyBuffers:
     """
     Pinned memory, and as much on the GPU.
     """
-    def __init__(self, device: CudaDevice, bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __init__(self, device: CudaDevice, bytes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     def host(self) -> memoryview:
         """
         The pinned memory.
         """
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        ...
     @property
     def device(self) -> DeviceMemory:
         """
         The GPU's.
         """
-
 class CudaProgram:
     """
     What the operations of a workload are on a GPU, in its order.
     """
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        ...
     def add_copy(self, buffers: CopyBuffers, direction: Copy.Direction) -> None:
         """
         A copy of all that is in the buffers.
         """
-    def add_launch(
-        self,
-        kernel: KernelCode,
-        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
-        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
-        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
-        arguments: collections.abc.Sequence[bytes],
-    ) -> None: ...
+    def add_launch(self, kernel: KernelCode, grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"], block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"], shared_bytes: typing.SupportsInt | typing.SupportsIndex, arguments: collections.abc.Sequence[bytes]) -> None:
+        ...
     def extend(self, other: CudaProgram) -> None:
         """
         Appends the other's operations.
         """
-
 class HardwareSharing:
     """
     How applications share a GPU without gpushare.
-
+    
     Members:
-
+    
       SERIAL
-
+    
       STREAMS
-
+    
       PRIORITY
-
+    
       GREEN_CONTEXTS
     """
-
     GREEN_CONTEXTS: typing.ClassVar[HardwareSharing]
     PRIORITY: typing.ClassVar[HardwareSharing]
     SERIAL: typing.ClassVar[HardwareSharing]
     STREAMS: typing.ClassVar[HardwareSharing]
     __members__: typing.ClassVar[dict[str, HardwareSharing]]
     @typing.overload
-    def __eq__(self, other: HardwareSharing) -> bool: ...
+    def __eq__(self, other: HardwareSharing) -> bool:
+        ...
     @typing.overload
-    def __eq__(self, other: typing.Any) -> bool: ...
-    def __getstate__(self) -> int: ...
-    def __hash__(self) -> int: ...
-    def __index__(self) -> int: ...
-    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __int__(self) -> int: ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> int:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __index__(self) -> int:
+        ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __int__(self) -> int:
+        ...
     @typing.overload
-    def __ne__(self, other: HardwareSharing) -> bool: ...
+    def __ne__(self, other: HardwareSharing) -> bool:
+        ...
     @typing.overload
-    def __ne__(self, other: typing.Any) -> bool: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __str__(self) -> str: ...
+    def __ne__(self, other: typing.Any) -> bool:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __str__(self) -> str:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def value(self) -> int: ...
-
+    def value(self) -> int:
+        ...
 class ApplicationStatus:
     """
     An application of a session at one moment.
@@ -1148,7 +1036,8 @@ class ApplicationStatus:
         Blocks of the present launch.
         """
     @property
-    def elapsed_ns(self) -> int: ...
+    def elapsed_ns(self) -> int:
+        ...
     @property
     def is_late(self) -> bool:
         """
@@ -1160,18 +1049,22 @@ class ApplicationStatus:
         Of the present launch.
         """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def number(self) -> int: ...
+    def number(self) -> int:
+        ...
     @property
     def operations(self) -> int:
         """
         Those that have ended.
         """
     @property
-    def preemptions(self) -> int: ...
+    def preemptions(self) -> int:
+        ...
     @property
-    def priority(self) -> int: ...
+    def priority(self) -> int:
+        ...
     @property
     def quota(self) -> str:
         """
@@ -1183,7 +1076,8 @@ class ApplicationStatus:
         Of the present launch, if it has the GPU to itself from now on; None where nothing says so.
         """
     @property
-    def sm_time_ns(self) -> int: ...
+    def sm_time_ns(self) -> int:
+        ...
     @property
     def started(self) -> int:
         """
@@ -1200,53 +1094,33 @@ class ApplicationStatus:
         Operations behind the present one.
         """
     @property
-    def weight(self) -> float: ...
-
+    def weight(self) -> float:
+        ...
 class SessionStatus:
     """
     A session at one moment.
     """
     @property
-    def applications(self) -> list[ApplicationStatus]: ...
+    def applications(self) -> list[ApplicationStatus]:
+        ...
     @property
-    def now_ns(self) -> int: ...
-
+    def now_ns(self) -> int:
+        ...
 class CoreSession:
     """
     An open run on a device, in a thread of its own.
     """
     @typing.overload
-    def __init__(
-        self,
-        device: CudaDevice,
-        policy: typing.Any,
-        keeps_record: bool = True,
-        ordering: str = "arrival",
-        estimates: Device | None = None,
-    ) -> None:
+    def __init__(self, device: CudaDevice, policy: typing.Any, keeps_record: bool = True, ordering: str = 'arrival', estimates: Device | None = None) -> None:
         """
         An ordering tells times by the device `estimates`.
         """
     @typing.overload
-    def __init__(
-        self,
-        device: Device,
-        policy: typing.Any,
-        seed: typing.SupportsInt | typing.SupportsIndex,
-        speed: typing.SupportsFloat | typing.SupportsIndex,
-        keeps_record: bool = True,
-        ordering: str = "arrival",
-    ) -> None:
+    def __init__(self, device: Device, policy: typing.Any, seed: typing.SupportsInt | typing.SupportsIndex, speed: typing.SupportsFloat | typing.SupportsIndex, keeps_record: bool = True, ordering: str = 'arrival') -> None:
         """
         On a simulated device; `speed`: seconds of it in one of the wall clock's.
         """
-    def add(
-        self,
-        name: str,
-        priority: typing.SupportsInt | typing.SupportsIndex,
-        weight: typing.SupportsFloat | typing.SupportsIndex,
-        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None,
-    ) -> int:
+    def add(self, name: str, priority: typing.SupportsInt | typing.SupportsIndex, weight: typing.SupportsFloat | typing.SupportsIndex, deadline_ns: typing.SupportsInt | typing.SupportsIndex | None) -> int:
         """
         An application arrives; returns its number.
         """
@@ -1266,21 +1140,15 @@ class CoreSession:
         """
         Another policy decides from now on.
         """
-    def set_priority(
-        self,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        priority: typing.SupportsInt | typing.SupportsIndex,
-    ) -> None: ...
-    def status(self) -> SessionStatus: ...
-    def submit(
-        self, application: typing.SupportsInt | typing.SupportsIndex, launch: Launch, program: CudaProgram = None
-    ) -> int:
+    def set_priority(self, application: typing.SupportsInt | typing.SupportsIndex, priority: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def status(self) -> SessionStatus:
+        ...
+    def submit(self, application: typing.SupportsInt | typing.SupportsIndex, launch: Launch, program: CudaProgram = None) -> int:
         """
         Submits the launch, which is the program's only operation where the device is a GPU; returns the number of the job.
         """
-    def wait(
-        self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
-    ) -> bool:
+    def wait(self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
         """
         Has the job ended within this time?
         """
@@ -1288,7 +1156,6 @@ class CoreSession:
         """
         The application goes: its jobs are cancelled.
         """
-
 class SessionPast:
     """
     What a session did in the last while; its times count from its start.
@@ -1306,8 +1173,8 @@ class SessionPast:
         What plans gave applications, in blocks per SM by ranges of SMs and in all.
         """
     @property
-    def now_ns(self) -> int: ...
-
+    def now_ns(self) -> int:
+        ...
 class WorkerTrial:
     """
     Counters of a launch under fixed quotas, sample by sample.
@@ -1347,63 +1214,69 @@ class WorkerTrial:
         """
         Workers present, per sample and SM.
         """
-
 class HostMemory:
     """
     The host's side of a copy.
-
+    
     Members:
-
+    
       PINNED
-
+    
       PAGEABLE
     """
-
     PAGEABLE: typing.ClassVar[HostMemory]
     PINNED: typing.ClassVar[HostMemory]
     __members__: typing.ClassVar[dict[str, HostMemory]]
     @typing.overload
-    def __eq__(self, other: HostMemory) -> bool: ...
+    def __eq__(self, other: HostMemory) -> bool:
+        ...
     @typing.overload
-    def __eq__(self, other: typing.Any) -> bool: ...
-    def __getstate__(self) -> int: ...
-    def __hash__(self) -> int: ...
-    def __index__(self) -> int: ...
-    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __int__(self) -> int: ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> int:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __index__(self) -> int:
+        ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __int__(self) -> int:
+        ...
     @typing.overload
-    def __ne__(self, other: HostMemory) -> bool: ...
+    def __ne__(self, other: HostMemory) -> bool:
+        ...
     @typing.overload
-    def __ne__(self, other: typing.Any) -> bool: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __str__(self) -> str: ...
+    def __ne__(self, other: typing.Any) -> bool:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __str__(self) -> str:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def value(self) -> int: ...
-
+    def value(self) -> int:
+        ...
 class CopyTimer:
     """
     Measures copies between host and device.
     """
-    def __init__(self, device: CudaDevice, most_bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def measure(
-        self,
-        direction: Copy.Direction,
-        memory: HostMemory,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-        repeats: typing.SupportsInt | typing.SupportsIndex,
-    ) -> list[tuple[int, int]]:
+    def __init__(self, device: CudaDevice, most_bytes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def measure(self, direction: Copy.Direction, memory: HostMemory, bytes: typing.SupportsInt | typing.SupportsIndex, repeats: typing.SupportsInt | typing.SupportsIndex) -> list[tuple[int, int]]:
         """
         Per repeat, nanoseconds by the host's clock and by events around the copy.
         """
-
 class CounterProfiler:
     """
     Hardware counters of a launch. Slows the GPU down as long as it lives.
     """
-    def __init__(self, device: CudaDevice, library: str, metrics: collections.abc.Sequence[str]) -> None: ...
+    def __init__(self, device: CudaDevice, library: str, metrics: collections.abc.Sequence[str]) -> None:
+        ...
     def run(self, program: CudaProgram) -> bool:
         """
         Runs the original kernel for one pass; True after the last one.
@@ -1417,64 +1290,78 @@ class CounterProfiler:
         """
         How often the launch has to run.
         """
-
 class FittedKernel:
     """
     What a block costs, as curves of rates say, and how well it fits.
     """
     @property
-    def dram_cost_ratio(self) -> float: ...
+    def dram_cost_ratio(self) -> float:
+        ...
     @property
-    def issue_ns(self) -> int: ...
+    def issue_ns(self) -> int:
+        ...
     @property
-    def latency_ns(self) -> int: ...
+    def latency_ns(self) -> int:
+        ...
     @property
-    def llc_hit_ratio(self) -> float: ...
+    def llc_hit_ratio(self) -> float:
+        ...
     @property
-    def memory_ns(self) -> int: ...
+    def memory_ns(self) -> int:
+        ...
     @property
-    def off_sm_bytes(self) -> int: ...
+    def off_sm_bytes(self) -> int:
+        ...
     @property
-    def residuals(self) -> list[float]: ...
-
+    def residuals(self) -> list[float]:
+        ...
 class TransferFit:
     """
     Time of a copy = latency + bytes * ns_per_byte.
     """
     @property
-    def latency_ns(self) -> float: ...
+    def latency_ns(self) -> float:
+        ...
     @property
-    def ns_per_byte(self) -> float: ...
+    def ns_per_byte(self) -> float:
+        ...
     @property
-    def residuals(self) -> list[float]: ...
-
+    def residuals(self) -> list[float]:
+        ...
 class Demand:
     """
     What a launch draws alone, as fractions of what the device has.
     """
-    def __repr__(self) -> str: ...
+    def __repr__(self) -> str:
+        ...
     @property
-    def compute_intensity(self) -> str: ...
+    def compute_intensity(self) -> str:
+        ...
     @property
-    def flops(self) -> float | None: ...
+    def flops(self) -> float | None:
+        ...
     @property
-    def issue(self) -> float: ...
+    def issue(self) -> float:
+        ...
     @property
-    def memory(self) -> float: ...
+    def memory(self) -> float:
+        ...
     @property
-    def memory_intensity(self) -> str: ...
-
+    def memory_intensity(self) -> str:
+        ...
 class OrderingEntry:
     """
     One line of the table of orderings.
     """
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        ...
     @property
-    def summary(self) -> str: ...
-
+    def summary(self) -> str:
+        ...
 class OrderedTasks:
     """
     What a solver answers. Times in nanoseconds.
@@ -1485,28 +1372,29 @@ class OrderedTasks:
         The makespan of this order.
         """
     @property
-    def is_proven_best(self) -> bool: ...
+    def is_proven_best(self) -> bool:
+        ...
     @property
     def lower_bound_ns(self) -> float:
         """
         No order has a smaller one.
         """
     @property
-    def nodes(self) -> int: ...
+    def nodes(self) -> int:
+        ...
     @property
     def order(self) -> list[int]:
         """
         Positions in the list of tasks.
         """
-
 class KernelTime:
     """
     How long a launch takes alone, from launches of the same kernel.
     """
-    def __init__(self) -> None: ...
-    def add(
-        self, blocks: typing.SupportsInt | typing.SupportsIndex, time_ns: typing.SupportsInt | typing.SupportsIndex
-    ) -> None: ...
+    def __init__(self) -> None:
+        ...
+    def add(self, blocks: typing.SupportsInt | typing.SupportsIndex, time_ns: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     def of(self, blocks: typing.SupportsInt | typing.SupportsIndex) -> int | None:
         """
         Nanoseconds, or None before the first run.
@@ -1516,65 +1404,60 @@ class KernelTime:
         """
         Do the times grow with the blocks, as far as known?
         """
-
 class KernelTimes:
     """
     What orderings have learnt of kernels: handed from run to run on a GPU.
     """
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        ...
     @property
     def size(self) -> int:
         """
         Of how many kernels.
         """
-
 class WorkerGone(ConnectionError):
     """
     The worker at the other end has ended, or the connection was closed, or belongs to another process.
     """
-
 class ProtocolViolation(ConnectionError):
     """
     The other side broke the protocol.
     """
-
 class WorkerBusy(TimeoutError):
     """
     The worker took no commands for so long that waiting was given up.
     """
-
 class SharedMemory:
     """
     Memory whose size is sealed.
     """
-    def __init__(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __init__(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     @property
     def descriptor(self) -> int:
         """
         To hand to another process; not to be closed.
         """
-
 class JobStatus:
     """
     How a job has ended.
-
+    
     Members:
-
+    
       DONE
-
+    
       REFUSED
-
+    
       FAILED
-
+    
       WITHDRAWN
-
+    
       RETRYABLE
-
+    
       SUSPECT
-
+    
       CULPRIT
     """
-
     CULPRIT: typing.ClassVar[JobStatus]
     DONE: typing.ClassVar[JobStatus]
     FAILED: typing.ClassVar[JobStatus]
@@ -1584,26 +1467,39 @@ class JobStatus:
     WITHDRAWN: typing.ClassVar[JobStatus]
     __members__: typing.ClassVar[dict[str, JobStatus]]
     @typing.overload
-    def __eq__(self, other: JobStatus) -> bool: ...
+    def __eq__(self, other: JobStatus) -> bool:
+        ...
     @typing.overload
-    def __eq__(self, other: typing.Any) -> bool: ...
-    def __getstate__(self) -> int: ...
-    def __hash__(self) -> int: ...
-    def __index__(self) -> int: ...
-    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __int__(self) -> int: ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> int:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __index__(self) -> int:
+        ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __int__(self) -> int:
+        ...
     @typing.overload
-    def __ne__(self, other: JobStatus) -> bool: ...
+    def __ne__(self, other: JobStatus) -> bool:
+        ...
     @typing.overload
-    def __ne__(self, other: typing.Any) -> bool: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def __str__(self) -> str: ...
+    def __ne__(self, other: typing.Any) -> bool:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __str__(self) -> str:
+        ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        ...
     @property
-    def value(self) -> int: ...
-
+    def value(self) -> int:
+        ...
 class JobCompletion:
     """
     Times are those of CLOCK_MONOTONIC; 0: it never started.
@@ -1614,21 +1510,22 @@ class JobCompletion:
         When the worker took the command.
         """
     @property
-    def ended_ns(self) -> int: ...
+    def ended_ns(self) -> int:
+        ...
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        ...
     @property
-    def started_ns(self) -> int: ...
+    def started_ns(self) -> int:
+        ...
     @property
-    def status(self) -> JobStatus: ...
-
+    def status(self) -> JobStatus:
+        ...
 class ClientPort:
     """
     The client's end of its rings. Threads may share it; a forked child is refused.
     """
-    def __init__(
-        self, memory: typing.SupportsInt | typing.SupportsIndex, doorbell: typing.SupportsInt | typing.SupportsIndex
-    ) -> None:
+    def __init__(self, memory: typing.SupportsInt | typing.SupportsIndex, doorbell: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Takes the descriptors over.
         """
@@ -1636,12 +1533,7 @@ class ClientPort:
         """
         Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.
         """
-    def await_end(
-        self,
-        job: typing.SupportsInt | typing.SupportsIndex,
-        timeout_s: typing.SupportsFloat | typing.SupportsIndex,
-        rouse: collections.abc.Callable,
-    ) -> bool:
+    def await_end(self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex, rouse: collections.abc.Callable) -> bool:
         """
         Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an `_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.
         """
@@ -1649,29 +1541,11 @@ class ClientPort:
         """
         Whoever waits gets WorkerGone.
         """
-    def copy_in(
-        self,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        array: typing.SupportsInt | typing.SupportsIndex,
-        array_offset: typing.SupportsInt | typing.SupportsIndex,
-        arena: typing.SupportsInt | typing.SupportsIndex,
-        arena_offset: typing.SupportsInt | typing.SupportsIndex,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
-    ) -> int:
+    def copy_in(self, application: typing.SupportsInt | typing.SupportsIndex, array: typing.SupportsInt | typing.SupportsIndex, array_offset: typing.SupportsInt | typing.SupportsIndex, arena: typing.SupportsInt | typing.SupportsIndex, arena_offset: typing.SupportsInt | typing.SupportsIndex, bytes: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> int:
         """
         From the arena to the array; returns the job's number.
         """
-    def copy_out(
-        self,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        array: typing.SupportsInt | typing.SupportsIndex,
-        array_offset: typing.SupportsInt | typing.SupportsIndex,
-        arena: typing.SupportsInt | typing.SupportsIndex,
-        arena_offset: typing.SupportsInt | typing.SupportsIndex,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
-    ) -> int:
+    def copy_out(self, application: typing.SupportsInt | typing.SupportsIndex, array: typing.SupportsInt | typing.SupportsIndex, array_offset: typing.SupportsInt | typing.SupportsIndex, arena: typing.SupportsInt | typing.SupportsIndex, arena_offset: typing.SupportsInt | typing.SupportsIndex, bytes: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> int:
         """
         From the array to the arena; returns the job's number.
         """
@@ -1687,48 +1561,15 @@ class ClientPort:
         """
         To be called when the bell rings. False: the worker is gone.
         """
-    def launch(
-        self,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        kernel: typing.SupportsInt | typing.SupportsIndex,
-        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
-        arguments: bytes,
-        arrays: collections.abc.Sequence[
-            tuple[
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.SupportsInt | typing.SupportsIndex,
-            ]
-        ],
-        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
-    ) -> int:
+    def launch(self, application: typing.SupportsInt | typing.SupportsIndex, kernel: typing.SupportsInt | typing.SupportsIndex, grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"], arguments: bytes, arrays: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]], timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> int:
         """
         Returns the job's number. `arrays`: (position in the arguments, array, offset). Raises WorkerBusy if the worker has no room for so long.
         """
-    def launch_bytes(
-        self,
-        packer: LaunchPacker,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
-        arguments: bytes,
-        arrays: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
-        ],
-        owner: typing.Any,
-        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
-    ) -> int:
+    def launch_bytes(self, packer: LaunchPacker, application: typing.SupportsInt | typing.SupportsIndex, grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"], arguments: bytes, arrays: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]], owner: typing.Any, timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> int:
         """
         The same with arguments that have been packed. `arrays`: (position, handle).
         """
-    def launch_packed(
-        self,
-        packer: LaunchPacker,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
-        arguments: collections.abc.Sequence,
-        owner: typing.Any,
-        timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
-    ) -> int | None:
+    def launch_packed(self, packer: LaunchPacker, application: typing.SupportsInt | typing.SupportsIndex, grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"], arguments: collections.abc.Sequence, owner: typing.Any, timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> int | None:
         """
         Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. `owner` comes back from take_owners.
         """
@@ -1736,9 +1577,7 @@ class ClientPort:
         """
         Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody waits for.
         """
-    def wait(
-        self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
-    ) -> JobCompletion | None:
+    def wait(self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> JobCompletion | None:
         """
         How the job has ended; None: not yet.
         """
@@ -1757,54 +1596,41 @@ class ClientPort:
         """
         The number of the job that was submitted last.
         """
-
 class RemoteArray:
     """
     A client's array on a worker.
     """
-    def __init__(self, dtype: str) -> None: ...
+    def __init__(self, dtype: str) -> None:
+        ...
     @property
-    def handle(self) -> int: ...
+    def handle(self) -> int:
+        ...
     @handle.setter
-    def handle(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def handle(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     @property
     def place(self) -> int:
         """
         Which connection knows it; 0: none.
         """
     @place.setter
-    def place(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-
+    def place(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
 class LaunchPacker:
     """
     Launches of one kernel with one block.
     """
-    def __init__(
-        self,
-        kernel: typing.SupportsInt | typing.SupportsIndex,
-        place: typing.SupportsInt | typing.SupportsIndex,
-        parameters: collections.abc.Sequence[
-            tuple[
-                str,
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.SupportsInt | typing.SupportsIndex,
-                str,
-                typing.SupportsInt | typing.SupportsIndex,
-                typing.SupportsInt | typing.SupportsIndex,
-            ]
-        ]
-        | None,
-    ) -> None:
+    def __init__(self, kernel: typing.SupportsInt | typing.SupportsIndex, place: typing.SupportsInt | typing.SupportsIndex, parameters: collections.abc.Sequence[tuple[str, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, str, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]] | None) -> None:
         """
         `parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.
         """
-
 class ApplicationTotals:
     """
     How an application fares.
     """
     @property
-    def ended(self) -> int: ...
+    def ended(self) -> int:
+        ...
     @property
     def ntt(self) -> float | None:
         """
@@ -1816,101 +1642,112 @@ class ApplicationTotals:
         Of jobs that have ended, summed.
         """
     @property
-    def unfinished(self) -> int: ...
-
+    def unfinished(self) -> int:
+        ...
 class ApplicationAccount:
     """
     Counts the jobs of an application.
     """
-    def __init__(self) -> None: ...
-    def totals(self) -> ApplicationTotals: ...
-
+    def __init__(self) -> None:
+        ...
+    def totals(self) -> ApplicationTotals:
+        ...
 class HeldLaunch:
     """
     A launch that is to be carried out.
     """
-    def complete(self, status: JobStatus, message: str = "") -> None:
+    def complete(self, status: JobStatus, message: str = '') -> None:
         """
         It has ended.
         """
     @property
-    def application(self) -> str: ...
+    def application(self) -> str:
+        ...
     @property
     def arguments(self) -> bytes:
         """
         With the arrays' addresses.
         """
     @property
-    def client(self) -> int: ...
+    def client(self) -> int:
+        ...
     @property
-    def kernel(self) -> str: ...
-
+    def kernel(self) -> str:
+        ...
 class CommandSink:
     """
     What carries out clients' commands. A subclass in Python has launch(launch) and client_gone(client); both are called in the port server's thread and must not wait.
     """
-    def __init__(self) -> None: ...
-
+    def __init__(self) -> None:
+        ...
 class ReleaseQueue:
     """
     Arrays that are no longer needed, to be released.
     """
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        ...
     def release(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> None:
         """
         Waits for some at most so long, and calls their functions.
         """
-
 class EchoSink(CommandSink):
     """
     Launches end after a given time and do nothing; copies are made, in host memory.
     """
-    def __init__(self, after_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
-
+    def __init__(self, after_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
 class PortLimits:
     """
     What one client may use of the worker.
     """
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        ...
     @property
-    def command_ring_bytes(self) -> int: ...
+    def command_ring_bytes(self) -> int:
+        ...
     @command_ring_bytes.setter
-    def command_ring_bytes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def command_ring_bytes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     @property
-    def completion_ring_bytes(self) -> int: ...
+    def completion_ring_bytes(self) -> int:
+        ...
     @completion_ring_bytes.setter
-    def completion_ring_bytes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def completion_ring_bytes(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     @property
     def most_blocks(self) -> int:
         """
         Of a launch.
         """
     @most_blocks.setter
-    def most_blocks(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def most_blocks(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     @property
     def most_jobs(self) -> int:
         """
         That have not ended, or whose ends it has not taken.
         """
     @most_jobs.setter
-    def most_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-
+    def most_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
 class PortStatistics:
     """
     What has gone through a port.
     """
     @property
-    def commands(self) -> int: ...
+    def commands(self) -> int:
+        ...
     @property
-    def completions(self) -> int: ...
+    def completions(self) -> int:
+        ...
     @property
-    def refused(self) -> int: ...
+    def refused(self) -> int:
+        ...
     @property
     def unfinished(self) -> int:
         """
         Jobs that have not ended.
         """
-
 class ServerPort:
     """
     The worker's end of one client.
@@ -1919,38 +1756,15 @@ class ServerPort:
         """
         Returns a handle. `in_session`: what a SessionSink knows it as.
         """
-    def add_arena(
-        self,
-        descriptor: typing.SupportsInt | typing.SupportsIndex,
-        most_bytes: typing.SupportsInt | typing.SupportsIndex,
-    ) -> int:
+    def add_arena(self, descriptor: typing.SupportsInt | typing.SupportsIndex, most_bytes: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
         Maps the client's memory, if its size is sealed and at most that; the descriptor remains the caller's.
         """
-    def add_array(
-        self,
-        address: typing.SupportsInt | typing.SupportsIndex,
-        bytes: typing.SupportsInt | typing.SupportsIndex,
-        released: typing.Any,
-        queue: ReleaseQueue,
-    ) -> int:
+    def add_array(self, address: typing.SupportsInt | typing.SupportsIndex, bytes: typing.SupportsInt | typing.SupportsIndex, released: typing.Any, queue: ReleaseQueue) -> int:
         """
         Returns a handle. `released` is called once the array is removed and no job needs it, by way of the queue where the thread that notices has not the GIL.
         """
-    def add_cuda_kernel(
-        self,
-        model: KernelModel,
-        argument_bytes: typing.SupportsInt | typing.SupportsIndex,
-        code: KernelCode,
-        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
-        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
-        parameters: collections.abc.Sequence[
-            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
-        ],
-        pointers: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
-        alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
-        | None = None,
-    ) -> int:
+    def add_cuda_kernel(self, model: KernelModel, argument_bytes: typing.SupportsInt | typing.SupportsIndex, code: KernelCode, block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"], shared_bytes: typing.SupportsInt | typing.SupportsIndex, parameters: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]], pointers: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex] | None = None) -> int:
         """
         A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places and sizes among the arguments. `pointers`: where only arrays, or nothing, may be.
         """
@@ -1958,27 +1772,17 @@ class ServerPort:
         """
         Returns a handle. None: as many as come.
         """
-    def add_model(
-        self,
-        model: KernelModel,
-        alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
-        | None = None,
-    ) -> int:
+    def add_model(self, model: KernelModel, alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex] | None = None) -> int:
         """
         A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first.
         """
-    def remove_application(
-        self,
-        application: typing.SupportsInt | typing.SupportsIndex,
-        after: typing.SupportsInt | typing.SupportsIndex = 0,
-    ) -> None:
+    def remove_application(self, application: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         """
         Once the job of that number has been taken.
         """
-    def remove_arena(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def remove_array(
-        self, array: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0
-    ) -> None:
+    def remove_arena(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def remove_array(self, array: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         """
         Once the job of that number has been taken.
         """
@@ -1986,26 +1790,24 @@ class ServerPort:
         """
         All of them.
         """
-    def remove_kernel(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_kernel(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     def wait_idle(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
         """
         Once its client is no longer served: have its jobs ended?
         """
     @property
-    def client(self) -> int: ...
+    def client(self) -> int:
+        ...
     @property
-    def statistics(self) -> PortStatistics: ...
-
+    def statistics(self) -> PortStatistics:
+        ...
 class PortServer:
     """
     Serves all clients, in one thread.
     """
-    def __init__(
-        self,
-        sink: CommandSink,
-        turn_commands: typing.SupportsInt | typing.SupportsIndex = 16,
-        most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 150000,
-    ) -> None: ...
+    def __init__(self, sink: CommandSink, turn_commands: typing.SupportsInt | typing.SupportsIndex = 16, most_spin_ns: typing.SupportsInt | typing.SupportsIndex = 150000) -> None:
+        ...
     def add(self, limits: PortLimits = ...) -> tuple:
         """
         A new client: its port, and the descriptors that it gets (memory, doorbell). Close them once it has them, or its end will not be noticed.
@@ -2018,47 +1820,34 @@ class PortServer:
         """
         The next client that has gone by itself, and why; None: none has.
         """
-
 class ServedApplication:
     """
     An application of a session, which it arrives in with its first launch.
     """
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        ...
     def does_not_end(self, why: str) -> None:
         """
         A block of it does not end: the session fails, and says whose it was and why that is thought.
         """
-    def set_priority(self, priority: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def set_priority(self, priority: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
     @property
-    def name(self) -> str: ...
-
+    def name(self) -> str:
+        ...
 class SessionSink(CommandSink):
     """
     Commands go to a session.
     """
     @typing.overload
-    def __init__(
-        self,
-        device: Device,
-        policy: typing.Any,
-        seed: typing.SupportsInt | typing.SupportsIndex,
-        speed: typing.SupportsFloat | typing.SupportsIndex,
-        ordering: str = "arrival",
-    ) -> None: ...
+    def __init__(self, device: Device, policy: typing.Any, seed: typing.SupportsInt | typing.SupportsIndex, speed: typing.SupportsFloat | typing.SupportsIndex, ordering: str = 'arrival') -> None:
+        ...
     @typing.overload
-    def __init__(
-        self, device: CudaDevice, policy: typing.Any, ordering: str = "arrival", estimates: Device | None = None
-    ) -> None:
+    def __init__(self, device: CudaDevice, policy: typing.Any, ordering: str = 'arrival', estimates: Device | None = None) -> None:
         """
         An ordering tells times by the device `estimates`.
         """
-    def application(
-        self,
-        name: str,
-        priority: typing.SupportsInt | typing.SupportsIndex,
-        weight: typing.SupportsFloat | typing.SupportsIndex,
-        deadline_ns: typing.SupportsInt | typing.SupportsIndex | None,
-    ) -> ServedApplication:
+    def application(self, name: str, priority: typing.SupportsInt | typing.SupportsIndex, weight: typing.SupportsFloat | typing.SupportsIndex, deadline_ns: typing.SupportsInt | typing.SupportsIndex | None) -> ServedApplication:
         """
         For ServerPort.add_application.
         """
@@ -2071,323 +1860,171 @@ class SessionSink(CommandSink):
         """
         What the commands go to.
         """
-
-def average_normalized_turnaround(
-    ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-) -> float: ...
-def best_division(
-    device: Device,
-    kernels: collections.abc.Sequence[KernelModel],
-    *,
-    floor: typing.SupportsFloat | typing.SupportsIndex = 0.0,
-    same_everywhere: bool = False,
-) -> tuple[list[tuple[int, list[int]]], list[float]]:
+def average_normalized_turnaround(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float:
+    ...
+def best_division(device: Device, kernels: collections.abc.Sequence[KernelModel], *, floor: typing.SupportsFloat | typing.SupportsIndex = 0.0, same_everywhere: bool = False) -> tuple[list[tuple[int, list[int]]], list[float]]:
     """
     What `mix` would choose: (SMs, blocks per SM of each kernel) of every group, and every kernel's speed relative to that alone.
     """
-
-def can_share_an_sm(
-    device: Device,
-    kernels: collections.abc.Sequence[KernelModel],
-    blocks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-) -> bool:
+def can_share_an_sm(device: Device, kernels: collections.abc.Sequence[KernelModel], blocks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> bool:
     """
     Can so many blocks of each run on one SM?
     """
-
 def check_predictions(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, sm, actual_ns and the predictions of each model in ns; one row per launch and SM.
     """
-
 def cuda_device_count() -> int:
     """
     How many GPUs there are; 0 where there is no driver.
     """
-
 def cuda_driver_version() -> int:
     """
     What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.
     """
-
 def demand_alone(device: Device, launch: Launch) -> Demand:
     """
     Slate's intensities of a launch whose kernel has a profile.
     """
-
-def demangled(name: str) -> str: ...
-def dlpack_capsule(
-    owner: typing.Any,
-    address: typing.SupportsInt | typing.SupportsIndex,
-    shape: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    kind: typing.SupportsInt | typing.SupportsIndex,
-    bits: typing.SupportsInt | typing.SupportsIndex,
-    ordinal: typing.SupportsInt | typing.SupportsIndex,
-) -> typing.Any:
+def demangled(name: str) -> str:
+    ...
+def dlpack_capsule(owner: typing.Any, address: typing.SupportsInt | typing.SupportsIndex, shape: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], kind: typing.SupportsInt | typing.SupportsIndex, bits: typing.SupportsInt | typing.SupportsIndex, ordinal: typing.SupportsInt | typing.SupportsIndex) -> typing.Any:
     """
     A contiguous array on a GPU, for one that takes it by DLPack. The owner is kept as long.
     """
-
-def dram_utilisation(device: Device, kernel: KernelModel) -> float: ...
-def fit_kernel(
-    *,
-    sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    residency: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    blocks_per_ns: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-    weights: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-    cache_bytes: typing.SupportsFloat | typing.SupportsIndex,
-    dram_bytes: typing.SupportsFloat | typing.SupportsIndex,
-    memory_ns: typing.SupportsFloat | typing.SupportsIndex,
-    device: Device,
-) -> FittedKernel:
+def dram_utilisation(device: Device, kernel: KernelModel) -> float:
+    ...
+def fit_kernel(*, sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], residency: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], blocks_per_ns: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], weights: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], cache_bytes: typing.SupportsFloat | typing.SupportsIndex, dram_bytes: typing.SupportsFloat | typing.SupportsIndex, memory_ns: typing.SupportsFloat | typing.SupportsIndex, device: Device) -> FittedKernel:
     """
     The contention model of a kernel from its rates in parts of a GPU.
     """
-
-def fit_transfer(
-    bytes: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-    nanoseconds: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-) -> TransferFit:
+def fit_transfer(bytes: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], nanoseconds: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> TransferFit:
     """
     The transfer model from measured copies.
     """
-
-def is_memory_bound_by_model(
-    device: Device, kernel: KernelModel, dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5
-) -> bool: ...
-def is_memory_bound_by_scaling(device: Device, kernel: KernelModel) -> bool: ...
-def kernel_signatures(ptx: str) -> list[KernelSignature]: ...
+def is_memory_bound_by_model(device: Device, kernel: KernelModel, dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5) -> bool:
+    ...
+def is_memory_bound_by_scaling(device: Device, kernel: KernelModel) -> bool:
+    ...
+def kernel_signatures(ptx: str) -> list[KernelSignature]:
+    ...
 def kernel_states(trace: Trace, workload: CoreWorkload) -> dict:
     """
     Columns application, operation, state, begin_ns, end_ns; one row per state that a launch was in.
     """
-
-def linear_regression_runtime(
-    ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    blocks: typing.SupportsInt | typing.SupportsIndex,
-) -> int | None: ...
-def make_preemptible(ptx: str, *, claims_in_memory: bool = False) -> Transformed: ...
-def max_residency(device: Device, kernel: KernelModel) -> int: ...
-def normalized_turnaround(
-    shared_ns: typing.SupportsInt | typing.SupportsIndex, alone_ns: typing.SupportsInt | typing.SupportsIndex
-) -> float: ...
-def off_sm_demand_by_counters(
-    *,
-    most_ipc: typing.SupportsFloat | typing.SupportsIndex,
-    apki: typing.SupportsFloat | typing.SupportsIndex,
-    line_bytes: typing.SupportsFloat | typing.SupportsIndex,
-    clock_hz: typing.SupportsFloat | typing.SupportsIndex,
-) -> float: ...
-def off_sm_demand_per_sm(device: Device, kernel: KernelModel) -> float: ...
-def off_sm_supply(
-    device: Device,
-    llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex,
-    dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5,
-) -> float: ...
-def order_tasks(
-    tasks: collections.abc.Sequence[
-        tuple[
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.SupportsInt | typing.SupportsIndex,
-        ]
-    ],
-    solver: str,
-    *,
-    engines_ns: tuple[
-        typing.SupportsInt | typing.SupportsIndex,
-        typing.SupportsInt | typing.SupportsIndex,
-        typing.SupportsInt | typing.SupportsIndex,
-    ] = (0, 0, 0),
-    nodes: typing.SupportsInt | typing.SupportsIndex = 1000000,
-    limit_s: typing.SupportsFloat | typing.SupportsIndex | None = None,
-) -> OrderedTasks:
+def linear_regression_runtime(ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], blocks: typing.SupportsInt | typing.SupportsIndex) -> int | None:
+    ...
+def make_preemptible(ptx: str, *, claims_in_memory: bool = False) -> Transformed:
+    ...
+def max_residency(device: Device, kernel: KernelModel) -> int:
+    ...
+def normalized_turnaround(shared_ns: typing.SupportsInt | typing.SupportsIndex, alone_ns: typing.SupportsInt | typing.SupportsIndex) -> float:
+    ...
+def off_sm_demand_by_counters(*, most_ipc: typing.SupportsFloat | typing.SupportsIndex, apki: typing.SupportsFloat | typing.SupportsIndex, line_bytes: typing.SupportsFloat | typing.SupportsIndex, clock_hz: typing.SupportsFloat | typing.SupportsIndex) -> float:
+    ...
+def off_sm_demand_per_sm(device: Device, kernel: KernelModel) -> float:
+    ...
+def off_sm_supply(device: Device, llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex, dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5) -> float:
+    ...
+def order_tasks(tasks: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]], solver: str, *, engines_ns: tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex] = (0, 0, 0), nodes: typing.SupportsInt | typing.SupportsIndex = 1000000, limit_s: typing.SupportsFloat | typing.SupportsIndex | None = None) -> OrderedTasks:
     """
     Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.
     """
-
-def orderings() -> list[OrderingEntry]: ...
-def original_occupancy(
-    code: KernelCode,
-    device: CudaDevice,
-    threads: typing.SupportsInt | typing.SupportsIndex,
-    shared_bytes: typing.SupportsInt | typing.SupportsIndex,
-) -> int:
+def orderings() -> list[OrderingEntry]:
+    ...
+def original_occupancy(code: KernelCode, device: CudaDevice, threads: typing.SupportsInt | typing.SupportsIndex, shared_bytes: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Blocks of the original kernel per SM, as the driver sees it.
     """
-
-def partition_rates(
-    device: Device,
-    kernels: collections.abc.Sequence[KernelModel],
-    parts: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-) -> list[float]: ...
+def partition_rates(device: Device, kernels: collections.abc.Sequence[KernelModel], parts: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[float]:
+    ...
 def pci_bus_id(device: CudaDevice) -> str:
     """
     Domain, bus and device, as NVML takes them.
     """
-
-def percentile(
-    values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
-    ratio: typing.SupportsFloat | typing.SupportsIndex,
-) -> float: ...
-def policies() -> list[PolicyEntry]: ...
+def percentile(values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], ratio: typing.SupportsFloat | typing.SupportsIndex) -> float:
+    ...
+def policies() -> list[PolicyEntry]:
+    ...
 def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.
     """
-
 def rate_alone(device: Device, kernel: KernelModel) -> float:
     """
     Blocks per nanosecond of a kernel with a profile that has the GPU to itself, in the steady state.
     """
-
 def rate_on_sms(device: Device, kernel: KernelModel, sms: typing.SupportsInt | typing.SupportsIndex) -> float:
     """
     Blocks per nanosecond alone on so many full SMs.
     """
-
 def replay(trace: Trace, device: Device, workload: CoreWorkload, policy: typing.Any) -> Trace:
     """
     The trace with the decisions that this policy takes on its events, without a device.
     """
-
 def require_open_ordering(name: str) -> None:
     """
     Raise InvalidInput unless this names an ordering that a session can have, with options behind it.
     """
-
 def require_policy(name: str) -> None:
     """
     Raise InvalidInput unless this names a built-in policy, with options that it has behind it, and perhaps an ordering and a + before it.
     """
-
 def require_priority(policy: str, application: str, priority: typing.SupportsInt | typing.SupportsIndex) -> None:
     """
     Raise PolicyError unless this built-in policy can serve an application of this priority.
     """
-
-def require_reachable_deadline(
-    application: str, deadline_ns: typing.SupportsInt | typing.SupportsIndex, first: Launch, device: Device
-) -> None:
+def require_reachable_deadline(application: str, deadline_ns: typing.SupportsInt | typing.SupportsIndex, first: Launch, device: Device) -> None:
     """
     Throws InvalidInput where the first launch misses the deadline even with the device to itself, by its profile.
     """
-
 def require_runnable(device: Device, launch: Launch) -> None:
     """
     Throws InvalidInput for a launch of which no block fits an SM.
     """
-
-def residency_limits(device: Device, kernel: KernelModel) -> dict: ...
-def run_as_hardware_does(
-    device: CudaDevice,
-    program: CudaProgram,
-    workload: CoreWorkload,
-    sharing: HardwareSharing,
-    *,
-    levels: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
-    sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
-    record: bool = False,
-    ended: typing.Any = None,
-) -> RunRecord:
+def residency_limits(device: Device, kernel: KernelModel) -> dict:
+    ...
+def run_as_hardware_does(device: CudaDevice, program: CudaProgram, workload: CoreWorkload, sharing: HardwareSharing, *, levels: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], record: bool = False, ended: typing.Any = None) -> RunRecord:
     """
     Runs the original kernels on streams, without a scheduler.
     """
-
-def run_on_cuda(
-    device: CudaDevice,
-    program: CudaProgram,
-    workload: CoreWorkload,
-    policy: typing.Any,
-    *,
-    record: bool = False,
-    ended: typing.Any = None,
-    estimates: Device | None = None,
-    learnt: ... = None,
-) -> RunRecord:
+def run_on_cuda(device: CudaDevice, program: CudaProgram, workload: CoreWorkload, policy: typing.Any, *, record: bool = False, ended: typing.Any = None, estimates: Device | None = None, learnt: ... = None) -> RunRecord:
     """
-    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(), which is told the names of the launches on the GPU, once it returns True or raises. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
+    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
     """
-
-def run_worker_trial(
-    device: CudaDevice,
-    program: CudaProgram,
-    quotas: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    chunk: typing.SupportsInt | typing.SupportsIndex,
-    blocks: typing.SupportsInt | typing.SupportsIndex,
-    limit_ns: typing.SupportsInt | typing.SupportsIndex,
-    interval_ns: typing.SupportsInt | typing.SupportsIndex,
-) -> WorkerTrial:
+def run_worker_trial(device: CudaDevice, program: CudaProgram, quotas: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], chunk: typing.SupportsInt | typing.SupportsIndex, blocks: typing.SupportsInt | typing.SupportsIndex, limit_ns: typing.SupportsInt | typing.SupportsIndex, interval_ns: typing.SupportsInt | typing.SupportsIndex) -> WorkerTrial:
     """
     Runs the launch as workers under these quotas, one per SM, alone and without a scheduler. Releases the GIL. `blocks`: only the first so many of the grid, 0 for all.
     """
-
-def saturating_sms(
-    device: Device, kernel: KernelModel, share: typing.SupportsFloat | typing.SupportsIndex = 0.95
-) -> int: ...
-def simulate(
-    device: Device,
-    workload: CoreWorkload,
-    policy: typing.Any,
-    *,
-    seed: typing.SupportsInt | typing.SupportsIndex = 0,
-    record: bool = False,
-    ended: typing.Any = None,
-) -> RunRecord:
+def saturating_sms(device: Device, kernel: KernelModel, share: typing.SupportsFloat | typing.SupportsIndex = 0.95) -> int:
+    ...
+def simulate(device: Device, workload: CoreWorkload, policy: typing.Any, *, seed: typing.SupportsInt | typing.SupportsIndex = 0, record: bool = False, ended: typing.Any = None) -> RunRecord:
     """
     Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so does ended() once it returns True.
     """
-
 def slate_coruns(device: Device, running: Launch, candidate: Launch) -> bool:
     """
     What Slate's Table I says of two launches.
     """
-
-def solvers() -> list[str]: ...
-def speeds_together(
-    device: Device,
-    kernels: collections.abc.Sequence[KernelModel],
-    groups: collections.abc.Sequence[
-        tuple[
-            typing.SupportsInt | typing.SupportsIndex,
-            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        ]
-    ],
-) -> list[float]:
+def solvers() -> list[str]:
+    ...
+def speeds_together(device: Device, kernels: collections.abc.Sequence[KernelModel], groups: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]]) -> list[float]:
     """
     Every kernel's speed relative to that alone, where the SMs hold these blocks; by the contention model.
     """
-
-def split_block_time(
-    mean_block_time_ns: typing.SupportsInt | typing.SupportsIndex,
-    max_residency: typing.SupportsInt | typing.SupportsIndex,
-    issue_utilisation_ratio: typing.SupportsFloat | typing.SupportsIndex,
-) -> tuple[int, int]: ...
-def staircase_runtime(
-    blocks: typing.SupportsInt | typing.SupportsIndex,
-    residency: typing.SupportsInt | typing.SupportsIndex,
-    block_time_ns: typing.SupportsInt | typing.SupportsIndex,
-) -> int: ...
-def strict_fairness(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float: ...
-def system_throughput(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float: ...
+def split_block_time(mean_block_time_ns: typing.SupportsInt | typing.SupportsIndex, max_residency: typing.SupportsInt | typing.SupportsIndex, issue_utilisation_ratio: typing.SupportsFloat | typing.SupportsIndex) -> tuple[int, int]:
+    ...
+def staircase_runtime(blocks: typing.SupportsInt | typing.SupportsIndex, residency: typing.SupportsInt | typing.SupportsIndex, block_time_ns: typing.SupportsInt | typing.SupportsIndex) -> int:
+    ...
+def strict_fairness(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float:
+    ...
+def system_throughput(ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]) -> float:
+    ...
 def time_of_launch(device: CudaDevice, program: CudaProgram) -> int:
     """
     Nanoseconds that the original kernel takes alone, by events around it. Releases the GIL.
     """
-
-def total_time_ns(
-    tasks: collections.abc.Sequence[
-        tuple[
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.SupportsInt | typing.SupportsIndex,
-        ]
-    ],
-    order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-    *,
-    as_printed: bool = False,
-) -> int:
+def total_time_ns(tasks: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]], order: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], *, as_printed: bool = False) -> int:
     """
     CuMAS, Eqs. 1 to 3.
     """

@@ -31,6 +31,8 @@ BASELINES = {
 """What CUDA offers without gpushare, by the names under which it can be compared."""
 
 DEFAULT_TIMEOUT_S = 60.0
+Ended = Callable[[Callable[[], Sequence[str]]], bool]
+"""Whether a run is to end; it may ask which launches are on the GPU."""
 ALONE_REPEATS = 5
 
 
@@ -129,7 +131,7 @@ class CudaRunner:
             give_up_if_broken(self.device)
 
     def _scheduled(
-        self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Callable[[Sequence[str]], bool]
+        self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Ended
     ) -> _core.RunRecord:
         return _core.run_on_cuda(
             self.device.core, prepared.program, prepared.core, policy, record=record, ended=ended,
@@ -143,7 +145,7 @@ class CudaRunner:
         alone: dict[str, int],
         *,
         record: bool,
-        ended: Callable[[Sequence[str]], bool],
+        ended: Ended,
     ) -> _core.RunRecord:
         kind, _, sizes = policy.partition(":")
         sharing = {
@@ -216,13 +218,14 @@ def partition(sizes: str, parts: int, sms: int) -> list[int]:
     return wanted
 
 
-def _deadline(timeout_s: float, workload: Workload, policy: str) -> Callable[[Sequence[str]], bool]:
+def _deadline(timeout_s: float, workload: Workload, policy: str) -> Ended:
     end = time.monotonic() + timeout_s
 
-    def ended(on_gpu: Sequence[str]) -> bool:
+    def ended(on_gpu: Callable[[], Sequence[str]]) -> bool:
         if time.monotonic() > end:
             run = f"workload {workload.name!r} under {policy!r}"
-            still_running = f"still running: {', '.join(on_gpu)}" if on_gpu else "nothing is running"
+            names = on_gpu()
+            still_running = f"still running: {', '.join(names)}" if names else "nothing is running"
             raise TimeoutError(f"{run} did not end within {timeout_s:g} s; {still_running}")
         return False
 

@@ -86,7 +86,7 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   {
     const py::gil_scoped_release no_gil;
     cuda::CudaGpu gpu(*device.resources, program.operations);
-    gpu.set_heartbeat([&] { interruption.look(names_on_gpu(gpu, world->workload, program)); });
+    gpu.set_heartbeat([&] { interruption.look([&] { return names_on_gpu(gpu, world->workload, program); }); });
     run_or_stop(gpu, *decides, world->workload, program, observers, ordering.get());
     delays = gpu.scheduler_delays();
   }
@@ -109,7 +109,7 @@ RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& prog
     const py::gil_scoped_release no_gil;
     cuda::run_on_hardware(device.context, workload, program.operations,
                           {.sharing = sharing, .levels = std::move(levels), .sms = std::move(sms)}, observers,
-                          [&](const std::vector<std::string>& on_gpu) { interruption.look(on_gpu); });
+                          [&](const cuda::NamesOnGpu& on_gpu) { interruption.look(on_gpu); });
   }
   RunRecord record = record_of(meter);
   if (record_trace) record.trace = recorder.take();
@@ -153,13 +153,14 @@ void bind_cuda_run(py::module_& module) {
       .value("PRIORITY", cuda::HardwareSharing::Priority)
       .value("GREEN_CONTEXTS", cuda::HardwareSharing::GreenContexts);
 
-  module.def("run_on_cuda", &run_on_cuda, py::arg("device"), py::arg("program"), py::arg("workload"), py::arg("policy"),
-             py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(), py::arg("estimates") = py::none(),
-             py::arg("learnt") = py::none(),
-             "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
-             "Ctrl-C ends it, and so does ended(), which is told the names of the launches on the GPU, once it returns "
-             "True or raises. An ordering tells the times of "
-             "copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.");
+  module.def(
+      "run_on_cuda", &run_on_cuda, py::arg("device"), py::arg("program"), py::arg("workload"), py::arg("policy"),
+      py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(), py::arg("estimates") = py::none(),
+      py::arg("learnt") = py::none(),
+      "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
+      "Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. "
+      "An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has "
+      "been `learnt`.");
   module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
              py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},
              py::arg("sms") = std::vector<int>{}, py::arg("record") = false, py::arg("ended") = py::none(),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/run_record.hpp"
 
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
 #include "bindings/arguments.hpp"
 #include "bindings/python_policy.hpp"
 #include "core/errors.hpp"
@@ -53,7 +56,7 @@ void Interruption::look() const {
   heed(ended_, [this] { return ended_(); });
 }
 
-void Interruption::look(const std::vector<std::string>& on_gpu) const {
+void Interruption::look(const std::function<std::vector<std::string>()>& on_gpu) const {
   const py::gil_scoped_acquire gil;
   heed(ended_, [&] { return ended_(on_gpu); });
 }

@@ -2,7 +2,9 @@
 // What every kind of run shares: its figures, its policy, and how its user can end it.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bindings/bindings.hpp"
@@ -37,8 +39,8 @@ class Interruption : public RunObserver {
   void saw(const Event& event) override;
   /// To be called some times a second where events are rare.
   void look() const;
-  /// Likewise, for a callable that is told who is on the GPU.
-  void look(const std::vector<std::string>& on_gpu) const;
+  /// Likewise, for a callable that can ask who is on the GPU.
+  void look(const std::function<std::vector<std::string>()>& on_gpu) const;
 
  private:
   py::object ended_;

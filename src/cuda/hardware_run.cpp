@@ -107,7 +107,7 @@ class HardwareRun {
       if (time - last_heartbeat < hardware_heartbeat_interval) continue;
       last_heartbeat = time;
       check_health();
-      heartbeat(names_on_gpu());
+      heartbeat([this] { return names_on_gpu(); });
     }
   }
 

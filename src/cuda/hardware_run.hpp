@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -25,8 +26,9 @@ struct HardwareSetup {
   std::vector<int> sms{};     ///< GreenContexts: by application
 };
 
-/// Told the names of the launches that may be on the GPU.
-using HardwareHeartbeat = std::function<void(const std::vector<std::string>& on_gpu)>;
+/// Of the launches that may be there.
+using NamesOnGpu = std::function<std::vector<std::string>()>;
+using HardwareHeartbeat = std::function<void(const NamesOnGpu& on_gpu)>;
 
 /// Runs the workload and tells the observers when applications and operations came and ended (nothing is known of
 /// blocks). The heartbeat is called some times a second; what it throws ends the run.

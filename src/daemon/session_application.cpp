@@ -9,6 +9,7 @@ ApplicationId SessionApplication::arrive_with(const Operation& operation) {
   const std::scoped_lock lock(mutex_);
   if (is_withdrawn_) throw Cancelled("application '" + application_.name + "' has been cancelled");
   if (number_) return *number_;
+  require_runnable(operation, session_.device());
   require_reachable_terms(application_, operation, session_.device());
   number_ = session_.add(application_);
   return *number_;

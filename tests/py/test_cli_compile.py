@@ -4,6 +4,7 @@
 import json
 
 import pytest
+from cubins import cubin_of
 
 SOURCE = """\
 template <typename T> __global__ void saxpy(T a, T const* x, T* y, int n) {
@@ -121,3 +122,12 @@ def test_ptx_with_a_name(call):
 )
 def test_what_cannot_be_done(call, arguments, message):
     assert message in call("compile", *arguments, code=2).stderr
+
+
+def test_a_cubin(call, folder):
+    (folder / "saxpy.cubin").write_bytes(cubin_of((folder / "saxpy.cu").read_text(), "saxpy<float>"))
+    table = call("compile", "saxpy.cubin", "-k", "saxpy<float>").stdout
+    assert "runs as a whole: there is no PTX: a cubin runs as it is" in table
+    refusal = call("compile", "saxpy.cubin", code=2).stderr
+    assert "name the kernel with -k NAME; it has: " in refusal
+    assert "_Z5saxpyIfEvT_PKS0_PS0_i" in refusal

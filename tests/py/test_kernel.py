@@ -294,7 +294,7 @@ def test_unknown_architecture_lists_the_known_ones():
     [
         ((FILL, ""), {}, "name must be a text"),
         ((FILL, 5), {}, "name must be a text"),
-        ((5, "fill"), {}, "source must be a text or a path, got 5"),
+        ((5, "fill"), {}, "source must be a text, a path, or a cubin as bytes, got 5"),
         (("missing.cu", "fill"), {}, "missing.cu: cannot be read"),
         ((FILL, "fill"), {"options": "-DX"}, "options must be a list of texts"),
         ((FILL, "fill"), {"options": ["-arch=sm_80"]}, "-arch=sm_80.*gpushare's own to set"),

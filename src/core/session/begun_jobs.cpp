@@ -22,19 +22,17 @@ std::int64_t launches_before(const OpenRun& run, OperationId operation) {
 }  // namespace
 
 BegunJobs::BegunJobs(const OpenRun& run, const LiveGpu& gpu, JobWatcher& watcher)
-    : run_(run), gpu_(gpu), watcher_(watcher) {
-  for (const BegunOperation& each : gpu.begun()) add(each.id, each.stage);
+    : run_(run), gpu_(gpu), watcher_(watcher), begun_(gpu.begun()) {
   const auto is_known = [this](OperationId id) {
     return std::ranges::find(begun_, id, &BegunOperation::id) != begun_.end();
   };
   for (const auto& [application, stream] : run.streams()) {
     const auto& current = stream.current;
-    if (current && !is_known(*current) && watcher.has_begun(*current)) add(*current, Stage::OffDevice);
+    if (current && !is_known(*current) && watcher.has_begun(*current)) begun_.push_back({*current, Stage::OffDevice});
   }
 }
 
-void BegunJobs::add(OperationId operation, Stage stage) {
-  if (stage != Stage::Ended) return begun_.push_back({operation, stage});
+void BegunJobs::tell_end(OperationId operation) const {
   const EventKind kind = is_launch(run_, operation) ? EventKind::LaunchEnded : EventKind::CopyEnded;
   watcher_.saw({.time = gpu_.now(), .application = run_.owner(operation), .operation = operation, .kind = kind});
 }
@@ -64,7 +62,10 @@ std::vector<std::string> BegunJobs::names(const std::vector<OperationId>& operat
 
 SessionFailure BegunJobs::blame(const std::vector<OperationId>& suspects, const std::string& message) const {
   std::unordered_map<JobId, JobFate> fates;
-  for (const BegunOperation& each : begun_) fates[watcher_.job_of(each.id)] = JobFate::Begun;
+  for (const BegunOperation& each : begun_) {
+    fates[watcher_.job_of(each.id)] = JobFate::Begun;
+    if (each.stage == Stage::Ended) tell_end(each.id);
+  }
   const JobFate fate = suspects.size() == 1 ? JobFate::Culprit : JobFate::Suspect;
   for (const OperationId each : suspects) fates[watcher_.job_of(each)] = fate;
   return {error(message), error("this job had begun, and what it writes is not complete: " + message),

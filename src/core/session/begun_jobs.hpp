@@ -13,7 +13,6 @@ namespace gpushare {
 
 class BegunJobs {
  public:
-  /// Of jobs whose ends the device knows and has not told yet, the watcher is told now.
   BegunJobs(const OpenRun& run, const LiveGpu& gpu, JobWatcher& watcher);
 
   /// Launches, and copies.
@@ -21,11 +20,12 @@ class BegunJobs {
   std::vector<OperationId> launches_on_device() const;
   std::vector<std::string> names(const std::vector<OperationId>& operations) const;
 
-  /// What the device throws, which is to blame on one of these.
+  /// What the device throws, which is to blame on one of these. Of jobs whose ends the device knows and has not told
+  /// yet, the watcher is told: so no more than once for a session.
   SessionFailure blame(const std::vector<OperationId>& suspects, const std::string& message) const;
 
  private:
-  void add(OperationId operation, Stage stage);
+  void tell_end(OperationId operation) const;
   std::exception_ptr error(const std::string& message) const;
 
   const OpenRun& run_;

@@ -29,8 +29,10 @@ class JobWatcher : public RunObserver {
   }
 
   JobId job_of(OperationId operation) const { return jobs_[index(operation)].id; }
-  /// As far as the device has told.
-  bool has_begun(OperationId operation) const { return jobs_[index(operation)].began.has_value(); }
+  /// As far as the device has told. One that the device failed with while it took it has not.
+  bool has_begun(OperationId operation) const {
+    return index(operation) < jobs_.size() && jobs_[index(operation)].began.has_value();
+  }
 
   void saw(const Event& event) override {
     if (event.kind == EventKind::ApplicationEnded) return cancel_waiting(event);

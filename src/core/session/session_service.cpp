@@ -109,7 +109,8 @@ void Session::give_up(Service& service) {
   const bool has_stopped = service.gpu.stop(patience_at_the_end);
   const BegunJobs after(service.run, service.gpu, service.watcher);
   if (has_stopped) throw after.blame(running, given_up_ + (names.empty() ? "" : "; still running: " + names));
-  const std::vector<OperationId> endless = after.on_device();
+  const std::vector<OperationId> left = after.on_device();
+  const std::vector<OperationId>& endless = left.empty() ? running : left;
   throw after.blame(endless, given_up_ + "; blocks do not end, so this process cannot use the GPU any more: " +
                                  joined(after.names(endless)));
 }

@@ -126,6 +126,21 @@ TEST(SessionSink, WhatTheSessionRefusesIsRefused) {
   EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 20s)->status, JobStatus::Done);
 }
 
+TEST(SessionSink, WhoseFirstLaunchIsRefusedHasNotCome) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice");
+  const Application hurried{.name = "hurried", .deadline = Duration(1'000'000)};
+  alice.application = alice.client.at_worker->tables().applications.add(
+      std::make_shared<ApplicationEntry>(hurried.name, std::make_shared<SessionApplication>(sink->session(), hurried)));
+  const auto end = alice.client.port.wait(alice.launch(alice.slow), 20s);
+  EXPECT_EQ(end->status, JobStatus::Refused);
+  EXPECT_NE(end->message.find("'hurried': a deadline 1000000 ns after"), std::string::npos) << end->message;
+  EXPECT_EQ(sink->session().status().applications.size(), 0U);
+  EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 20s)->status, JobStatus::Done);
+  EXPECT_EQ(sink->session().status().applications.size(), 1U);
+}
+
 TEST(SessionSink, CopiesArriveInTheOrderOfTheApplication) {
   const auto sink = simulated_session();
   PortServer server(sink);

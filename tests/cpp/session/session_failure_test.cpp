@@ -28,7 +28,8 @@ constexpr Duration long_enough = 30s;
 /// A simulated device that fails once it is told to.
 class FragileGpu final : public LiveGpu {
  public:
-  FragileGpu(const Device& device, const std::atomic<bool>& is_broken) : gpu_(device, 1, 1.0), is_broken_(is_broken) {}
+  FragileGpu(const Device& device, const std::atomic<bool>& is_broken, const std::atomic<bool>& ends_first)
+      : gpu_(device, 1, 1.0), is_broken_(is_broken), ends_first_(ends_first) {}
 
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override { gpu_.submit(submission); }
@@ -43,12 +44,17 @@ class FragileGpu final : public LiveGpu {
   void wake() override { gpu_.wake(); }
   bool is_idle() const override { return gpu_.is_idle(); }
   bool stop(Duration patience) override { return gpu_.stop(patience); }
-  std::vector<BegunOperation> begun() const override { return gpu_.begun(); }
+  std::vector<BegunOperation> begun() const override {
+    std::vector<BegunOperation> all = gpu_.begun();
+    if (ends_first_) all.front().stage = Stage::Ended;
+    return all;
+  }
   [[noreturn]] void fail(const std::string& message) const override { gpu_.fail(message); }
 
  private:
   PacedGpu gpu_;
   const std::atomic<bool>& is_broken_;
+  const std::atomic<bool>& ends_first_;  // and nobody has been told by then
 };
 
 /// Remembers what is said of the jobs that it is asked for.
@@ -66,7 +72,7 @@ class Fates : public SessionListener {
 struct FragileSession {
   explicit FragileSession(const std::string& policy)
       : session({.description = std::make_shared<const Device>(small_device(2)),
-                 .open = [this] { return std::make_unique<FragileGpu>(small_device(2), is_broken); }},
+                 .open = [this] { return std::make_unique<FragileGpu>(small_device(2), is_broken, ends_first); }},
                 [policy](const std::shared_ptr<const void>&) { return make_policy(policy); }, {.listener = &fates}) {}
 
   ApplicationId add(const std::string& name, int priority = 0) {
@@ -98,6 +104,7 @@ struct FragileSession {
   }
 
   std::atomic<bool> is_broken = false;
+  std::atomic<bool> ends_first = false;
   Fates fates;
   Session session;
 };
@@ -129,8 +136,9 @@ TEST(SessionFailure, OfSeveralOnTheDeviceItMayHaveBeenAny) {
   FragileSession trial("even");
   const ApplicationId a = trial.add("a");
   const ApplicationId b = trial.add("b");
-  const JobId first = trial.submit(a, 1h, 1'000);
+  const JobId first = trial.submit(a, 1h, 1);  // and room for others
   const JobId second = trial.submit(b, 100us, 1'000'000'000);
+  trial.await_begin(a);
   trial.await_begin(b);
   trial.break_device();
   const std::string cause = "a job failed, one of: 'kernel' of 'a' (launch 0), 'kernel' of 'b' (launch 0): broken";
@@ -138,6 +146,27 @@ TEST(SessionFailure, OfSeveralOnTheDeviceItMayHaveBeenAny) {
   EXPECT_EQ(trial.fails_with(second), cause);
   EXPECT_EQ(trial.fates.fates.at(first), JobFate::Suspect);
   EXPECT_EQ(trial.fates.fates.at(second), JobFate::Suspect);
+}
+
+TEST(SessionFailure, AJobWhoseEndWasNotToldYetHasEnded) {
+  for (const bool is_closed : {false, true}) {
+    FragileSession trial("even");
+    const ApplicationId a = trial.add("a");
+    const ApplicationId b = trial.add("b");
+    const JobId first = trial.submit(a, 1h, 1);
+    const JobId second = trial.submit(b, 1h, 1);
+    trial.await_begin(a);
+    trial.await_begin(b);
+    trial.ends_first = true;
+    if (is_closed) {
+      trial.session.close();
+    } else {
+      trial.break_device();
+    }
+    EXPECT_TRUE(trial.session.wait(first, 0s));
+    EXPECT_THAT(trial.fails_with(second), testing::HasSubstr("'kernel' of 'b' (launch 0)"));
+    EXPECT_THAT(trial.fates.ended, testing::ElementsAre(first));
+  }
 }
 
 TEST(SessionFailure, AJobThatWasEvictedIsNotToBlameAndNotComplete) {
@@ -170,7 +199,7 @@ TEST(SessionFailure, WhoeverFindsABlockThatDoesNotEndSaysWhose) {
   const ApplicationId a = trial.add("a");
   const ApplicationId stuck = trial.add("stuck");
   trial.submit(stuck, 1us);
-  const JobId endless = trial.submit(stuck, 1h);
+  const JobId endless = trial.submit(stuck, 1h, 1);
   const JobId waiting = trial.submit(stuck, 1us);
   trial.await_begin(stuck);
   trial.session.fail_for(a, "it has nothing there");

@@ -2303,7 +2303,7 @@ def run_on_cuda(
     learnt: ... = None,
 ) -> RunRecord:
     """
-    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(), which is told the names of the launches on the GPU, once it returns True or raises. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
+    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
     """
 
 def run_worker_trial(

@@ -42,29 +42,36 @@ py::array_t<std::int64_t> per_sm(const LaunchView& launch, Field field) {
   return values;
 }
 
+/// On which terms its application shares the GPU.
+void bind_terms(py::class_<LaunchView>& launch) {
+  const auto application = [](const LaunchView& view) -> const Application& {
+    return view.snapshot->state.application(view->application);
+  };
+  const auto optional_count = [](const std::optional<Duration>& duration) {
+    return duration ? std::optional(count(*duration)) : std::nullopt;
+  };
+  launch.def_property_readonly("weight", [](const LaunchView& self) { return self->weight; })
+      .def_property_readonly("deadline_ns",
+                             [=](const LaunchView& self) {
+                               const Application& of = application(self);
+                               return of.deadline ? std::optional(count(of.arrival + *of.deadline)) : std::nullopt;
+                             })
+      .def_property_readonly("floor", [=](const LaunchView& self) { return application(self).floor; })
+      .def_property_readonly("latency_ns",
+                             [=](const LaunchView& self) { return optional_count(application(self).latency); });
+}
+
 void bind_launch_view(py::module_& module) {
-  py::class_<LaunchView>(module, "RunningLaunch",
-                         "A launch that has arrived and not ended, as it stood at one decision.")
-      .def_property_readonly("id", [](const LaunchView& self) { return static_cast<int>(self->id); })
+  py::class_<LaunchView> launch(module, "RunningLaunch",
+                                "A launch that has arrived and not ended, as it stood at one decision.");
+  bind_terms(launch);
+  launch.def_property_readonly("id", [](const LaunchView& self) { return static_cast<int>(self->id); })
       .def_property_readonly(
           "application",
           [](const LaunchView& self) { return self.snapshot->state.application(self->application).name; })
       .def_property_readonly("kernel", [](const LaunchView& self) { return self->launch->kernel.name; })
       .def_property_readonly("arrival_ns", [](const LaunchView& self) { return count(self->arrival); })
       .def_property_readonly("priority", [](const LaunchView& self) { return self->priority; })
-      .def_property_readonly("weight", [](const LaunchView& self) { return self->weight; })
-      .def_property_readonly("deadline_ns",
-                             [](const LaunchView& self) {
-                               const Application& of = self.snapshot->state.application(self->application);
-                               return of.deadline ? std::optional(count(of.arrival + *of.deadline)) : std::nullopt;
-                             })
-      .def_property_readonly(
-          "floor", [](const LaunchView& self) { return self.snapshot->state.application(self->application).floor; })
-      .def_property_readonly("latency_ns",
-                             [](const LaunchView& self) {
-                               const auto& latency = self.snapshot->state.application(self->application).latency;
-                               return latency ? std::optional(count(*latency)) : std::nullopt;
-                             })
       .def_property_readonly("max_residency", [](const LaunchView& self) { return self->max_residency; })
       .def_property_readonly("blocks", [](const LaunchView& self) { return self->blocks(); })
       .def_property_readonly("started", [](const LaunchView& self) { return self->started; })

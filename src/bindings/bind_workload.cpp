@@ -135,13 +135,7 @@ void bind_operations(py::module_& module) {
       .def_property_readonly("bytes", [](const Copy& self) { return self.size.count; });
 }
 
-}  // namespace
-
-void bind_workload(py::module_& module) {
-  bind_kernel_properties(bind_kernel(module));
-  bind_residency(module);
-  bind_pace(module);
-  bind_operations(module);
+void bind_application(py::module_& module) {
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
                        double weight, std::int64_t memory_bytes, std::optional<std::int64_t> deadline,
@@ -168,7 +162,16 @@ void bind_workload(py::module_& module) {
       .def_property_readonly("deadline_ns", [](const Application& self) { return optional_count(self.deadline); })
       .def_readonly("floor", &Application::floor)
       .def_property_readonly("latency_ns", [](const Application& self) { return optional_count(self.latency); });
+}
 
+}  // namespace
+
+void bind_workload(py::module_& module) {
+  bind_kernel_properties(bind_kernel(module));
+  bind_residency(module);
+  bind_pace(module);
+  bind_operations(module);
+  bind_application(module);
   py::class_<Workload>(module, "CoreWorkload")
       .def(py::init([](std::string name, std::vector<Application> applications) {
              return Workload{std::move(name), std::move(applications)};

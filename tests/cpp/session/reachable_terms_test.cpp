@@ -27,9 +27,8 @@ TEST(ReachableTerms, ALatencyBoundThatTheFirstLaunchMissesEvenAloneIsRefused) {
   const Application in_time{.name = "a", .latency = Duration(1400)};
   const Application late{.name = "a", .latency = Duration(1300)};
   EXPECT_NO_THROW(require_reachable_terms(in_time, two_waves, small_device(2)));
-  EXPECT_EQ(
-      message_of<InvalidInput>([&] { require_reachable_terms(late, two_waves, small_device(2)); }),
-      "application 'a': a latency of 1300 ns cannot be met: 'kernel' takes about 2000 ns with the GPU to itself");
+  EXPECT_EQ(message_of<InvalidInput>([&] { require_reachable_terms(late, two_waves, small_device(2)); }),
+            "application 'a': a latency of 1300 ns cannot be met: 'kernel' takes about 2000 ns with the GPU to itself");
 }
 
 TEST(ReachableTerms, WhatPredictionCannotRuleOutIsNot) {

@@ -8,6 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <semaphore>
+#include <stdexcept>
+#include <vector>
 
 #include "core/errors.hpp"
 #include "core/policies/registry.hpp"
@@ -60,12 +63,31 @@ class FragileGpu final : public LiveGpu {
 /// Remembers what is said of the jobs that it is asked for.
 class Fates : public SessionListener {
  public:
-  void job_ended(const JobEnd& end) override { ended.push_back(end.job); }
+  void job_ended(const JobEnd& end) override { ended_.push_back(end.job); }
+  /// After those who wait for the jobs have been told.
   void session_failed(const SessionFailure& failure) override {
-    for (JobId job = 0; job < 8; ++job) fates[job] = failure.fate_of(job);
+    for (JobId job = 0; job < 8; ++job) fates_[job] = failure.fate_of(job);
+    has_failed_.release();
   }
-  std::vector<JobId> ended;
-  std::map<JobId, JobFate> fates;
+  JobFate of(JobId job) {
+    await_failure();
+    return fates_.at(job);
+  }
+  const std::vector<JobId>& ended() {
+    await_failure();
+    return ended_;
+  }
+
+ private:
+  void await_failure() {
+    if (!knows_ && !has_failed_.try_acquire_for(long_enough)) throw std::logic_error("nothing has failed");
+    knows_ = true;
+  }
+
+  std::vector<JobId> ended_;
+  std::map<JobId, JobFate> fates_;
+  std::binary_semaphore has_failed_{0};
+  bool knows_ = false;  // does who asks
 };
 
 /// On two SMs with room for four blocks each.
@@ -128,8 +150,8 @@ TEST(SessionFailure, TheOnlyJobOnTheDeviceIsNamedAndTheOthersHaveNotRun) {
   EXPECT_EQ(trial.fails_with(others), not_run);
   EXPECT_EQ(message_of<DeviceError>([&] { trial.submit(b, 1us); }), not_run);
   EXPECT_EQ(message_of<DeviceError>([&] { trial.session.finish(long_enough); }), cause);
-  EXPECT_EQ(trial.fates.fates.at(culprit), JobFate::Culprit);
-  EXPECT_EQ(trial.fates.fates.at(behind_it), JobFate::NotRun);
+  EXPECT_EQ(trial.fates.of(culprit), JobFate::Culprit);
+  EXPECT_EQ(trial.fates.of(behind_it), JobFate::NotRun);
 }
 
 TEST(SessionFailure, OfSeveralOnTheDeviceItMayHaveBeenAny) {
@@ -144,8 +166,8 @@ TEST(SessionFailure, OfSeveralOnTheDeviceItMayHaveBeenAny) {
   const std::string cause = "a job failed, one of: 'kernel' of 'a' (launch 0), 'kernel' of 'b' (launch 0): broken";
   EXPECT_EQ(trial.fails_with(first), cause);
   EXPECT_EQ(trial.fails_with(second), cause);
-  EXPECT_EQ(trial.fates.fates.at(first), JobFate::Suspect);
-  EXPECT_EQ(trial.fates.fates.at(second), JobFate::Suspect);
+  EXPECT_EQ(trial.fates.of(first), JobFate::Suspect);
+  EXPECT_EQ(trial.fates.of(second), JobFate::Suspect);
 }
 
 TEST(SessionFailure, AJobWhoseEndWasNotToldYetHasEnded) {
@@ -165,7 +187,7 @@ TEST(SessionFailure, AJobWhoseEndWasNotToldYetHasEnded) {
     }
     EXPECT_TRUE(trial.session.wait(first, 0s));
     EXPECT_THAT(trial.fails_with(second), testing::HasSubstr("'kernel' of 'b' (launch 0)"));
-    EXPECT_THAT(trial.fates.ended, testing::ElementsAre(first));
+    EXPECT_THAT(trial.fates.ended(), testing::ElementsAre(first));
   }
 }
 
@@ -183,7 +205,7 @@ TEST(SessionFailure, AJobThatWasEvictedIsNotToBlameAndNotComplete) {
   const std::string cause = "job 'kernel' of 'urgent' (launch 0) failed: broken";
   EXPECT_EQ(trial.fails_with(culprit), cause);
   EXPECT_EQ(trial.fails_with(begun), "this job had begun, and what it writes is not complete: " + cause);
-  EXPECT_EQ(trial.fates.fates.at(begun), JobFate::Begun);
+  EXPECT_EQ(trial.fates.of(begun), JobFate::Begun);
 }
 
 TEST(SessionFailure, WhatNothingOnTheDeviceIsToBlameForConcernsWhoWaitsAlike) {
@@ -210,7 +232,7 @@ TEST(SessionFailure, WhoeverFindsABlockThatDoesNotEndSaysWhose) {
   EXPECT_EQ(trial.fails_with(endless), cause);
   EXPECT_EQ(trial.fails_with(waiting), "this job did not run, and may be submitted again: " + cause);
   EXPECT_EQ(trial.fails_with(other), "this job had begun, and what it writes is not complete: " + cause);
-  EXPECT_EQ(trial.fates.fates.at(endless), JobFate::Culprit);
+  EXPECT_EQ(trial.fates.of(endless), JobFate::Culprit);
 }
 
 }  // namespace

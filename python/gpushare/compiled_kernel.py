@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from gpushare import _core
 from gpushare.argument_packing import pack
+from gpushare.entry_names import demangled
 from gpushare.parameters import Parameter
 from gpushare.resource_usage import ResourceUsage
 
@@ -59,7 +59,7 @@ class CompiledKernel:
     @property
     def signature(self) -> str:
         """The kernel as C++ has it; the plain symbol where it is extern "C"."""
-        return _core.demangled(self.symbol) or self.symbol
+        return demangled(self.symbol) or self.symbol
 
     def pack(self, args: Sequence[Any]) -> list[bytes]:
         """The arguments of a launch as bytes, one value per parameter.

@@ -69,6 +69,10 @@ class Compiler:
         """``succeeded``, ``cubin``, ``error_log`` and ``info_log``."""
         return self._request("link", nvjitlink=cuda_libraries().nvjitlink, ptx=ptx, name=name, options=options)
 
+    def demangled(self, name: str) -> str:
+        """The C++ signature behind a symbol; empty where there is none, or it is longer than anybody can read."""
+        return self._request("demangled", name=name)
+
     @property
     def process_id(self) -> int | None:
         """Of the process, while there is one."""

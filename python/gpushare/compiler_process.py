@@ -10,14 +10,22 @@ from __future__ import annotations
 import os
 import pickle
 import queue
+import resource
+import signal
 import struct
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
 LENGTH = struct.Struct("<Q")
+LONGEST_SIGNATURE = 1 << 16
+DEMANGLER_BYTES = 64 << 20
+DEMANGLER_S = 1
 
 
 def write_message(stream: BinaryIO, message: object) -> None:
@@ -41,6 +49,7 @@ class Libraries:
     def __init__(self, core: ModuleType) -> None:
         self.nvrtc = cache(core.Nvrtc)
         self.nvjitlink = cache(core.NvJitLink)
+        self._demangled = core.demangled
 
     def describe(self, nvrtc: tuple[str, str], nvjitlink: str) -> dict[str, Any]:
         """Versions, and what can be compiled for."""
@@ -60,6 +69,30 @@ class Libraries:
         """PTX to a cubin."""
         result = self.nvjitlink(nvjitlink).link(**arguments)
         return {name: getattr(result, name) for name in ("succeeded", "cubin", "error_log", "info_log")}
+
+    def demangled(self, name: str) -> str:
+        """The C++ signature; empty where it would be too long for anybody to read.
+
+        A few characters can stand for so many that this process ends: by its alarm, since even without memory for them
+        the demangler goes on counting.
+        """
+        with limited_memory(DEMANGLER_BYTES):
+            signal.alarm(DEMANGLER_S)
+            signature: str = self._demangled(name)
+            signal.alarm(0)
+        return signature if len(signature) <= LONGEST_SIGNATURE else ""
+
+
+@contextmanager
+def limited_memory(more: int) -> Iterator[None]:
+    """So many bytes more than there are now, and the next ones are refused."""
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    present = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (present + more, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def answer(libraries: Libraries, verb: str, arguments: dict[str, Any]) -> tuple[str, Any]:

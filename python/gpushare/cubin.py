@@ -38,6 +38,8 @@ MOST_ATTRIBUTES = 1 << 18
 MOST_NAMES_PER_BYTE = 4
 """Of the file: names may share their ends, but not without end."""
 
+DESCRIPTIONS = (".nv.info", ".nv.shared.", ".strtab")
+"""Sections that are looked up by their names: which of two CUDA would take, nobody knows."""
 NO_VALUE, BYTE, HALF, SIZED = 1, 2, 3, 4
 """Formats of attributes: four bytes each, of which the last two are the value or, of SIZED, how many bytes follow."""
 PARAMETER = 0x17
@@ -66,7 +68,6 @@ class _Section:
     kind: int
     offset: int
     size: int
-    link: int
 
 
 class Cubin:
@@ -81,8 +82,13 @@ class Cubin:
         self._content = content
         self._file_name = file_name
         self._named_bytes = 0
-        self._sections = {each.name: each for each in self._read_sections()}
-        self._symbols = list(self._read_symbols())
+        sections = self._read_sections()
+        self._sections = {each.name: each for each in sections}
+        described = [each.name for each in sections if each.name.startswith(DESCRIPTIONS)]
+        self._require(len(described) == len(set(described)), "two sections of one name")
+        tables = [each for each in sections if each.kind == SYMBOL_TABLE]
+        self._require(len(tables) <= 1, "two tables of symbols")
+        self._symbols = [symbol for table in tables for symbol in self._read_symbols(table)]
 
     @property
     def architecture(self) -> int:
@@ -104,9 +110,11 @@ class Cubin:
                 (total,) = self._unpacked("<H", value)
             elif attribute == PARAMETER:
                 _, ordinal, offset, packed = self._unpacked("<IHHI", value)
+                self._require(ordinal not in found, f"parameters of {kernel!r}")
                 found[ordinal] = CubinParameter(offset, packed >> 18)
             elif attribute == LARGE_PARAMETER:
                 _, ordinal, offset, size, _ = self._unpacked("<IHHHH", value)
+                self._require(ordinal not in found, f"parameters of {kernel!r}")
                 found[ordinal] = CubinParameter(offset, size)
         parameters = [found[ordinal] for ordinal in sorted(found)]
         ends = [each.offset + each.size for each in parameters]
@@ -174,27 +182,25 @@ class Cubin:
             for number in range(count)
         ]
         text = self._bytes(rows[names][4], rows[names][5])
-        sections = [_Section(self._text(text, row[0]), row[1], row[4], row[5], row[6]) for row in rows]
+        sections = [_Section(self._text(text, row[0]), row[1], row[4], row[5]) for row in rows]
         for each in sections:
-            if each.kind not in (0, NO_BITS):
-                self._bytes(each.offset, each.size)
+            self._require(each.kind in (0, NO_BITS) or self._is_inside(each.offset, each.size), "it ends too early")
         return sections
 
-    def _read_symbols(self) -> Iterator[tuple[str, bool]]:
+    def _read_symbols(self, table: _Section) -> Iterator[tuple[str, bool]]:
         """Names, and whether they can be launched."""
-        tables = list(self._sections.values())
-        for table in tables:
-            if table.kind != SYMBOL_TABLE:
-                continue
-            names = self._sections.get(".strtab")
-            few_enough = table.size % SYMBOL.size == 0 and table.size // SYMBOL.size <= MOST_SYMBOLS
-            self._require(names is not None and few_enough, "symbols")
-            text = self._bytes(names.offset, names.size)
-            for row in SYMBOL.iter_unpack(self._bytes(table.offset, table.size)):
-                yield self._text(text, row[0]), row[1] & 0xF == FUNCTION and bool(row[2] & KERNEL)
+        names = self._sections.get(".strtab")
+        few_enough = table.size % SYMBOL.size == 0 and table.size // SYMBOL.size <= MOST_SYMBOLS
+        self._require(names is not None and few_enough, "symbols")
+        text = self._bytes(names.offset, names.size)
+        for row in SYMBOL.iter_unpack(self._bytes(table.offset, table.size)):
+            yield self._text(text, row[0]), row[1] & 0xF == FUNCTION and bool(row[2] & KERNEL)
+
+    def _is_inside(self, offset: int, size: int) -> bool:
+        return offset + size <= len(self._content)
 
     def _bytes(self, offset: int, size: int) -> bytes:
-        self._require(offset + size <= len(self._content), "it ends too early")
+        self._require(self._is_inside(offset, size), "it ends too early")
         return self._content[offset : offset + size]
 
     def _unpacked(self, form: str, content: bytes) -> tuple[int, ...]:

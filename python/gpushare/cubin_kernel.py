@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.cubin import Cubin, CubinParameter
-from gpushare.entry_names import entry_named
+from gpushare.entry_names import demangled, entry_named
 from gpushare.kernel_source import KernelSource
 from gpushare.parameters import SCALARS, Kind, Parameter, is_address, parameter_types
 
@@ -67,7 +66,7 @@ def _parameters(
         raise InvalidInput(
             f"{subject}: 'parameters' has {len(given)} types, but it takes {len(places)} arguments (of {sizes} bytes)"
         )
-    known = given if given is not None else parameter_types(_core.demangled(symbol))
+    known = given if given is not None else parameter_types(demangled(symbol))
     types = known if known is not None and len(known) == len(places) else [None] * len(places)
     return tuple(
         _parameter(subject, index, place, type_) for index, (place, type_) in enumerate(zip(places, types, strict=True))

@@ -75,6 +75,10 @@ class CudaDevice:
             self._models[key] = self._described(launch)
         return self._models[key]
 
+    def unload(self, kernel: Kernel) -> None:
+        """Whoever launches it next has its variables as they begin."""
+        self._loaded.pop(kernel, None)
+
     def forget_models(self) -> None:
         """Profiles have changed: what is known of kernels is looked up again."""
         self._models.clear()

@@ -8,6 +8,29 @@ from collections.abc import Sequence
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
+
+MOST_HARMLESS_REFERENCES = 24
+"""In a mangled name, to earlier parts of it: each can make it a little less than twice as long."""
+LONGEST_HARMLESS_NAME = 1000
+
+
+def demangled(symbol: str) -> str:
+    """The C++ signature behind a symbol; empty where there is none.
+
+    In a server the symbol may be anybody's, and a short one may stand for gigabytes: such are the compiler's business,
+    which is a process of its own.
+
+    >>> demangled("_Z1kPf")
+    'k(float*)'
+    """
+    references = len(re.findall(r"[ST][0-9A-Z]*_", symbol))
+    if references <= MOST_HARMLESS_REFERENCES and len(symbol) <= LONGEST_HARMLESS_NAME:
+        return _core.demangled(symbol)
+    try:
+        return COMPILER.demangled(symbol)
+    except (CompilerCrashError, CompilerTimeoutError):
+        return ""
 
 
 def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
@@ -21,7 +44,7 @@ def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
     """
     if wanted in symbols:
         return wanted
-    matching = [each for each in symbols if wanted in _names(_core.demangled(each))]
+    matching = [each for each in symbols if wanted in _names(demangled(each))]
     if len(matching) == 1:
         return matching[0]
     if matching:
@@ -31,7 +54,7 @@ def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
 
 def no_such_entry(wanted: str, symbols: Sequence[str], file_name: str) -> str:
     """With those that there are."""
-    listed = "; ".join(_core.demangled(each) or each for each in symbols) or "none"
+    listed = "; ".join(demangled(each) or each for each in symbols) or "none"
     return f"{file_name} has no kernel {wanted!r}; it has: {listed}"
 
 

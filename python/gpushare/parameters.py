@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpushare import _core
+from gpushare.entry_names import demangled
 
 Kind = Literal["pointer", "integer", "float", "struct"]
 
@@ -72,7 +73,7 @@ def parameters_of(kernel: _core.KernelSignature) -> tuple[Parameter, ...]:
     >>> [(parameter.type, parameter.kind, parameter.offset) for parameter in parameters_of(kernel)]
     [('float*', 'pointer', 0), ('float const*', 'pointer', 8), ('int', 'integer', 16)]
     """
-    types = parameter_types(_core.demangled(kernel.name))
+    types = parameter_types(demangled(kernel.name))
     if types is None or len(types) != len(kernel.parameters):
         types = [None] * len(kernel.parameters)
     found: list[Parameter] = []

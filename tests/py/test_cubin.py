@@ -144,10 +144,10 @@ def test_a_damaged_file_is_refused_and_no_more(content):
         return [(cubin.parameters(name), cubin.usage(name)) for name in cubin.kernels]
 
     refused = 0
-    for time in range(600):
+    for trial in range(600):
         changed = bytearray(content)
         for _ in range(chance.randrange(1, 9)):
-            changed[chance.randrange(len(changed) if time % 2 else 64)] = chance.randrange(256)
+            changed[chance.randrange(len(changed) if trial % 2 else 64)] = chance.randrange(256)
         try:
             read(bytes(changed[: chance.choice([len(changed), chance.randrange(len(changed))])]))
         except gs.InvalidInput:
@@ -158,19 +158,48 @@ def test_a_damaged_file_is_refused_and_no_more(content):
             gs.Kernel(text, "k").compile("sm_90")
 
 
-def test_names_that_would_take_for_ever_are_refused(content):
-    """A client's cubin is read in the server: a megabyte of symbols may not stand for a terabyte of names."""
-    names, symbols = b"\0" + b"n" * (1 << 20) + b"\0", struct.pack("<IBBHQQ", 1, 18, 16, 1, 0, 0) * 40_000
-    labels = b"\0.strtab\0.symtab\0"
-    places = [(0, 0, b""), (1, 3, names), (9, 2, symbols), (0, 3, labels)]
+def elf_of(content, places):
+    """A file with the header of this one and of these sections: place of the name in the last one, kind, bytes."""
     header, at, rows, data = bytearray(content[:64]), 64, [], b""
     for label, kind, piece in places:
         rows.append(struct.pack("<IIQQQQIIQQ", label, kind, 0, 0, at, len(piece), 0, 0, 1, 0))
         data, at = data + piece, at + len(piece)
     struct.pack_into("<Q", header, 40, at)
-    struct.pack_into("<HH", header, 60, len(rows), 3)
+    struct.pack_into("<HH", header, 60, len(rows), len(rows) - 1)
+    return bytes(header) + data + b"".join(rows)
+
+
+def test_names_that_would_take_for_ever_are_refused(content):
+    """A client's cubin is read in the server: a megabyte of symbols may not stand for a terabyte of names."""
+    names, symbols = b"\0" + b"n" * (1 << 20) + b"\0", struct.pack("<IBBHQQ", 1, 18, 16, 1, 0, 0) * 40_000
+    labels = b"\0.strtab\0.symtab\0"
     with pytest.raises(gs.InvalidInput, match=r"no cubin, or a damaged one \(names\)"):
-        Cubin(bytes(header) + data + b"".join(rows), "k.cubin")
+        Cubin(elf_of(content, [(0, 0, b""), (1, 3, names), (9, 2, symbols), (0, 3, labels)]), "k.cubin")
+
+
+@pytest.mark.parametrize(
+    ("labels", "kinds", "message"),
+    [
+        (b"\0.strtab\0.symtab\0.other\0", [3, 2, 2], "two tables of symbols"),
+        (b"\0.strtab\0.nv.info.k\0.nv.info.k\0", [3, 1, 1], "two sections of one name"),
+        (b"\0.strtab\0.nv.shared.k\0.nv.shared.k\0", [3, 8, 8], "two sections of one name"),
+    ],
+)
+def test_which_of_two_counts_nobody_knows(content, labels, kinds, message):
+    """Symbols without end, in tables over the same bytes; parameters of which CUDA may take the others."""
+    starts = [labels.index(b"\0", at) + 1 for at in (0, 1, labels.index(b"\0", 9))]
+    sections = [(start, kind, b"\0") for start, kind in zip(starts, kinds, strict=True)]
+    with pytest.raises(gs.InvalidInput, match=message):
+        Cubin(elf_of(content, [(0, 0, b""), *sections, (0, 3, labels)]), "k.cubin")
+
+
+def test_sections_are_not_copied_to_see_where_they_end(content):
+    labels = b"\0.strtab\0"
+    places = [(0, 1, b"")] * 60_000 + [(0, 3, bytes(16 << 20)), (0, 3, labels)]
+    file = bytearray(elf_of(content, places))
+    for row in range(60_000):  # each of them all of the file
+        struct.pack_into("<QQ", file, len(file) - (60_002 - row) * 64 + 24, 0, len(file))
+    assert Cubin(bytes(file), "k.cubin").kernels == []  # to copy a terabyte would take minutes
 
 
 def test_it_travels_as_it_is(content):

@@ -28,17 +28,21 @@ extern "C" __global__ void in_turn(unsigned* x) { x[blockIdx.x] = atomicAdd(&tur
 
 
 class Gpu:
-    """Compiles as a real one, and counts how often it was told that profiles have changed."""
+    """Compiles as a real one, and counts how often it was told that profiles have changed, and what to unload."""
 
     def __init__(self, name=H100):
         self.description = SimpleNamespace(name=name)
         self.forgotten = 0
+        self.unloaded = []
 
     def compiled(self, kernel):
         return kernel.compile("sm_90")
 
     def forget_models(self):
         self.forgotten += 1
+
+    def unload(self, kernel):
+        self.unloaded.append(kernel.name)
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +93,7 @@ def test_what_nobody_has_profiled_is_measured_once_and_kept(measured):
     assert [each.blocks for each in measured] == [9]
     assert [each.kernel for each in ProfileStore().kernels()] == ["scale"]
     assert gpu.forgotten == 1
+    assert gpu.unloaded == ["scale"], "what its variables hold after being measured is no run's beginning"
     assert measure_missing(both, gpu) == {}
     assert len(measured) == 1
 

@@ -76,6 +76,11 @@ def compare(
     given = [to_workload(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in each.pairs()] if pairs else given
+    if save is not None:  # what cannot be saved is said before it has run
+        from gpushare.workload_dict import workload_to_dict
+
+        for each in compared:
+            workload_to_dict(each)
     result = gpushare.compare(
         compared,
         to_policies(policies),

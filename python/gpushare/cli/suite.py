@@ -166,7 +166,7 @@ def resources_command(
     \b
     Examples:
       gpushare suite resources
-      gpushare suite resources tpacf ray_trace --arch sm_100 --json
+      gpushare suite resources tpacf ray_trace --json
     """
     from gpushare.assembler import in_words
     from gpushare.suite import KERNELS

@@ -11,7 +11,7 @@ from typing import Any
 from gpushare._core import InvalidInput
 from gpushare.daemon.messages import RegisterKernel, RegisterModel
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import KernelModel
+from gpushare.kernel_model import KernelModel, require
 from gpushare.kernel_source import KernelSource, compile_options
 
 
@@ -49,9 +49,11 @@ def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:
         InvalidInput: its text is none.
     """
     if request.is_cubin:
+        require(not request.options, f"kernel {request.name!r}: options are for what is compiled, and a cubin is not")
         kernel = Kernel(content, request.name, preemptible=request.preemptible, parameters=request.parameters)
         kernel._source = KernelSource("", request.file_name, None, content)
         return kernel
+    require(request.parameters is None, f"kernel {request.name!r}: 'parameters' are types of a cubin's")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -54,7 +54,7 @@ class Rights:
 
     Attributes:
         highest_priority: that it may ask for.
-        highest_floor: the sum of the floors that a client may ask for.
+        highest_floor: the sum of the floors that a user may ask for, whatever clients they have.
         memory_bytes: of the device that it may hold; None: all of it.
         is_operator: may it change the policy and others' priorities?
         may_compile: are sources of it compiled, which lets them include files that the server can read?

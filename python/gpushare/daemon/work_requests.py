@@ -62,13 +62,15 @@ def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
 
 
 def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> None:
-    """A floor is a part of the GPU that others lose, so that those of a client count together."""
+    """A floor is a part of the GPU that others lose, so that those of a user count together."""
     most = client.grant.highest_floor
-    floors = (terms.floor or 0) + sum(each.floor for each in client.applications if not each.is_cancelled)
+    of_user = [each for each in list(client.worker.clients) if each.grant.user == client.grant.user]
+    present = [each for one in of_user for each in one.applications if not each.is_cancelled]
+    floors = (terms.floor or 0) + sum(each.floor for each in present)
     if terms.floor is not None and floors > most + ROUNDING:
         raise RefusedError(
             f"application {name!r}: with it, floors are {floors:g} in all, above {most:g}, the most that the server "
-            f"permits a client of user {client.grant.user}: its configuration says highest_floor"
+            f"permits user {client.grant.user}: its configuration says highest_floor"
         )
     if terms.latency_ns is not None and client.grant.highest_priority <= 0:
         raise RefusedError(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gpushare import _core
 from gpushare.cuda_device import CudaDevice
+from gpushare.entry_names import demangled
 from gpushare.kernel_model import require
 from gpushare.operation import Launch
 from gpushare.profile.keep import measure_and_keep
@@ -46,6 +46,9 @@ def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress:
     reasons = {each: _why_not(each, device) for each in missing}
     targets = [target_of(each) for each, why in reasons.items() if why is None]
     _, failures = measure_and_keep(device, targets, ProfileStore(), progress)
+    for each, why in reasons.items():
+        if why is None:
+            device.unload(each.kernel)
     return failures | {each.kernel.name: why for each, why in reasons.items() if why is not None}
 
 
@@ -70,4 +73,4 @@ def variables_of_its_own(ptx: str, symbol: str) -> list[str]:
     names = [found[1] for found in UNSET_VARIABLE.finditer(code)]
     # Headers declare hundreds that nobody mentions again.
     used = [name for name in names if len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", code)) > 1]
-    return [_core.demangled(name) or name for name in used]
+    return [demangled(name) or name for name in used]

@@ -5,7 +5,7 @@
 
 namespace gpushare {
 
-CataloguedKernel& Catalogue::of(const Device& device, const Kernel& kernel) {
+std::shared_ptr<CataloguedKernel> Catalogue::of(const Device& device, const Kernel& kernel) {
   // What an unprofiled kernel costs is nobody's to know, so it cannot tell two of them apart either.
   const std::int64_t latency = kernel.is_profiled ? kernel.cost.latency.count() : 0;
   const std::int64_t bytes = kernel.is_profiled ? kernel.cost.off_sm.count : 0;
@@ -14,7 +14,8 @@ CataloguedKernel& Catalogue::of(const Device& device, const Kernel& kernel) {
       bytes,       kernel.is_profiled};
   return kernels_.find_or(key, [&] {
     const double rate = kernel.is_profiled ? rate_alone(device, kernel) : 0;
-    return CataloguedKernel{.number = met_++, .kernel = kernel, .rate_alone = rate};
+    return std::make_shared<CataloguedKernel>(
+        CataloguedKernel{.number = met_++, .kernel = kernel, .rate_alone = rate});
   });
 }
 

@@ -3,6 +3,7 @@
 // known of it, and of the company it was in, should not be found out again.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <tuple>
 
@@ -20,16 +21,12 @@ struct CataloguedKernel {
 
 class Catalogue {
  public:
-  /// The entry stays where it is until most_kernels others have been asked for. One that comes back after that has a
-  /// number that nobody had.
-  CataloguedKernel& of(const Device& device, const Kernel& kernel);
+  /// Kernels of which nobody has asked for long are forgotten. One that comes back has a number that nobody had.
+  std::shared_ptr<CataloguedKernel> of(const Device& device, const Kernel& kernel);
 
  private:
   using Key = std::tuple<std::string, int, int, std::int64_t, std::int64_t, std::int64_t, bool>;
-
-  static constexpr std::size_t most_kernels = 4096;
-
-  RecentMap<Key, CataloguedKernel> kernels_{most_kernels};
+  RecentMap<Key, std::shared_ptr<CataloguedKernel>> kernels_{4096};
   int met_ = 0;  // kernels, and how often those that had been forgotten
 };
 

@@ -8,7 +8,7 @@ void RemainingTime::observe(const Event& event, const State& state) {
   if (event.kind != EventKind::LaunchArrived) return;
   if (rate_alone_.size() <= index(event.operation)) rate_alone_.resize(index(event.operation) + 1);
   const Kernel& kernel = state.find(event.operation)->launch->kernel;
-  rate_alone_[index(event.operation)] = catalogue_.of(state.device(), kernel).rate_alone;
+  rate_alone_[index(event.operation)] = catalogue_.of(state.device(), kernel)->rate_alone;
 }
 
 std::optional<Duration> RemainingTime::of(const RunningLaunch& launch, const State& state) const {

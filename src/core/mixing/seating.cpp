@@ -41,9 +41,9 @@ class Usher {
 
   /// Of somebody who is expected there is nothing to serve yet.
   void take(const Attendance::Expected& guest, const RunningLaunch* running) {
-    CataloguedKernel& kernel = catalogue_.of(state_.device(), guest.launch->kernel);
+    const std::shared_ptr<CataloguedKernel> kernel = catalogue_.of(state_.device(), guest.launch->kernel);
     const Seat seat = seat_for(guest, running, kernel);
-    if (guest.priority > 0 || is_small(state_.device(), kernel, guest.launch->blocks, options_.small) ||
+    if (guest.priority > 0 || is_small(state_.device(), *kernel, guest.launch->blocks, options_.small) ||
         needs_everything(seat)) {
       if (running != nullptr) seating_.first.push_back(running);
     } else if (seating_.seats.size() < most_seats) {
@@ -60,15 +60,16 @@ class Usher {
   }
 
  private:
-  Seat seat_for(const Attendance::Expected& guest, const RunningLaunch* running, CataloguedKernel& kernel) const {
+  Seat seat_for(const Attendance::Expected& guest, const RunningLaunch* running,
+                const std::shared_ptr<CataloguedKernel>& kernel) const {
     const Application& application = state_.application(guest.application);
     Seat seat{.application = guest.application,
               .running = running,
-              .kernel = &kernel,
-              .alone = time_alone(kernel, guest.launch->blocks),
+              .kernel = kernel,
+              .alone = time_alone(*kernel, guest.launch->blocks),
               .floor = application.floor ? application.floor : options_.floor,
-              .contender = {&kernel.kernel, guest.max_residency, guest.weight}};
-    if (application.latency) seat.longest = nanoseconds(*application.latency - unavoidable(kernel.kernel));
+              .contender = {&kernel->kernel, guest.max_residency, guest.weight}};
+    if (application.latency) seat.longest = nanoseconds(*application.latency - unavoidable(kernel->kernel));
     return seat;
   }
 

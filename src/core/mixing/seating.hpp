@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace gpushare {
 struct Seat {
   ApplicationId application{};
   const RunningLaunch* running = nullptr;
-  CataloguedKernel* kernel = nullptr;
+  std::shared_ptr<CataloguedKernel> kernel{};
   double alone = 0;               ///< nanoseconds that the launch takes alone; 0: not known
   std::optional<double> floor{};  ///< that its application, or the policy for all, has asked for
   /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the

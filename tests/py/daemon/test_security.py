@@ -248,14 +248,15 @@ def test_the_floors_that_a_peer_may_ask_for(settings, most):
     assert rights_of(Peer(1, 7, frozenset({5})), Settings(group="5", **settings), 1000).highest_floor == most
 
 
-def test_floors_of_a_client_count_together(serve, folder):
+def test_floors_of_a_user_count_together(serve, folder):
     serve(highest_floor=0.5)
     with gs.connect(folder / "socket") as session, gs.connect(folder / "socket") as other:
         first = session.application("first", floor=0.3)
         with pytest.raises(gs.RefusedError, match=r"'second': with it, floors are 0\.6 in all, above 0\.5, the"):
             session.application("second", floor=0.3)
         session.application("without")
-        other.application("of another", floor=0.5)
+        with pytest.raises(gs.RefusedError, match=r"floors are 0\.6 in all, above 0\.5, the most that .* permits user"):
+            other.application("through another client", floor=0.3)
         first.cancel()
         for name, floor in (("second", 0.1), ("third", 0.2), ("fourth", 0.2)):
             session.application(name, floor=floor)

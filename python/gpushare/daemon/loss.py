@@ -38,7 +38,7 @@ class Loss:
             job.end(self.failure or DeviceError(message))
         elif status == JobStatus.SUSPECT:
             job.suspect(self.failure or DeviceError(message), self.error)
-        elif status is None or self.failure is None:
+        elif status is None or self.failure is None or message in str(self.failure):  # nothing of this job
             job.end(self.error)
         else:
             job.end(WorkerLostError(message))

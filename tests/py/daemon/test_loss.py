@@ -4,6 +4,7 @@
 from types import SimpleNamespace
 
 import gpushare as gs
+from gpushare._core import JobStatus
 from gpushare.daemon.errors import WorkerLostError
 from gpushare.daemon.loss import Loss
 
@@ -32,3 +33,15 @@ def test_of_an_application_that_does_not_end_every_job_is_to_blame_that_was_told
     assert ended_with(loss, "stuck", None, "") is failure
     assert ended_with(loss, "moves", None, "") is LOST
     assert ended_with(Loss(LOST, failure), "stuck", None, "") is LOST
+
+
+def test_what_is_said_of_a_job_beside_the_failure_reaches_it():
+    failure = gs.DeviceError("broken")
+    told = ended_with(Loss(LOST, failure), "alice", JobStatus.RETRYABLE, "this job did not run: broken")
+    assert type(told) is WorkerLostError
+    assert str(told) == "this job did not run: broken"
+
+
+def test_a_failure_that_is_about_no_job_comes_with_what_to_do():
+    failure = gs.PolicyError("policy 'srtf' raised KeyError")
+    assert ended_with(Loss(LOST, failure), "alice", JobStatus.RETRYABLE, str(failure)) is LOST

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "core/session/live_gpu.hpp"
@@ -101,6 +102,7 @@ class CudaGpu final : public LiveGpu {
   CopyQueue to_host_;
   std::vector<std::unique_ptr<LaunchOnGpu>> launches_;
   Followers followers_;
+  std::unordered_map<OperationId, OperationId> stopped_behind_;  // followers that stop() found, and their leaders
   std::vector<Share> plan_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;

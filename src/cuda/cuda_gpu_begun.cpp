@@ -20,13 +20,18 @@ void add_begun(const LaunchOnGpu& launch, std::vector<BegunOperation>& all) {
 
 std::vector<BegunOperation> CudaGpu::begun() const {
   std::vector<BegunOperation> all;
-  for (const auto& launch : launches_) add_begun(*launch, all);
+  const auto is_on_hardware = [this](OperationId leader) {
+    return std::ranges::any_of(launches_, [leader](const auto& launch) {
+      return launch->submission().id == leader && !launch->hardware().have_ended();
+    });
+  };
+  for (const auto& launch : launches_) {
+    const auto behind = stopped_behind_.find(launch->submission().id);
+    if (behind == stopped_behind_.end() || !is_on_hardware(behind->second)) add_begun(*launch, all);
+  }
   for (const Followers::Started& each : followers_.started()) add_begun(*each.launch, all);
   for (const Followers::Started& each : followers_.leaving()) {
-    const auto is_still_there = [&](const auto& launch) {
-      return launch->submission().id == each.leader && !launch->hardware().have_ended();
-    };
-    if (std::ranges::none_of(launches_, is_still_there)) add_begun(*each.launch, all);
+    if (!is_on_hardware(each.leader)) add_begun(*each.launch, all);
   }
   for (const CopyQueue* copies : {&to_device_, &to_host_}) {
     if (const auto copy = copies->first()) all.push_back({*copy, Stage::OnDevice});

@@ -47,11 +47,14 @@ void CudaGpu::tell_held_ends(Time time) {
 }
 
 bool CudaGpu::stop(Duration patience) {
-  std::vector<std::unique_ptr<LaunchOnGpu>> followers = followers_.take_all();
+  std::vector<Followers::Started> followers = followers_.take_all();
   for (const auto& launch : launches_) {
-    if (auto follower = launch->take_follower()) followers.push_back(std::move(follower));
+    if (auto follower = launch->take_follower()) followers.push_back({std::move(follower), launch->submission().id});
   }
-  std::ranges::move(followers, std::back_inserter(launches_));
+  for (Followers::Started& each : followers) {
+    stopped_behind_[each.launch->submission().id] = each.leader;
+    launches_.push_back(std::move(each.launch));
+  }
   plan_.clear();
   put_into_effect();
   const Time end = elapsed() + patience;

@@ -2,6 +2,7 @@
 #include "cuda/followers.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace gpushare::cuda {
@@ -68,11 +69,9 @@ bool Followers::collect(Time now) {
          }) > 0;
 }
 
-std::vector<std::unique_ptr<LaunchOnGpu>> Followers::take_all() {
-  std::vector<std::unique_ptr<LaunchOnGpu>> all;
-  for (auto* list : {&started_, &leaving_}) {
-    for (Started& each : std::exchange(*list, {})) all.push_back(std::move(each.launch));
-  }
+std::vector<Followers::Started> Followers::take_all() {
+  std::vector<Started> all = std::exchange(started_, {});
+  std::ranges::move(std::exchange(leaving_, {}), std::back_inserter(all));
   return all;
 }
 

@@ -38,13 +38,12 @@ class Followers {
   /// Forgets those that have left; true if any has.
   bool collect(Time now);
 
-  /// All that are on the GPU.
-  std::vector<std::unique_ptr<LaunchOnGpu>> take_all();
-
   struct Started {
     std::unique_ptr<LaunchOnGpu> launch;
     OperationId leader{};
   };
+  /// All that are on the GPU.
+  std::vector<Started> take_all();
   std::span<const Started> started() const { return started_; }
   std::span<const Started> leaving() const { return leaving_; }
 

@@ -7,6 +7,17 @@
 #include "daemon/peer_errors.hpp"
 
 namespace gpushare::daemon {
+namespace {
+
+/// Names may make it long. How it begins says what became of the job, and how it ends what the device has failed with.
+std::string shortened(const std::string& message) {
+  static constexpr std::string_view gap = " ... ";
+  static constexpr std::size_t half = (wire::most_message_bytes - gap.size()) / 2;
+  if (message.size() <= wire::most_message_bytes) return message;
+  return message.substr(0, half).append(gap).append(message, message.size() - half);
+}
+
+}  // namespace
 
 std::pair<std::shared_ptr<ServerPort>, ClientEnds> ServerPort::open(ClientId client, const PortLimits& limits) {
   require(limits.completion_ring_bytes >= 2 * wire::most_completion_bytes && limits.command_ring_bytes >= 1024 &&
@@ -205,7 +216,7 @@ void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobOutcome&
                                      .accepted = accepted,
                                      .started = outcome.started,
                                      .ended = outcome.ended != 0 ? outcome.ended : monotonic_now()},
-                      .message = outcome.message.substr(0, wire::most_message_bytes)};
+                      .message = shortened(outcome.message)};
   late.completion.message_bytes = static_cast<std::uint16_t>(late.message.size());
   ++statistics_.completions;
   if (outcome.status == JobStatus::Refused) ++statistics_.refused;

@@ -107,14 +107,20 @@ void SessionSink::job_ended(const gpushare::JobEnd& end) {
   }
 }
 
-/// Whoever waits for the failure ends the process: so that is told last.
+/// Whoever waits for the failure ends the process: so that is told last, and of the jobs first who is to blame. A
+/// client's ring may not hold all, and what it has not held by then is never told.
 void SessionSink::session_failed(const SessionFailure& failure) {
   std::unique_lock lock(mutex_);
   auto unfinished = std::exchange(unfinished_, {});
   lock.unlock();
-  for (auto& [job, command] : unfinished) {
-    const JobOutcome outcome{.status = status_of(failure.fate_of(job)), .message = text_of(failure.error_of(job))};
-    std::visit([&](auto& each) { each.reply.complete(outcome); }, command);
+  std::vector<std::pair<JobFate, JobId>> jobs;
+  for (const auto& [job, command] : unfinished) jobs.emplace_back(failure.fate_of(job), job);
+  std::ranges::sort(jobs, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;  // the gravest fate first
+  });
+  for (const auto& [fate, job] : jobs) {
+    const JobOutcome outcome{.status = status_of(fate), .message = text_of(failure.error_of(job))};
+    std::visit([&](auto& each) { each.reply.complete(outcome); }, unfinished.at(job));
   }
   lock.lock();
   failure_ = failure.cause();

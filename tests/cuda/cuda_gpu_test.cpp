@@ -179,6 +179,41 @@ TEST_F(Gated, WhatDoesNotEndIsAbandoned) {
   EXPECT_EXIT(lose_the_gpu(), testing::ExitedWithCode(0), "");
 }
 
+/// The first block ends at once: only where some have may another launch be put behind theirs.
+std::string wait_but_the_first() {
+  const std::string loop = "again:";
+  std::string kernel = wait_at_gate;
+  return kernel.replace(kernel.find(loop), loop.size(), "mov.u32 %r1, %ctaid.x;setp.eq.u32 %p, %r1, 0;@%p ret;" + loop);
+}
+
+TEST_F(Gated, WhatWaitsBehindAnotherHasNotBegunWhenAllIsStopped) {
+  const auto leads = load("wait_at_gate", wait_but_the_first());
+  Work chain;
+  chain.add_application("leads");
+  for (int launch = 0; launch < 2; ++launch) {
+    chain.add_launch(leads, 6, 1, arguments(gate.get(), arrived.get(), for_ever));
+  }
+  const auto lose_the_gpu = [&] {
+    for (Slot taken = 2; taken < WorkerTables::usual_slots; ++taken) resources->tables.take();
+    {
+      CudaGpu gpu(*resources, chain.program);
+      const std::vector<Operation>& operations = chain.workload.applications.front().operations;
+      gpu.submit({.id = OperationId{0}, .application = ApplicationId{0}, .operation = &operations[0]});
+      gpu.announce({.id = OperationId{1}, .application = ApplicationId{0}, .operation = &operations[1]});
+      gpu.apply({.shares = {{OperationId{0}, Quota::everywhere(4)}}});
+      // Each has a place in the tables.
+      while (!resources->tables.is_full()) static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
+      const std::vector<BegunOperation> leader{{OperationId{0}, Stage::OnDevice}};
+      EXPECT_EQ(gpu.begun(), leader);
+      EXPECT_FALSE(gpu.stop(Duration(20'000'000)));
+      EXPECT_EQ(gpu.begun(), leader);
+    }
+    resources.reset();
+    std::exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(lose_the_gpu(), testing::ExitedWithCode(0), "");
+}
+
 /// Neither the launch before it nor the one behind it, which may have been handed to the hardware, too.
 TEST_F(Runs, AFaultHasAnOwnerAndIsForGood) {
   const auto kernel = load("fault", fault);

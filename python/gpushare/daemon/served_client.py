@@ -98,10 +98,16 @@ class ServedClient:
         """Answers it with an error."""
         self._tell({"id": number, "error": as_message(error)})
 
-    def lost(self, error: Exception) -> None:
-        """Tells the client that the worker ends. What it means for each job has been said through the rings."""
+    def lost(self, error: Exception, culprit: str | None = None) -> None:
+        """Tells the client that the worker ends. What it means for each job has been said through the rings.
+
+        Where it could not be, jobs of the ``culprit`` are to blame, if that is an application of this client.
+        """
         again = WorkerLostError(f"the worker has ended, and with it what was on the GPU: {error}; submit again")
-        self._tell({"event": "lost", "error": as_message(again), "failure": as_message(error)})
+        event: Message = {"event": "lost", "error": as_message(again), "failure": as_message(error)}
+        if culprit is not None and culprit.endswith(self.suffix):
+            event["culprit"] = culprit.removesuffix(self.suffix)
+        self._tell(event)
 
     def drop(self, why: str) -> None:
         """Ends its connection."""

@@ -76,4 +76,4 @@ def _end(worker: Worker, name: str, why: str) -> None:
         worker.session.raise_failure(TIME_TO_BLAME_S)
     except (DeviceError, PolicyError) as failure:
         worker.fail(failure)
-    worker.fail(DeviceError(f"a job of '{name}' does not end: {why}"))
+    worker.fail(DeviceError(f"a job of '{name}' does not end: {why}"), culprit=name)

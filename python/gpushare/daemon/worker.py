@@ -183,12 +183,17 @@ class Worker:
         self.fail(error)
         return True
 
-    def fail(self, error: Exception) -> None:
-        """Tells every client why, and ends the process. Never returns but to those who come second."""
+    def fail(self, error: Exception, culprit: str | None = None) -> None:
+        """Tells every client why, and ends the process. Never returns but to those who come second.
+
+        Args:
+            error: what it ends with.
+            culprit: the application to blame, where the session cannot tell its jobs.
+        """
         if not self._ending.acquire(blocking=False):
             return
         LOG.error("the worker of %s ends: %s", self.device, error)
-        telling = [threading.Thread(target=each.lost, args=[error], daemon=True) for each in self.clients]
+        telling = [threading.Thread(target=each.lost, args=[error, culprit], daemon=True) for each in self.clients]
         for thread in telling:
             thread.start()
         deadline = time.monotonic() + TIME_TO_SAY_SO_S

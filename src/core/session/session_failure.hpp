@@ -10,7 +10,7 @@
 
 namespace gpushare {
 
-/// What there is to say of a job whose session has failed before it ended.
+/// What there is to say of a job whose session has failed before it ended: the graver, the later.
 enum class JobFate {
   NotRun,
   Begun,    ///< but it was not on the device at that moment

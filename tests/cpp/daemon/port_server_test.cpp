@@ -77,6 +77,24 @@ TEST(PortServer, AJobThatTheSinkDropsHasFailed) {
   EXPECT_NE(end->message.find("gave this job up"), std::string::npos);
 }
 
+/// Every launch fails, with a long list in the middle of what it says.
+class TalkativeSink : public NotingSink {
+ public:
+  void launch(LaunchCommand&& command) override {
+    command.reply.complete({.status = JobStatus::Suspect, .message = "one of: " + std::string(3'000, 'x') + ": why"});
+  }
+};
+
+TEST(PortServer, OfALongMessageTheBeginningAndTheEndArrive) {
+  PortServer server(std::make_shared<TalkativeSink>());
+  TestClient alice(server);
+  const auto end = alice.port.wait(alice.launch(), 10s);
+  EXPECT_EQ(end->status, JobStatus::Suspect);
+  EXPECT_TRUE(end->message.starts_with("one of: xxx")) << end->message;
+  EXPECT_NE(end->message.find("xxx ... xxx"), std::string::npos) << end->message;
+  EXPECT_TRUE(end->message.ends_with("xxx: why")) << end->message;
+}
+
 TEST(PortServer, ForgetsClientsThatGoAndSaysSo) {
   const auto sink = std::make_shared<NotingSink>();
   PortServer server(sink);

@@ -212,6 +212,49 @@ TEST(SessionSink, OfAFailedSessionEveryJobHearsWhetherItIsToBlame) {
   }
 }
 
+/// Remembers in which order it is told, and of what.
+class ToldJobs : public CompletionTarget {
+ public:
+  void complete(std::uint64_t job, std::int64_t, const JobOutcome& outcome) override {
+    const std::scoped_lock lock(mutex_);
+    told_.emplace_back(job, outcome.status);
+  }
+  std::vector<std::pair<std::uint64_t, JobStatus>> told() {
+    const std::scoped_lock lock(mutex_);
+    return told_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<std::uint64_t, JobStatus>> told_;
+};
+
+/// A ring that is full when the process ends lacks what was told last.
+TEST(SessionSink, OfAFailedSessionTheCulpritHearsFirstAndThenWhatHadBegun) {
+  const auto sink = simulated_session();
+  PortServer server(sink);
+  SessionClient alice(server, *sink, "alice"), bob(server, *sink, "bob");
+  const auto jobs = std::make_shared<ToldJobs>();
+  std::vector<std::pair<std::uint64_t, JobStatus>> expected;
+  std::uint64_t submitted = 0;
+  const auto launch = [&](SessionClient& client, Handle kernel, std::uint32_t blocks) {
+    const ClientTables& tables = client.client.at_worker->tables();
+    sink->launch({.application = tables.applications.find(client.application),
+                  .kernel = tables.kernels.find(kernel),
+                  .grid = {blocks, 1, 1},
+                  .reply = JobReply(jobs, ++submitted)});
+    expected.emplace_back(submitted, JobStatus::Retryable);
+  };
+  for (int time = 0; time < 100; ++time) launch(alice, alice.quick, 1'000'000'000);
+  for (int time = 0; time < 100; ++time) launch(bob, bob.quick, 1'000'000'000);
+  while (!has_begun(*sink)) std::this_thread::sleep_for(1ms);
+  sink->session().fail_for(ApplicationId{1}, "it says so");
+  ASSERT_TRUE(sink->wait_failure(10s));
+  std::ranges::rotate(expected.begin(), expected.begin() + 100, expected.begin() + 101);
+  expected.front().second = JobStatus::Culprit;
+  EXPECT_EQ(jobs->told(), expected);
+}
+
 class BreakingPolicy : public Policy {
  public:
   Plan decide(const State&) const override { throw std::runtime_error("the policy's own words"); }

@@ -139,6 +139,8 @@ class Application:
                 launch.complete(JobStatus.RETRYABLE, f"this job did not run, and may be submitted again: {fault}")
 
     def does_not_end(self, why):
+        if self.jobs[0].kernel == "block_session":
+            return
         self.session.fail(Fault([self], lambda job: f"job {job} does not end: {why}"))
 
     def run(self):
@@ -219,7 +221,12 @@ def kill(application):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-ENDING = (fault, fault_unnoticed, fault_beside_others, kill)
+def block_session(application):
+    """As a driver's call that does not return: the session tells nobody anything any more."""
+    sleep(application, 3600)
+
+
+ENDING = (fault, fault_unnoticed, fault_beside_others, kill, block_session)
 KERNELS = {each.__name__: each for each in (add, add_to, slow_add, add_once_open, sleep, *ENDING)}
 """They get the application and the arguments."""
 PARAMETERS = {"add": "pd", "add_to": "pp", "slow_add": "pdd", "add_once_open": "pdp", "sleep": "d"} | {

@@ -268,6 +268,17 @@ def test_an_endless_kernel_is_named_and_ended(serve, folder, run):
     assert worker.restarts == 1
 
 
+def test_an_endless_kernel_is_to_blame_even_if_the_session_cannot_say_so(serve, folder, run):
+    worker = serve(watchdog_seconds=1).workers["sim:h100"]
+    with gs.connect(folder / "socket") as session:
+        job = run(session.application("stuck"), "block_session", idempotent=True)
+        with pytest.raises(
+            gs.DeviceError, match=r"^a job of 'stuck@1' does not end: no block of it has ended for 1 s$"
+        ):
+            job.result(60)
+    assert worker.restarts <= 1
+
+
 def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(worker, folder, monkeypatch):
     """When a worker is lost, all its clients connect at once."""
     started = threading.Event()

@@ -14,8 +14,7 @@ std::shared_ptr<CataloguedKernel> Catalogue::of(const Device& device, const Kern
       bytes,       kernel.is_profiled};
   return kernels_.find_or(key, [&] {
     const double rate = kernel.is_profiled ? rate_alone(device, kernel) : 0;
-    return std::make_shared<CataloguedKernel>(
-        CataloguedKernel{.number = met_++, .kernel = kernel, .rate_alone = rate});
+    return std::make_shared<CataloguedKernel>(CataloguedKernel{.number = met_++, .kernel = kernel, .rate_alone = rate});
   });
 }
 

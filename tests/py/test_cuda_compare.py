@@ -100,9 +100,12 @@ def test_a_timeout_says_which_run_it_was(runner, one, other, monkeypatch):
     assert runner[0].timeout_s == 7
 
 
-def test_a_deadline_names_workload_policy_and_applications(one):
+def test_a_deadline_names_workload_policy_and_launches(one):
     from gpushare.cuda_run import _deadline
 
-    assert not _deadline(100, one, "srtf")()
-    with pytest.raises(TimeoutError, match=r"workload 'one' under 'srtf' did not end within -1 s: 'long', 'short'"):
-        _deadline(-1, one, "srtf")()
+    assert not _deadline(100, one, "srtf")(lambda: ["never asked"])
+    message = r"workload 'one' under 'srtf' did not end within -1 s; "
+    with pytest.raises(TimeoutError, match=message + "still running: 'k' of 'long', 'l' of 'short'"):
+        _deadline(-1, one, "srtf")(lambda: ["'k' of 'long'", "'l' of 'short'"])
+    with pytest.raises(TimeoutError, match=message + "nothing is running"):
+        _deadline(-1, one, "srtf")(list)

@@ -42,7 +42,19 @@ def test_a_floor_gets_its_sms(mixing_server, submit_endless, eventually):
 
 
 def test_a_latency_bound_that_mixing_cannot_keep_goes_first(mixing_server, submit_endless, eventually):
+    about_alone_ns = 4e11
     with gs.connect(mixing_server) as session:
-        for application in (session.application("other"), session.application("asking", latency_ns=1e6)):
+        asking = session.application("asking", latency_ns=about_alone_ns)
+        for application in (session.application("other"), asking):
             submit_endless(application)
         eventually(lambda: quotas(session) == {"other": "2", "asking": "2"})
+
+
+def test_a_latency_bound_that_a_launch_misses_alone_is_refused(mixing_server):
+    model = gs.KernelModel("long", threads=1024, latency_ns=1_000_000)
+    with gs.connect(mixing_server) as session:
+        asking = session.application("asking", latency_ns=1e5)
+        with pytest.raises(
+            gs.InvalidInput, match=r"'asking.*': a latency of 100000 ns cannot be met: 'long' takes about"
+        ):
+            asking.submit(model, grid=264, block=1024).result()

@@ -76,22 +76,25 @@ class Libraries:
         A few characters can stand for so many that this process ends: by its alarm, since even without memory for them
         the demangler goes on counting.
         """
-        with limited_memory(DEMANGLER_BYTES):
-            signal.alarm(DEMANGLER_S)
-            signature: str = self._demangled(name)
-            signal.alarm(0)
+        try:
+            with limited(DEMANGLER_BYTES, DEMANGLER_S):
+                signature: str = self._demangled(name)
+        except MemoryError:
+            return ""
         return signature if len(signature) <= LONGEST_SIGNATURE else ""
 
 
 @contextmanager
-def limited_memory(more: int) -> Iterator[None]:
-    """So many bytes more than there are now, and the next ones are refused."""
+def limited(more_bytes: int, seconds: int) -> Iterator[None]:
+    """So many bytes more than there are now, and the next ones are refused; after that time the process ends."""
     limits = resource.getrlimit(resource.RLIMIT_AS)
     present = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (present + more, limits[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (present + more_bytes, limits[1]))
+    signal.alarm(seconds)
     try:
         yield
     finally:
+        signal.alarm(0)
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 

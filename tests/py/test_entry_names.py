@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symbols that are hard to read: on a server they may be anybody's."""
 
+import signal
+
 import numpy as np
 import pytest
 
 import gpushare as gs
 from gpushare.compiler import COMPILER
+from gpushare.compiler_process import limited
 from gpushare.entry_names import MOST_HARMLESS_REFERENCES, demangled, entry_named
 
 
@@ -29,6 +32,13 @@ def test_one_that_stands_for_more_than_there_is_room_for_has_no_signature():
     assert demangled(nested(12)) == "", "139 KB"
     assert demangled(nested(60)) == "", "more than there are atoms"
     assert COMPILER.demangled("_Z1kPf") == "k(float*)", "the compiler is there again"
+
+
+def test_no_alarm_outlasts_what_it_was_set_for():
+    """It would end the process in the middle of somebody's compilation."""
+    with pytest.raises(MemoryError), limited(64 << 20, seconds=60):
+        bytearray(1 << 30)
+    assert signal.alarm(0) == 0, "seconds that were left"
 
 
 def test_a_kernel_of_such_a_name_is_found_by_its_symbol():

@@ -91,20 +91,12 @@ bool SmRoom::fits(const BlockFootprint& block) const {
          shared_memory_bytes_ >= block.shared_memory_bytes;
 }
 
-void SmRoom::take(const BlockFootprint& block) {
-  blocks_ -= 1;
-  warps_ -= block.warps;
-  threads_ -= block.threads;
-  registers_ -= block.registers;
-  shared_memory_bytes_ -= block.shared_memory_bytes;
-}
-
-void SmRoom::give_back(const BlockFootprint& block) {
-  blocks_ += 1;
-  warps_ += block.warps;
-  threads_ += block.threads;
-  registers_ += block.registers;
-  shared_memory_bytes_ += block.shared_memory_bytes;
+void SmRoom::take(const BlockFootprint& block, int blocks) {
+  blocks_ -= blocks;
+  warps_ -= blocks * block.warps;
+  threads_ -= blocks * block.threads;
+  registers_ -= blocks * block.registers;
+  shared_memory_bytes_ -= blocks * block.shared_memory_bytes;
 }
 
 int SmRoom::count(const BlockFootprint& block) const {

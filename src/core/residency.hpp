@@ -47,9 +47,10 @@ class SmRoom {
  public:
   explicit SmRoom(const SmCapacity& capacity);
   bool fits(const BlockFootprint& block) const;
-  void take(const BlockFootprint& block);
-  void give_back(const BlockFootprint& block);
-  /// How many more blocks of this footprint fit.
+  /// Also more than there is.
+  void take(const BlockFootprint& block, int blocks = 1);
+  void give_back(const BlockFootprint& block, int blocks = 1) { take(block, -blocks); }
+  /// How many more blocks of this footprint fit. Not above zero where more has been taken than there is.
   int count(const BlockFootprint& block) const;
 
  private:

@@ -2,7 +2,9 @@
 #include "core/workers/rank_room.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 namespace gpushare {
 namespace {
@@ -34,44 +36,142 @@ int held(const RoomClaim& launch, const Need& need, std::size_t sm) {
   return std::max(launch.present[sm], std::min(launch.wanted[sm], need.per_sm));
 }
 
-void take(SmRoom& room, const BlockFootprint& block, int count) {
-  for (int left = std::min(count, room.count(block)); left > 0; --left) room.take(block);
+void take_what_fits(SmRoom& room, const BlockFootprint& block, int count) {
+  room.take(block, std::min(count, room.count(block)));
 }
 
-/// Most SMs are: sharing out one takes some hundred nanoseconds, and this runs at every plan and every look.
-bool is_like_before(std::span<const RoomClaim> launches, std::size_t sm) {
-  return sm > 0 && std::ranges::all_of(launches, [sm](const RoomClaim& launch) {
-           return launch.wanted[sm] == launch.wanted[sm - 1] && launch.present[sm] == launch.present[sm - 1];
-         });
-}
-
-/// How many more a launch could have on the SM if all who rank behind it were gone.
-int places_if_first(const Device& device, std::span<const RoomClaim> launches, std::span<const Need> needs,
-                    std::size_t rank, std::size_t sm) {
-  const RoomClaim& launch = launches[rank];
-  const bool is_let_in = launch.split <= divided(launches, sm);
-  SmRoom room(device.per_sm);
-  for (std::size_t before = 0; before < rank; ++before) {
-    if (launches[before].present[sm] > 0 && !is_let_in) return 0;
-    take(room, launches[before].block, held(launches[before], needs[before], sm));
+/// What everybody wants and has, SM by SM.
+class Claims {
+ public:
+  Claims(const Device& device, std::span<const RoomClaim> launches)
+      : device(device), launches(launches), is_like_before_(sms()) {
+    for (std::size_t sm = 1; sm < sms(); ++sm) {
+      is_like_before_[sm] = std::ranges::all_of(launches, [sm](const RoomClaim& launch) {
+        return launch.wanted[sm] == launch.wanted[sm - 1] && launch.present[sm] == launch.present[sm - 1];
+      });
+    }
   }
-  return std::max(0, std::min(launch.wanted[sm], room.count(launch.block)) - launch.present[sm]);
-}
 
-std::size_t emptied_from(const Device& device, std::span<const RoomClaim> launches, std::span<const Need> needs,
-                         std::size_t rank) {
-  const auto sms = static_cast<std::size_t>(device.sms);
-  std::int64_t lacking = launches[rank].unclaimed;
-  const auto wants_less = [&](const RoomClaim& behind) { return behind.split < launches[rank].split; };
-  if (std::ranges::none_of(launches.subspan(rank + 1), wants_less)) return 0;
-  if (lacking >= std::reduce(launches[rank].wanted.begin(), launches[rank].wanted.end(), std::int64_t{0})) return 0;
+  std::size_t sms() const { return static_cast<std::size_t>(device.sms); }
+  std::size_t size() const { return launches.size(); }
+
+  /// Most SMs are: sharing out one takes some hundred nanoseconds, and this runs at every plan and every look.
+  bool is_like_before(std::size_t sm) const { return is_like_before_[sm] != 0; }
+
+  /// One place on every SM is much more than a launch of a few blocks needs, if it finds some that nobody else wants.
+  bool is_small(std::size_t rank) const { return launches[rank].unclaimed < device.sms; }
+
+  const Device& device;
+  const std::span<const RoomClaim> launches;
+
+ private:
+  std::vector<char> is_like_before_;
+};
+
+/// The first of as many SMs as have so many places together, counted from the end: there policies keep SMs free.
+template <typename Places>
+std::optional<std::size_t> enough_from(std::int64_t lacking, std::size_t sms, const Places& places) {
   std::size_t sm = sms;
-  for (int places = 0; lacking > 0 && sm > 0; lacking -= places) {
-    --sm;
-    if (sm + 1 < sms && is_like_before(launches, sm + 1)) continue;
-    places = places_if_first(device, launches, needs, rank, sm);
+  while (lacking > 0 && sm > 0) lacking -= places(--sm);
+  return lacking > 0 ? std::nullopt : std::optional(sm);
+}
+
+/// What is left of an SM beside all that anybody has there or wants.
+struct Leftover {
+  SmRoom room;
+  Bytes narrowest{std::numeric_limits<std::int64_t>::max()};  ///< split of those who will be there
+
+  void reserve(const RoomClaim& launch, int blocks) {
+    if (blocks == 0) return;
+    room.take(launch.block, blocks);
+    narrowest = std::min(narrowest, launch.split);
   }
-  return sm;
+
+  /// For one who has `present` blocks of its own there.
+  int places(const RoomClaim& launch, std::size_t sm) const {
+    if (narrowest < launch.split) return 0;
+    SmRoom beside = room;
+    beside.give_back(launch.block, launch.present[sm]);
+    return std::clamp(beside.count(launch.block), 0, launch.wanted[sm]);
+  }
+};
+
+/// Beside what is there, and what launches that are not small will have.
+std::vector<Leftover> leftover_of(const Claims& claims, std::span<const Need> needs) {
+  std::vector<Leftover> all;
+  for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
+    if (claims.is_like_before(sm)) {
+      all.push_back(all.back());
+      continue;
+    }
+    all.push_back({.room = SmRoom(claims.device.per_sm)});
+    for (std::size_t rank = 0; rank < claims.size(); ++rank) {
+      const RoomClaim& launch = claims.launches[rank];
+      all.back().reserve(launch, claims.is_small(rank) ? launch.present[sm] : held(launch, needs[rank], sm));
+    }
+  }
+  return all;
+}
+
+/// Small launches in rank order: each takes places that nobody else wants, or keeps its need.
+void find_spare_room(const Claims& claims, std::span<Need> needs) {
+  std::vector<Leftover> leftover = leftover_of(claims, needs);
+  for (std::size_t rank = 0; rank < claims.size(); ++rank) {
+    if (!claims.is_small(rank)) continue;
+    const RoomClaim& launch = claims.launches[rank];
+    const auto places_on = [&](std::size_t sm) { return leftover[sm].places(launch, sm); };
+    const auto from = enough_from(launch.unclaimed, claims.sms(), places_on);
+    if (from) needs[rank] = {};
+    std::int64_t lacking = launch.unclaimed;
+    for (std::size_t sm = claims.sms(); sm-- > from.value_or(0);) {
+      const int takes = from ? static_cast<int>(std::min<std::int64_t>(lacking, places_on(sm))) : 0;
+      lacking -= takes;
+      leftover[sm].reserve(launch, std::max(takes, held(launch, needs[rank], sm)) - launch.present[sm]);
+    }
+  }
+}
+
+/// How many more each launch could have on the SM if all who rank behind it were gone.
+std::vector<int> places_by_rank(const Claims& claims, std::span<const Need> needs, std::size_t sm) {
+  const Bytes division = divided(claims.launches, sm);
+  std::vector<int> places;
+  SmRoom room(claims.device.per_sm);
+  bool somebody_is_there = false;
+  for (std::size_t rank = 0; rank < claims.size(); ++rank) {
+    const RoomClaim& launch = claims.launches[rank];
+    const bool is_let_in = !somebody_is_there || launch.split <= division;
+    const int fits = std::min(launch.wanted[sm], room.count(launch.block)) - launch.present[sm];
+    places.push_back(is_let_in ? std::max(0, fits) : 0);
+    take_what_fits(room, launch.block, held(launch, needs[rank], sm));
+    somebody_is_there |= launch.present[sm] > 0;
+  }
+  return places;
+}
+
+/// Does anybody behind it want less shared memory?
+bool may_be_kept_out(std::span<const RoomClaim> launches, std::size_t rank) {
+  return std::ranges::any_of(launches.subspan(rank + 1),
+                             [&](const RoomClaim& behind) { return behind.split < launches[rank].split; });
+}
+
+std::vector<std::vector<int>> all_places_by_rank(const Claims& claims, std::span<const Need> needs) {
+  std::vector<std::vector<int>> all;
+  for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
+    all.push_back(claims.is_like_before(sm) ? all.back() : places_by_rank(claims, needs, sm));
+  }
+  return all;
+}
+
+void find_sms_to_empty(const Claims& claims, std::span<Need> needs) {
+  std::optional<std::vector<std::vector<int>>> places;
+  for (std::size_t rank = 0; rank < claims.size(); ++rank) {
+    const RoomClaim& launch = claims.launches[rank];
+    const std::int64_t wanted = std::reduce(launch.wanted.begin(), launch.wanted.end(), std::int64_t{0});
+    if (needs[rank].per_sm == 0 || launch.unclaimed >= wanted || !may_be_kept_out(claims.launches, rank)) continue;
+    if (!places) places = all_places_by_rank(claims, needs);
+    const auto places_on = [&](std::size_t sm) { return (*places)[sm][rank]; };
+    needs[rank].emptied_from = enough_from(launch.unclaimed, claims.sms(), places_on).value_or(0);
+  }
 }
 
 void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches, std::span<const Need> needs,
@@ -90,38 +190,13 @@ void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches,
     if (waits_for_empty_sm && launch.is_seen && sm >= needs[rank].emptied_from) {
       kept_out = std::max(kept_out, launch.split);
     }
-    take(room, launch.block, holds);
+    take_what_fits(room, launch.block, holds);
     somebody_lacks_room |= lacks_room;
     somebody_stays |= launch.present[sm] > 0 && holds > 0;
   }
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     is_open[rank] = allowed[rank].workers[sm] > 0 || room.fits(launches[rank].block) ? 1 : 0;
   }
-}
-
-int spare_places(const Device& device, std::span<const RoomClaim> launches, std::span<const Need> needs,
-                 std::size_t rank, std::size_t sm) {
-  if (launches[rank].wanted[sm] == 0) return 0;
-  SmRoom room(device.per_sm);
-  for (std::size_t other = 0; other < launches.size(); ++other) {
-    if (other == rank) continue;
-    const int blocks = held(launches[other], needs[other], sm);
-    if (blocks > 0 && launches[other].split < launches[rank].split) return 0;
-    take(room, launches[other].block, blocks);
-  }
-  return std::min(launches[rank].wanted[sm], room.count(launches[rank].block));
-}
-
-/// One place on every SM is much more than a launch of a few blocks needs, if it finds some that nobody else wants.
-/// Looked for from the end: there policies keep SMs free.
-bool finds_spare_room(const Device& device, std::span<const RoomClaim> launches, std::span<const Need> needs,
-                      std::size_t rank) {
-  std::int64_t lacking = launches[rank].unclaimed;
-  if (lacking >= device.sms || launches.size() == 1) return false;
-  for (auto sm = static_cast<std::size_t>(device.sms); sm-- > 0 && lacking > 0;) {
-    lacking -= spare_places(device, launches, needs, rank, sm);
-  }
-  return lacking <= 0;
 }
 
 }  // namespace
@@ -133,16 +208,13 @@ std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim
     allowed.push_back({.workers = launch.wanted});
     needs.push_back({.per_sm = workers_per_sm(launch)});
   }
-  for (std::size_t rank = 0; rank < launches.size(); ++rank) {
-    if (finds_spare_room(device, launches, needs, rank)) needs[rank] = {};
-  }
-  for (std::size_t rank = 0; rank < launches.size(); ++rank) {
-    if (needs[rank].per_sm > 0) needs[rank].emptied_from = emptied_from(device, launches, needs, rank);
-  }
+  const Claims claims(device, launches);
+  find_spare_room(claims, needs);
+  find_sms_to_empty(claims, needs);
   std::vector<char> is_open(launches.size());
-  for (std::size_t sm = 0; sm < static_cast<std::size_t>(device.sms); ++sm) {
+  for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
     const auto is_first_emptied = [sm](const Need& need) { return need.emptied_from == sm; };
-    if (is_like_before(launches, sm) && std::ranges::none_of(needs, is_first_emptied)) {
+    if (claims.is_like_before(sm) && std::ranges::none_of(needs, is_first_emptied)) {
       for (Allowance& each : allowed) each.workers[sm] = each.workers[sm - 1];
     } else {
       share_out(SmRoom(device.per_sm), sm, launches, needs, allowed, is_open);

@@ -72,6 +72,25 @@ TEST(MakeRoom, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 7}, {8, 8, 8, 0}, 1000)})[1].workers, Each(7));
 }
 
+TEST(MakeRoom, LaunchesOfAFewTasksTakeDifferentPlaces) {
+  const RoomClaim big = claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000);
+  const RoomClaim two = everywhere(8, 0, 2);
+  EXPECT_THAT(room_for({two, two, big})[2].workers, ElementsAre(8, 8, 8, 4));
+  EXPECT_THAT(room_for({two, two, two, big})[3].workers, ElementsAre(7, 7, 7, 4)) << "room for four";
+}
+
+TEST(MakeRoom, AFewTasksTakeNoMoreOfAnSmThanTheyAre) {
+  const RoomClaim big = claim({8, 8, 8, 6}, {8, 8, 8, 6}, 1000);
+  const RoomClaim one = everywhere(8, 0, 1);
+  EXPECT_THAT(room_for({one, one, big})[2].workers, ElementsAre(8, 8, 8, 6));
+}
+
+TEST(MakeRoom, PlacesThatSomebodyHasAreNotTakenTwice) {
+  const RoomClaim has_two = claim({8, 8, 8, 8}, {0, 0, 0, 2}, 2);
+  const RoomClaim big = claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000);
+  EXPECT_THAT(room_for({has_two, everywhere(8, 0, 2), big})[2].workers, ElementsAre(8, 8, 8, 4));
+}
+
 RoomClaim divided_for(std::int64_t kilobytes, RoomClaim claim) {
   claim.split = Bytes{kilobytes * 1024};
   return claim;

@@ -7,12 +7,12 @@
 namespace gpushare::benchmarks {
 namespace {
 
-constexpr int sms = 132;
 constexpr int on_hardware = 20;
 constexpr int blocks = 10;
 
 /// Small launches that want to be everywhere, of which the first ones have begun, each on SMs of its own.
 std::vector<RoomClaim> small_launches(const Device& device, int count) {
+  const auto sms = static_cast<std::size_t>(device.sms);
   std::vector<RoomClaim> launches;
   for (int rank = 0; rank < count; ++rank) {
     RoomClaim claim{.block = footprint(device, {.threads = 256}),
@@ -20,7 +20,7 @@ std::vector<RoomClaim> small_launches(const Device& device, int count) {
                     .present = std::vector<int>(sms, 0),
                     .unclaimed = rank < on_hardware ? 0 : blocks};
     for (int block = 0; rank < on_hardware && block < blocks; ++block) {
-      claim.present[static_cast<std::size_t>((rank * blocks + block) % sms)] = 1;
+      claim.present[static_cast<std::size_t>(rank * blocks + block) % sms] = 1;
     }
     launches.push_back(std::move(claim));
   }
@@ -29,7 +29,7 @@ std::vector<RoomClaim> small_launches(const Device& device, int count) {
 
 /// A queue of launches must not cost more for each than it has launches: decisions would last milliseconds.
 void rank_room(benchmark::State& timing) {
-  const Device device = device_of({.applications = 2, .sms = sms});
+  const Device device = device_of({});
   const std::vector<RoomClaim> launches = small_launches(device, static_cast<int>(timing.range(0)));
   for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
   timing.SetItemsProcessed(timing.iterations() * timing.range(0));

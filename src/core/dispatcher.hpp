@@ -55,6 +55,7 @@ class Dispatcher {
   Plan plan_;
   std::optional<Time> wake_at_;  // plan_'s, until it has been reached
   Time now_{};
+  bool is_plan_wanted_ = false;  // since the last one; not before all that the device knows has been told
 };
 
 }  // namespace gpushare

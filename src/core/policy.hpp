@@ -27,7 +27,8 @@ class Policy {
   virtual void observe(const Event& /*event*/, const State& /*state*/) {}
 
   /// Called after observe(): is a new plan needed? The default asks for one when a launch arrives or ends, when the
-  /// plan's wake_at is reached, and when a priority changes. Until the next plan the last one holds.
+  /// plan's wake_at is reached, and when a priority changes. Until the next plan the last one holds. Of several events
+  /// that the device knows already (Event::next_is_known), one plan for all comes after the last.
   virtual bool wants(const Event& event) const {
     return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
            event.kind == EventKind::DeadlineReached || event.kind == EventKind::PriorityChanged;

@@ -12,6 +12,9 @@ namespace {
 // version 2 no Share::whole_up_to, and version 3 one for all of a plan.
 constexpr std::string_view magic = "gpushare-trace-4";
 
+/// Beside the kind of an event.
+constexpr std::int64_t next_is_known = 1 << 8;
+
 class Writer {
  public:
   void integer(std::int64_t value) {
@@ -66,7 +69,7 @@ void write(Writer& writer, const Event& event) {
   writer.integer(static_cast<std::int64_t>(event.operation));
   writer.integer(static_cast<std::int64_t>(event.sm));
   writer.integer(event.blocks);
-  writer.integer(static_cast<std::int64_t>(event.kind));
+  writer.integer(static_cast<std::int64_t>(event.kind) | (event.next_is_known ? next_is_known : 0));
 }
 
 Event read_event(TraceReader& reader) {
@@ -81,7 +84,9 @@ Event read_event(TraceReader& reader) {
   require(blocks >= 1 && blocks <= std::numeric_limits<std::int32_t>::max(),
           "this trace is damaged: an event is of no block, or of too many");
   event.blocks = static_cast<std::int32_t>(blocks);
-  const std::int64_t kind = reader.integer();
+  const std::int64_t kind_and_next = reader.integer();
+  event.next_is_known = (kind_and_next & next_is_known) != 0;
+  const std::int64_t kind = kind_and_next & ~next_is_known;
   require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::PriorityChanged),
           "this trace is damaged: it holds an unknown event");
   event.kind = static_cast<EventKind>(kind);

@@ -134,7 +134,8 @@ std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline)
 
 gpushare::Event CudaGpu::take_event() {
   gpushare::Event event = events_[next_event_++];
-  if (next_event_ == events_.size()) {
+  event.next_is_known = next_event_ < events_.size();
+  if (!event.next_is_known) {
     events_.clear();
     next_event_ = 0;
   }

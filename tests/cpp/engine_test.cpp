@@ -64,13 +64,17 @@ TEST(Engine, AQuotaForAnotherNumberOfSmsIsRefused) {
 
 TEST(Engine, AnUnknownLaunchIsRefused) {
   for (const int unknown : {2, 77, -1}) {
-    EXPECT_THAT(complaint([&](const State&) { return Plan{.shares = {{operation(unknown), Quota::everywhere(1)}}}; }),
+    EXPECT_THAT(complaint([&](const State&) {
+                  return Plan{.shares = {{operation(unknown), Quota::everywhere(1)}}};
+                }),
                 HasSubstr("names launch " + std::to_string(unknown) + ", which is not running"));
   }
 }
 
 TEST(Engine, ALaunchThatEndedIsRefused) {
-  EXPECT_THAT(complaint([](const State&) { return Plan{.shares = {{operation(0), Quota::everywhere(1)}}}; }),
+  EXPECT_THAT(complaint([](const State&) {
+                return Plan{.shares = {{operation(0), Quota::everywhere(1)}}};
+              }),
               HasSubstr("names launch 0, which is not running"));
 }
 
@@ -161,6 +165,18 @@ TEST(DecideAgain, ATraceOfAnotherWorkloadIsRefused) {
   };
   EXPECT_THAT(complaint_with(small_device(2), workload_of({launch_of(20, 100)})), HasSubstr("application 1"));
   EXPECT_THAT(complaint_with(small_device(1), workload_of({launch_of(20, 100), launch_of(9, 30)})), HasSubstr("SM 1"));
+}
+
+/// A real GPU tells in one go what a look has shown.
+TEST(DecideAgain, OfEventsThatTheDeviceKnowsAlreadyOnePlanComesAfterTheLast) {
+  const Workload workload = workload_of({launch_of(20, 100), launch_of(9, 30)}, {0, 120});
+  Trace trace = record(small_device(2), workload, "srtf");
+  const std::size_t first = trace.decisions[1].after_event;
+  const std::size_t last = trace.decisions[4].after_event;
+  for (std::size_t known = first; known < last; ++known) trace.events[known].next_is_known = true;
+  const std::vector<Decision> decisions = decide_again(trace, small_device(2), workload, *make_policy("srtf"));
+  EXPECT_EQ(decisions.size(), trace.decisions.size() - 3);
+  EXPECT_EQ(decisions[1], trace.decisions[4]);
 }
 
 TEST(DecideAgain, ADamagedTraceIsRefusedOrReplayed) {

@@ -43,6 +43,11 @@ TEST(Trace, ExtremeValuesSurvive) {
   EXPECT_EQ(trace_from_bytes(to_bytes(trace)), trace);
 }
 
+TEST(Trace, RemembersWhatTheDeviceKnewAlready) {
+  const Trace trace{.events = {{.kind = EventKind::LaunchEnded, .next_is_known = true}, {}}};
+  EXPECT_EQ(trace_from_bytes(to_bytes(trace)), trace);
+}
+
 TEST(Trace, AnEmptyOneIsPossible) { EXPECT_EQ(trace_from_bytes(to_bytes({})), Trace{}); }
 
 TEST(Trace, BytesAreLittleEndianWhateverTheMachine) {

@@ -17,10 +17,8 @@ void BlockSpeeds::add(const Event& ended, std::size_t kernel) {
 }
 
 double BlockSpeeds::rate(const Division& division, std::size_t kernel) const {
-  double resident = 0;
-  for (const SmGroup& group : division) resident += group.sms * group.blocks[kernel];
   const Seen& seen = seen_[kernel];
-  return resident * static_cast<double>(seen.blocks) / std::max(seen.time, 1.0);
+  return blocks_in(division, kernel) * static_cast<double>(seen.blocks) / std::max(seen.time, 1.0);
 }
 
 }  // namespace gpushare

@@ -87,6 +87,12 @@ Quota quota_in(const Division& division, std::size_t kernel) {
   return Quota::per_sm(std::move(per_sm));
 }
 
+int blocks_in(const Division& division, std::size_t kernel) {
+  int blocks = 0;
+  for (const SmGroup& group : division) blocks += group.sms * group.blocks[kernel];
+  return blocks;
+}
+
 bool holds_shared_room(const Division& division, std::size_t kernel, int max_residency) {
   return std::ranges::any_of(division, [&](const SmGroup& group) {
     return group.sms > 0 && group.blocks[kernel] == max_residency && kernels_on(group) > 1;

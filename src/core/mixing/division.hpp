@@ -44,6 +44,9 @@ Division equal_parts(const Device& device, std::span<const Contender> contenders
 /// What a division means for one of the kernels.
 Quota quota_in(const Division& division, std::size_t kernel);
 
+/// How many of its blocks a division has resident.
+int blocks_in(const Division& division, std::size_t kernel);
+
 /// Does this kernel fill SMs that it shares? Then it has to be ranked behind those it shares them with.
 bool holds_shared_room(const Division& division, std::size_t kernel, int max_residency);
 

@@ -17,6 +17,7 @@ constexpr std::int64_t enough_blocks = 64;
 /// Blocks that take too long cannot be measured.
 constexpr int most_windows = 40;
 constexpr int most_windows_alone = 4;
+constexpr double no_floor = 0.01;
 
 }  // namespace
 
@@ -112,12 +113,29 @@ void Refinement::judge(Time now, const Device& device) {
       return std::ranges::any_of(tried_, [&](const Division& known_one) { return same_division(each, known_one); });
     });
     std::ranges::reverse(untried_);
+    if (!measured_->keeps(bounds_)) favour(neediest());
   }
   rest(now);
 }
 
+/// What gives this kernel most is tried first.
+void Refinement::favour(std::size_t kernel) {
+  std::ranges::stable_sort(untried_, {}, [kernel](const Division& each) { return blocks_in(each, kernel); });
+}
+
+/// Whoever has least of his floor; where nobody has any, of his speed alone.
+std::size_t Refinement::neediest() const {
+  std::vector<double> kept;
+  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
+    kept.push_back(measured_->speeds[kernel] / std::max(contenders_[kernel].floor, no_floor));
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(kept) - kept.begin());
+}
+
+/// What breaks a promise is not rested on.
 void Refinement::rest(Time now) {
   if (untried_.empty()) return enter(Phase::Done, best_, now);
+  if (!measured_->keeps(bounds_)) return next_probe(now);
   const Duration probe = now - start_ + settling;
   rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
   enter(Phase::Rest, best_, now);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hill climbing on the GPU itself, for what the model did not foretell. The division in force is measured for a window,
 // then its neighbours are, one after the other; one that is at least 2 % better is stayed with, and its neighbours are
-// next. Between two probes the best so far holds for so long that probes take no more than their share of the time.
+// next. Between two probes the best so far holds for so long that probes take no more than their share of the time;
+// where it does not keep the floors or the bound, the next probe follows at once, and gives most to whoever lacks most.
 // Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Ends when no neighbour is
 // better; what has been found holds from then on. A start that does less than was expected of another division gives
 // way to that one.
@@ -55,6 +56,8 @@ class Refinement {
   void finish_window(Time now, const Device& device);
   void finish_alone();
   void judge(Time now, const Device& device);
+  void favour(std::size_t kernel);
+  std::size_t neediest() const;
   void rest(Time now);
   void next_probe(Time now);
   Outlook outlook() const;

@@ -87,7 +87,7 @@ TEST_F(RefinementOfTwo, ProbesTakeNoMoreThanTheirShare) {
   const auto worse_elsewhere = [](const std::vector<int>& blocks, std::size_t) {
     return blocks == std::vector<int>{4, 4} ? 10'000.0 : 40'000.0;
   };
-  MadeUpGpu gpu(from({4, 4}, {1, 1}), worse_elsewhere);
+  MadeUpGpu gpu(from({4, 4}, {8 * 4 / 10e3, 8 * 4 / 10e3}), worse_elsewhere);
   for (std::int64_t end = 1'000'000; !gpu.refinement().is_done(); end += 1'000'000) gpu.run_until(end);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
   std::int64_t probing = 0;
@@ -126,6 +126,13 @@ TEST_F(RefinementOfTwo, UnknownKernelsAreMeasuredAloneFirst) {
 TEST_F(RefinementOfTwo, AFloorIsKeptWhenMoreCouldBeDoneBelowIt) {
   MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}, a_tenth, 0.6), better_with_few_of_the_second);
   gpu.run_until(300'000'000);
+  ASSERT_TRUE(gpu.refinement().measured());
+  EXPECT_GE(gpu.refinement().measured()->slowest, 0.6);
+}
+
+TEST_F(RefinementOfTwo, WhoIsShortOfHisFloorDoesNotWaitForIt) {
+  MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}, a_tenth, 0.6), better_with_few_of_the_second);
+  gpu.run_until(3'000'000);
   ASSERT_TRUE(gpu.refinement().measured());
   EXPECT_GE(gpu.refinement().measured()->slowest, 0.6);
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/dispatcher.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/policies/registry.hpp"
+#include "sample_devices.hpp"
+#include "sample_workloads.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+
+/// Does nothing but count.
+class IdleGpu : public Gpu {
+ public:
+  const Device& device() const override { return device_; }
+  void submit(const Submission& /*submission*/) override {}
+  void apply(const Plan& plan) override {
+    ++plans_;
+    latest_ = plan;
+  }
+  void withdraw(OperationId /*operation*/) override {}
+  std::optional<Event> next_event(std::optional<Time> /*deadline*/) override { return std::nullopt; }
+
+  int plans() const { return plans_; }
+  const Plan& latest() const { return latest_; }
+
+ private:
+  Device device_ = small_device(2);
+  Plan latest_;
+  int plans_ = 0;
+};
+
+Event arrival(int number, bool next_is_known) {
+  return {.application = static_cast<ApplicationId>(number),
+          .operation = static_cast<OperationId>(number),
+          .kind = EventKind::LaunchArrived,
+          .next_is_known = next_is_known};
+}
+
+class DispatcherOfTwo : public testing::Test {
+ protected:
+  void deliver_arrivals(bool second_is_known) {
+    dispatcher_.deliver(EventKind::ApplicationArrived, ApplicationId{0});
+    dispatcher_.deliver(EventKind::ApplicationArrived, ApplicationId{1});
+    dispatcher_.deliver(arrival(0, second_is_known));
+    dispatcher_.deliver(arrival(1, false));
+  }
+
+  Workload workload_ = workload_of({launch_of(4, 10), launch_of(4, 10)});
+  IdleGpu gpu_;
+  std::unique_ptr<Policy> policy_ = make_policy("fifo");
+  Dispatcher dispatcher_{gpu_, *policy_, State(gpu_.device(), workload_), {}};
+};
+
+TEST_F(DispatcherOfTwo, AsksForAPlanAfterEveryEventThatWantsOne) {
+  deliver_arrivals(false);
+  EXPECT_EQ(gpu_.plans(), 2);
+}
+
+TEST_F(DispatcherOfTwo, AsksOnceForWhatTheDeviceKnowsAlready) {
+  deliver_arrivals(true);
+  EXPECT_EQ(gpu_.plans(), 1);
+  EXPECT_EQ(gpu_.latest().shares.size(), 2U);
+}
+
+TEST_F(DispatcherOfTwo, WhatWasWantedIsNotForgottenBecauseTheLastEventWantsNothing) {
+  dispatcher_.deliver(EventKind::ApplicationArrived, ApplicationId{0});
+  dispatcher_.deliver(arrival(0, true));
+  EXPECT_EQ(gpu_.plans(), 0);
+  dispatcher_.deliver({.application = ApplicationId{0}, .operation = OperationId{0}, .kind = EventKind::BlockStarted});
+  EXPECT_EQ(gpu_.plans(), 1);
+}
+
+}  // namespace
+}  // namespace gpushare

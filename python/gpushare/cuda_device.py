@@ -84,7 +84,7 @@ class CudaDevice:
         self._models.clear()
 
     def _described(self, launch: Launch) -> _core.KernelModel:
-        from gpushare.profile.model import known_model
+        from gpushare.profile.model import known_model, rate_as_written
 
         code = self.load(launch.kernel)
         threads, registers, shared_bytes = code.needs(math.prod(launch.block), launch.shared_bytes)
@@ -96,6 +96,7 @@ class CudaDevice:
             registers_per_thread=registers,
             shared_memory_bytes=shared_bytes,
             is_profiled=known is not None,
+            rate_as_written=rate_as_written(launch, self.description) if known else 0.0,
             **{field: getattr(costs, field) for field in COSTS},
         )
 

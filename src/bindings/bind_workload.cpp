@@ -17,7 +17,8 @@ py::class_<Kernel> bind_kernel(py::module_& module) {
       .def(py::init([](std::string name, int threads, int registers_per_thread, std::int64_t shared_memory_bytes,
                        std::int64_t latency, std::int64_t issue, std::int64_t off_sm_bytes, double llc_hit_ratio,
                        double dram_cost_ratio, std::int64_t memory, double variation_ratio, double startup_ratio,
-                       double stagger_ratio, double trend_ratio, double flops, bool is_profiled) {
+                       double stagger_ratio, double trend_ratio, double flops, bool is_profiled,
+                       double rate_as_written) {
              return Kernel{.name = std::move(name),
                            .needs = {threads, registers_per_thread, Bytes{shared_memory_bytes}},
                            .cost = {.latency = Duration(latency),
@@ -31,14 +32,15 @@ py::class_<Kernel> bind_kernel(py::module_& module) {
                                     .stagger_ratio = stagger_ratio,
                                     .flops = flops,
                                     .trend_ratio = trend_ratio},
-                           .is_profiled = is_profiled};
+                           .is_profiled = is_profiled,
+                           .rate_as_written = rate_as_written};
            }),
            py::arg("name"), py::kw_only(), py::arg("threads"), py::arg("registers_per_thread") = 0,
            py::arg("shared_memory_bytes") = 0, py::arg("latency_ns"), py::arg("issue_ns") = 0,
            py::arg("off_sm_bytes") = 0, py::arg("llc_hit_ratio") = 0.0, py::arg("dram_cost_ratio") = 1.0,
            py::arg("memory_ns") = 0, py::arg("variation_ratio") = 0.0, py::arg("startup_ratio") = 0.0,
            py::arg("stagger_ratio") = 0.0, py::arg("trend_ratio") = 0.0, py::arg("flops") = 0.0,
-           py::arg("is_profiled") = true);
+           py::arg("is_profiled") = true, py::arg("rate_as_written") = 0.0);
 }
 
 void bind_kernel_properties(py::class_<Kernel> kernel) {
@@ -59,6 +61,7 @@ void bind_kernel_properties(py::class_<Kernel> kernel) {
       .def_property_readonly("stagger_ratio", [](const Kernel& kernel) { return kernel.cost.stagger_ratio; })
       .def_property_readonly("flops", [](const Kernel& kernel) { return kernel.cost.flops; })
       .def_readonly("is_profiled", &Kernel::is_profiled)
+      .def_readonly("rate_as_written", &Kernel::rate_as_written)
       .def_property_readonly("trend_ratio", [](const Kernel& kernel) { return kernel.cost.trend_ratio; });
 }
 

@@ -42,6 +42,8 @@ struct Kernel {
   BlockNeeds needs;
   BlockCost cost;
   bool is_profiled = true;  ///< may policies read `cost`? A real GPU runs kernels of which nobody has any profile.
+  /// Blocks per nanosecond with the GPU to itself, as the kernel was written: workers may be slower. 0: not measured.
+  double rate_as_written = 0;
 };
 
 }  // namespace gpushare

@@ -67,6 +67,12 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
     return kernel_model(profile, fit, launch.shared_bytes) if profile and fit else None
 
 
+def rate_as_written(launch: Launch, device: Device) -> float:
+    """Blocks per nanosecond of the original kernel with the GPU to itself; 0 where nobody has measured it there."""
+    profile = profile_of(launch.kernel, launch.block, device.name)
+    return profile.blocks / profile.median_alone_ns if profile else 0.0
+
+
 def _shape(launch: Launch) -> str:
     return "x".join(str(extent) for extent in launch.block or ())
 

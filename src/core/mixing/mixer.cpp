@@ -49,6 +49,8 @@ bool Mixer::is_occasion(const Event& event) {
 void Mixer::observe(const Event& event, const State& state) {
   changed_ = false;
   attendance_.observe(event, state);
+  arrears_.observe(event);
+  if (event.kind == EventKind::LaunchEnded) settle(event);
   if (is_occasion(event) && !state.running().empty()) choose(state);
   if (event.kind != EventKind::BlockEnded) return;
   refine(event, state.device());
@@ -62,7 +64,28 @@ void Mixer::choose(const State& state) {
     set_floors(state.device());
     known_one_ = &known_for(state.device());
   } while (give_up_a_seat());
-  if (known_one_ != before) known_one_->refinement.begin(state.now());
+  if (known_one_ != before) {
+    known_one_->refinement.begin(state.now());
+    arrears_.restart(state.now());
+  }
+  give_more_to_who_lacks(state.now(), state.device());
+}
+
+void Mixer::settle(const Event& ended) {
+  const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
+  if (seat == seating_.seats.end() || seat->floor.value_or(0) <= 0 || seat->as_written <= 0) return;
+  arrears_.add(ended, seat->as_written, *seat->floor);
+}
+
+void Mixer::give_more_to_who_lacks(Time now, const Device& device) {
+  const Division before = division();
+  for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
+    const Seat& seat = seating_.seats[i];
+    if (seat.floor.value_or(0) <= 0) continue;
+    const double asked = std::min(1.0, seat.contender.floor * arrears_.factor(seat.application));
+    known_one_->refinement.ask(i, asked, now, device);
+  }
+  if (!same_division(before, division())) arrears_.restart(now);
 }
 
 /// Where so many cannot run side by side, the last ones wait. Whose latency bound cannot be kept side by side goes
@@ -110,6 +133,7 @@ void Mixer::think(Time now) {
       refinement_from(choice->division, true, Fallback{known_one_->predicted.division, std::move(present)});
   known_one_->predicted = std::move(*choice);
   known_one_->refinement.begin(now);
+  arrears_.restart(now);
   changed_ = true;
 }
 
@@ -133,6 +157,7 @@ void Mixer::refine(const Event& ended, const Device& device) {
   if (seat == seating_.seats.end()) return;
   const auto kernel = static_cast<std::size_t>(seat - seating_.seats.begin());
   changed_ = known_one_->refinement.add(ended, kernel, device);
+  if (changed_) arrears_.restart(ended.time);
   for (std::size_t i = 0; changed_ && i < seating_.seats.size(); ++i) {
     seating_.seats[i].kernel->rate_alone = known_one_->refinement.alone(i);
   }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/mixing/arrears.hpp"
 #include "core/mixing/attendance.hpp"
 #include "core/mixing/cautious_search.hpp"
 #include "core/mixing/refinement.hpp"
@@ -68,6 +69,8 @@ class Mixer {
   void choose(const State& state);
   bool give_up_a_seat();
   void set_floors(const Device& device);
+  void settle(const Event& ended);
+  void give_more_to_who_lacks(Time now, const Device& device);
   void think(Time now);
   void refine(const Event& ended, const Device& device);
   Known& known_for(const Device& device);
@@ -81,6 +84,7 @@ class Mixer {
 
   MixOptions options_;
   Attendance attendance_;
+  Arrears arrears_;
   Catalogue catalogue_;
   Seating seating_;
   RecentMap<Company, Known> known_{1024};

@@ -2,6 +2,7 @@
 #include "core/mixing/refinement.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/mixing/neighbours.hpp"
@@ -18,6 +19,8 @@ constexpr std::int64_t enough_blocks = 64;
 constexpr int most_windows = 40;
 constexpr int most_windows_alone = 4;
 constexpr double no_floor = 0.01;
+/// A change of a floor.
+constexpr double noticeable = 0.01;
 
 }  // namespace
 
@@ -108,13 +111,29 @@ void Refinement::judge(Time now, const Device& device) {
   if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
     best_ = current_;
     measured_ = seen;
-    untried_ = neighbours_of(device, contenders_, best_);
-    std::erase_if(untried_, [&](const Division& each) {
-      return std::ranges::any_of(tried_, [&](const Division& known_one) { return same_division(each, known_one); });
-    });
-    std::ranges::reverse(untried_);
-    if (!measured_->keeps(bounds_)) favour(neediest());
+    look_around(device);
   }
+  rest(now);
+}
+
+void Refinement::look_around(const Device& device) {
+  untried_ = neighbours_of(device, contenders_, best_);
+  std::erase_if(untried_, [&](const Division& each) {
+    return std::ranges::any_of(tried_, [&](const Division& known_one) { return same_division(each, known_one); });
+  });
+  std::ranges::reverse(untried_);
+  if (!measured_->keeps(bounds_)) favour(neediest());
+}
+
+// What has been tried was judged by another floor.
+void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& device) {
+  if (!measured_ || options_.share <= 0 || std::abs(floor - contenders_[kernel].floor) < noticeable) return;
+  contenders_[kernel].floor = floor;
+  measured_ = outlook_of(measured_->speeds, contenders_);
+  tried_ = {best_};
+  look_around(device);
+  if (phase_ != Phase::Done && phase_ != Phase::Rest) return;
+  start_ = now;
   rest(now);
 }
 

@@ -46,6 +46,9 @@ class Refinement {
   /// All of the company are there (again), and current() is about to be in force.
   void begin(Time now);
 
+  /// This kernel is to have so much of its speed alone, as measured here, whatever was asked for before.
+  void ask(std::size_t kernel, double floor, Time now, const Device& device);
+
   /// Blocks of this kernel ended. Says whether current() has changed; then begin() has been done.
   bool add(const Event& ended, std::size_t kernel, const Device& device);
 
@@ -56,6 +59,7 @@ class Refinement {
   void finish_window(Time now, const Device& device);
   void finish_alone();
   void judge(Time now, const Device& device);
+  void look_around(const Device& device);
   void favour(std::size_t kernel);
   std::size_t neediest() const;
   void rest(Time now);

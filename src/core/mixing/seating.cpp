@@ -12,6 +12,11 @@ double time_alone(const CataloguedKernel& kernel, std::int64_t blocks) {
   return kernel.rate_alone > 0 ? static_cast<double>(blocks) / kernel.rate_alone : 0;
 }
 
+double time_as_written(const CataloguedKernel& kernel, std::int64_t blocks) {
+  const double rate = kernel.kernel.rate_as_written;
+  return rate > 0 ? static_cast<double>(blocks) / rate : time_alone(kernel, blocks);
+}
+
 bool is_small(const Device& device, const CataloguedKernel& kernel, std::int64_t blocks, Duration small) {
   if (small == Duration::zero()) return false;
   if (!kernel.kernel.is_profiled) return blocks * 4 <= device.sms;
@@ -67,6 +72,7 @@ class Usher {
               .running = running,
               .kernel = kernel,
               .alone = time_alone(*kernel, guest.launch->blocks),
+              .as_written = time_as_written(*kernel, guest.launch->blocks),
               .floor = application.floor ? application.floor : options_.floor,
               .contender = {&kernel->kernel, guest.max_residency, guest.weight}};
     if (application.latency) seat.longest = nanoseconds(*application.latency - unavoidable(kernel->kernel));

@@ -19,6 +19,7 @@ struct Seat {
   const RunningLaunch* running = nullptr;
   std::shared_ptr<CataloguedKernel> kernel{};
   double alone = 0;               ///< nanoseconds that the launch takes alone; 0: not known
+  double as_written = 0;          ///< the same of the kernel as it was written, where that has been measured
   std::optional<double> floor{};  ///< that its application, or the policy for all, has asked for
   /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the
   /// GPU and back, and of a last wave.

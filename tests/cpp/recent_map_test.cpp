@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -21,6 +23,12 @@ std::string known_of(const RecentMap<char, int>& map) {
     if (map.peek(key) != nullptr) known += key;
   }
   return known;
+}
+
+std::map<char, int> entries_of(const RecentMap<char, int>& map) {
+  std::map<char, int> entries;
+  for (const char key : known_of(map)) entries[key] = *map.peek(key);
+  return entries;
 }
 
 RecentMap<char, int> with_keys(const std::string& keys, std::size_t most) {
@@ -81,19 +89,25 @@ TEST(RecentMap, ForgetsWhatIsGone) {
 TEST(RecentMap, IsWhatAListWouldBe) {
   std::mt19937 random(7);
   RecentMap<char, int> map(5);
-  std::vector<char> latest;
+  std::vector<std::pair<char, int>> latest;
   for (int step = 0; step < 20'000; ++step) {
     const char key = static_cast<char>('a' + random() % 9);
-    const bool is_known = std::ranges::find(latest, key) != latest.end();
-    ASSERT_EQ(map.peek(key) != nullptr, is_known);
-    const bool adds = random() % 2 == 0;
-    if (adds) map[key] = step;
-    ASSERT_EQ(adds || map.find(key) != nullptr, adds || is_known);
-    if (adds || is_known) {
-      std::erase(latest, key);
-      latest.insert(latest.begin(), key);
-      latest.resize(std::min<std::size_t>(latest.size(), 5));
+    const auto known = std::ranges::find(latest, key, [](const auto& entry) { return entry.first; });
+    std::optional<int> value;
+    if (known != latest.end()) {
+      value = known->second;
+      latest.erase(known);
     }
+    if (random() % 2 == 0) {
+      value = map[key] = step;
+    } else {
+      const int* found = map.find(key);
+      ASSERT_EQ(found == nullptr ? std::nullopt : std::optional(*found), value);
+    }
+    if (value) latest.insert(latest.begin(), {key, *value});
+    latest.resize(std::min<std::size_t>(latest.size(), 5));
+    ASSERT_EQ(entries_of(map), (std::map<char, int>(latest.begin(), latest.end())));
+    ASSERT_EQ(map.size(), latest.size());
   }
 }
 

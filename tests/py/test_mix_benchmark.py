@@ -61,4 +61,5 @@ def test_a_floor_is_measured_against_none(tmp_path):
     without, with_floor = table["rows"]
     assert (without["floor"], with_floor["floor"]) == (0, 0.6)
     assert with_floor["/ without a floor"] == pytest.approx(with_floor["STP"] / without["STP"])
+    assert with_floor["kept, 0.97 of it"] == with_floor["pairs"] == 1
     assert 0 < with_floor["least of the other's"] < 1

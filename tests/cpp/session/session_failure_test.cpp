@@ -28,6 +28,15 @@ using namespace std::chrono_literals;
 
 constexpr Duration long_enough = 30s;
 
+/// Looks until it holds.
+template <class Holds>
+void await_that(Holds holds) {
+  const auto deadline = std::chrono::steady_clock::now() + long_enough;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) throw std::logic_error("this does not come to hold");
+  }
+}
+
 /// A simulated device that fails once it is told to.
 class FragileGpu final : public LiveGpu {
  public:
@@ -104,25 +113,23 @@ struct FragileSession {
     return session.submit(application, launch_of(blocks, block_time.count()));
   }
   void await_begin(ApplicationId application) {
-    const auto has_begun = [&] {
+    await_that([&] {
       const auto applications = session.status().applications;
       return std::ranges::any_of(applications, [&](const auto& each) {
         return each.id == application && each.state == "running" && each.started > 0;
       });
-    };
-    while (!has_begun()) {
-    }
+    });
   }
   std::string fails_with(JobId job) {
     return message_of<DeviceError>([&] { session.wait(job, long_enough); });
   }
   void break_device() {
     is_broken = true;
-    EXPECT_THROW(
-        {
-          while (true) session.status();
-        },
-        DeviceError);
+    EXPECT_THROW(await_that([&] {
+                   session.status();
+                   return false;
+                 }),
+                 DeviceError);
   }
 
   std::atomic<bool> is_broken = false;
@@ -199,8 +206,7 @@ TEST(SessionFailure, AJobThatWasEvictedIsNotToBlameAndNotComplete) {
   trial.await_begin(evicted);
   const JobId culprit = trial.submit(urgent, 1h, 1'000);
   trial.await_begin(urgent);
-  while (trial.session.status().applications.front().state != "waiting") {
-  }
+  await_that([&] { return trial.session.status().applications.front().state == "waiting"; });
   trial.break_device();
   const std::string cause = "job 'kernel' of 'urgent' (launch 0) failed: broken";
   EXPECT_EQ(trial.fails_with(culprit), cause);

@@ -128,7 +128,6 @@ __all__: list[str] = [
     "require_open_ordering",
     "require_policy",
     "require_priority",
-    "require_reachable_terms",
     "require_runnable",
     "residency_limits",
     "run_as_hardware_does",
@@ -1253,9 +1252,9 @@ class CoreSession:
         """
         On a simulated device; `speed`: seconds of it in one of the wall clock's.
         """
-    def add(self, application: Application) -> int:
+    def add(self, application: Application, first: Launch) -> int:
         """
-        An application without operations arrives; returns its number.
+        An application without operations arrives; returns its number. Throws InvalidInput where its first launch cannot run, or misses the deadline or the latency bound even alone, by its profile.
         """
     def close(self) -> None:
         """
@@ -2266,11 +2265,6 @@ def require_policy(name: str) -> None:
 def require_priority(policy: str, application: str, priority: typing.SupportsInt | typing.SupportsIndex) -> None:
     """
     Raise PolicyError unless this built-in policy can serve an application of this priority.
-    """
-
-def require_reachable_terms(application: Application, first: Launch, device: Device) -> None:
-    """
-    Throws InvalidInput where the first launch misses the application's deadline or latency bound even with the device to itself, by its profile.
     """
 
 def require_runnable(device: Device, launch: Launch) -> None:

@@ -279,8 +279,7 @@ class Session:
         if application._number is not None:
             return
         core = _core.Application(application.name, [], priority=application.priority, **application.terms.core)
-        _core.require_reachable_terms(core, first, self.device.description)
-        application._number = self._core.add(core)
+        application._number = self._core.add(core, first)
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()

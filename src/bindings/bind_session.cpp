@@ -9,7 +9,6 @@
 #include "bindings/session_ordering.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/session/paced_gpu.hpp"
-#include "core/session/reachable_terms.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
 
@@ -79,9 +78,9 @@ py::tuple finish(Session& session, const Device& device, double timeout_s) {
   return py::make_tuple(std::move(done.workload), std::move(record));
 }
 
-int add(Session& session, Application application) {
+int add(Session& session, Application application, const Launch& first) {
   const py::gil_scoped_release no_gil;
-  return static_cast<int>(session.add(std::move(application)));
+  return static_cast<int>(session.add(std::move(application), first));
 }
 
 JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program) {
@@ -89,6 +88,16 @@ JobId submit(Session& session, int application, const Launch& launch, const Cuda
   if (program != nullptr) code = std::make_shared<cuda::SubmittedCode>(program->operations.front());
   const py::gil_scoped_release no_gil;
   return session.submit(static_cast<ApplicationId>(application), launch, std::move(code));
+}
+
+void set_priority(Session& session, int application, int priority) {
+  session.set_priority(static_cast<ApplicationId>(application), priority);
+}
+
+void set_policy(Session& session, const py::object& policy) {
+  Session::MakePolicy make_policy = maker_of(policy);
+  const py::gil_scoped_release no_gil;
+  session.set_policy(std::move(make_policy));
 }
 
 void bind_status(py::module_& module) {
@@ -144,20 +153,15 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
 void bind_session(py::module_& module) {
   bind_status(module);
   module.def(
-      "require_reachable_terms",
-      [](const Application& application, const Launch& first, const Device& device) {
-        require_reachable_terms(application, first, device);
-      },
-      py::arg("application"), py::arg("first"), py::arg("device"),
-      "Throws InvalidInput where the first launch misses the application's deadline or latency bound even with the "
-      "device to itself, by its profile.");
-  module.def(
       "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
       py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
   py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
   bind_opening(session);
-  session.def("add", &add, py::arg("application"), "An application without operations arrives; returns its number.")
+  session
+      .def("add", &add, py::arg("application"), py::arg("first"),
+           "An application without operations arrives; returns its number. Throws InvalidInput where its first launch "
+           "cannot run, or misses the deadline or the latency bound even alone, by its profile.")
       .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
            "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
            "the job.")
@@ -165,20 +169,8 @@ void bind_session(py::module_& module) {
       .def(
           "withdraw", [](Session& self, int application) { self.withdraw(static_cast<ApplicationId>(application)); },
           py::arg("application"), no_gil, "The application goes: its jobs are cancelled.")
-      .def(
-          "set_priority",
-          [](Session& self, int application, int priority) {
-            self.set_priority(static_cast<ApplicationId>(application), priority);
-          },
-          py::arg("application"), py::arg("priority"), no_gil)
-      .def(
-          "set_policy",
-          [](Session& self, const py::object& policy) {
-            Session::MakePolicy make_policy = maker_of(policy);
-            const py::gil_scoped_release released;
-            self.set_policy(std::move(make_policy));
-          },
-          py::arg("policy"), "Another policy decides from now on.")
+      .def("set_priority", &set_priority, py::arg("application"), py::arg("priority"), no_gil)
+      .def("set_policy", &set_policy, py::arg("policy"), "Another policy decides from now on.")
       .def("status", &Session::status, no_gil)
       .def("close", &Session::close, no_gil,
            "Ends everything at the next block boundary; jobs that have not ended fail.")

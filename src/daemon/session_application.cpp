@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/session_application.hpp"
 
-#include "core/session/reachable_terms.hpp"
-
 namespace gpushare::daemon {
 
 ApplicationId SessionApplication::arrive_with(const Operation& operation) {
   const std::scoped_lock lock(mutex_);
   if (is_withdrawn_) throw Cancelled("application '" + application_.name + "' has been cancelled");
   if (number_) return *number_;
-  require_runnable(operation, session_.device());
-  require_reachable_terms(application_, operation, session_.device());
-  number_ = session_.add(application_);
+  number_ = session_.add(application_, operation);
   return *number_;
 }
 

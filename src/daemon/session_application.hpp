@@ -15,7 +15,7 @@ class SessionApplication {
       : session_(session), application_(std::move(application)) {}
 
   /// Its number in the session, where it arrives with its first operation, if it has not yet. Throws Cancelled once it
-  /// has been withdrawn, and InvalidInput where this first one cannot run, or cannot meet the deadline: then it has not
+  /// has been withdrawn, and InvalidInput where this first one cannot run, or cannot meet its terms: then it has not
   /// come.
   ApplicationId arrive_with(const Operation& operation);
   void withdraw();

@@ -2,6 +2,7 @@
 // The side of those who call a session. What its thread does is in session_service.cpp.
 #include "core/session/session.hpp"
 
+#include "core/session/reachable_terms.hpp"
 #include "core/session/session_service.hpp"
 
 namespace gpushare {
@@ -89,6 +90,12 @@ ApplicationId Session::add(Application application) {
   applications_.emplace(id, Known{application.name});
   push(std::move(application));
   return id;
+}
+
+ApplicationId Session::add(Application application, const Operation& first) {
+  require_runnable(first, *device_.description);
+  require_reachable_terms(application, first, *device_.description);
+  return add(std::move(application));
 }
 
 JobId Session::submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code) {

@@ -69,10 +69,11 @@ class Session {
   Session(LiveDevice device, MakePolicy make_policy, SessionOptions options = {});
   ~Session() { close(); }
 
-  const Device& device() const { return *device_.description; }
-
   /// Numbers of applications never come again.
   ApplicationId add(Application application);
+  /// Likewise, of one whose first operation is known. Throws InvalidInput where this cannot run, or misses the deadline
+  /// or the latency bound even alone (reachable_terms.hpp): then the application has not come.
+  ApplicationId add(Application application, const Operation& first);
   /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that
   /// has to be said. Throws InvalidInput for a launch that cannot run, Cancelled for an application that was withdrawn,
   /// and what the session has failed with.

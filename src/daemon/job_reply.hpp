@@ -15,7 +15,7 @@ struct JobOutcome {
   JobStatus status = JobStatus::Done;
   std::int64_t started = 0;  ///< its first block, or the copy; 0: never, or nobody knows
   std::int64_t ended = 0;    ///< 0: now
-  std::string message{};     ///< for the user, where it is not Done
+  std::string message{};     ///< for the user, where it is not Done; may be empty where something else failed
 };
 
 /// Where a client's completions go. Called from any thread; must not block.

@@ -23,6 +23,14 @@ JobStatus status_of(JobFate fate) {
   return fate == JobFate::Suspect ? JobStatus::Suspect : JobStatus::Retryable;
 }
 
+/// What the session itself has failed with says nothing of a job that may be submitted again, and every client is told
+/// it once.
+JobOutcome outcome_of(JobFate fate, const std::exception_ptr& error, const std::exception_ptr& of_session) {
+  const JobStatus status = status_of(fate);
+  const bool says_nothing = status == JobStatus::Retryable && error == of_session;
+  return {.status = status, .message = says_nothing ? "" : text_of(error)};
+}
+
 /// When the job began, as CLOCK_MONOTONIC counts: the time since then is the same on every clock, but for a simulated
 /// device's that falls behind. 0: it never did.
 std::int64_t start_of(const gpushare::JobEnd& end, std::int64_t told, std::int64_t accepted) {
@@ -76,8 +84,8 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
     command.reply.complete({.status = JobStatus::Withdrawn, .message = cancelled.what()});
   } catch (const InvalidInput&) {
     throw;
-  } catch (const std::exception& failure) {  // of the session, and so of somebody's earlier job
-    command.reply.complete({.status = JobStatus::Retryable, .message = failure.what()});
+  } catch (const std::exception&) {  // of the session, and so of somebody's earlier job
+    command.reply.complete(outcome_of(JobFate::NotRun, std::current_exception(), session_.failure()));
   }
 }
 
@@ -119,7 +127,7 @@ void SessionSink::session_failed(const SessionFailure& failure) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;  // the gravest fate first
   });
   for (const auto& [fate, job] : jobs) {
-    const JobOutcome outcome{.status = status_of(fate), .message = text_of(failure.error_of(job))};
+    const JobOutcome outcome = outcome_of(fate, failure.error_of(job), failure.cause());
     std::visit([&](auto& each) { each.reply.complete(outcome); }, unfinished.at(job));
   }
   lock.lock();

@@ -31,14 +31,14 @@ class Loss:
         return cls(from_message(event["error"]), from_message(event["failure"]), event.get("culprit"))
 
     def tell(self, job: Any, status: JobStatus | None, message: str) -> None:
-        """A job that had not ended by then, with what the worker said of it; None: nothing."""
+        """A job that had not ended by then, with what the worker said of it; None, or no message: nothing."""
         if status is None and self.culprit is not None and job.application.name == self.culprit:
             status = JobStatus.CULPRIT
         if status == JobStatus.CULPRIT:
             job.end(self.failure or DeviceError(message))
         elif status == JobStatus.SUSPECT:
             job.suspect(self.failure or DeviceError(message), self.error)
-        elif status is None or self.failure is None or message in str(self.failure):  # nothing of this job
+        elif status is None or self.failure is None or not message:
             job.end(self.error)
         else:
             job.end(WorkerLostError(message))

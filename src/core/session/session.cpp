@@ -195,6 +195,11 @@ bool Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mu
   return true;
 }
 
+std::exception_ptr Session::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_.cause();
+}
+
 bool Session::wait_for_all(Duration timeout) {
   std::unique_lock lock(mutex_);
   require_alive();

@@ -96,6 +96,9 @@ class Session {
   /// The last so much time, of a session that keeps no record. Throws InvalidInput for one that does.
   SessionPast history(Duration last);
 
+  /// What it has failed with; nullptr: it has not.
+  std::exception_ptr failure() const;
+
   /// Has the job ended within this time? Throws Cancelled where it was, and what the session has failed with, unless
   /// the job had ended by then.
   bool wait(JobId job, Duration timeout);

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
-from gpushare.daemon.limits import MOST_ARENA_BYTES, MOST_WAITING_REQUESTS
+from gpushare.daemon.limits import MOST_ARENA_BYTES
 from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
@@ -30,9 +29,7 @@ def allocate(client: ServedClient, request: AllocateArray, number: int, _descrip
         amount = taken_by_shared(client.worker.session.device, amount)
     if client.worker.accounts.take_now(client.number, amount, client.grant.memory_bytes):
         return _made(client, request, amount)
-    if not client.may_wait.acquire(blocking=False):
-        raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
-    threading.Thread(target=_wait_and_answer, args=[client, request, amount, number], daemon=True).start()
+    client.answer_later(lambda: _wait_and_answer(client, request, amount, number))
     return None
 
 
@@ -44,8 +41,6 @@ def _wait_and_answer(client: ServedClient, request: AllocateArray, amount: int, 
         pass
     except TimeoutError as error:
         client.refuse(number, error)
-    finally:
-        client.may_wait.release()
 
 
 def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
-from gpushare.daemon.limits import MOST_WAITING_REQUESTS
 from gpushare.daemon.messages import TakeHistory, TakeTrace
 from gpushare.daemon.own_past import packed_past
 from gpushare.daemon.past import past_of
@@ -17,9 +15,7 @@ from gpushare.daemon.served_client import ServedClient
 
 def history(client: ServedClient, request: TakeHistory, number: int, _descriptors: list[int]) -> None:
     """Of the client's own applications; a thread of its own waits until there is time for it."""
-    if not client.may_wait.acquire(blocking=False):
-        raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
-    threading.Thread(target=_answer_in_turn, args=[client, request, number], daemon=True).start()
+    client.answer_later(lambda: _answer_in_turn(client, request, number))
 
 
 def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> None:
@@ -28,12 +24,9 @@ def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> 
     def answer() -> None:
         _reply_in_file(client, number, packed_past(client.worker.session.history(request.seconds), client.suffix))
 
-    try:
-        with client.worker.history_turn(client):
-            if not client.is_gone.is_set():
-                client.answer_with(number, answer)
-    finally:
-        client.may_wait.release()
+    with client.worker.history_turn(client):
+        if not client.is_gone.is_set():
+            client.answer_with(number, answer)
 
 
 def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:

@@ -53,7 +53,7 @@ class ServedClient:
         self.port, *self._ends = worker.ports.add(_limits())
         self.port_number = self.port.client
         self.is_gone = threading.Event()
-        self.may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
+        self._may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
         self.connected_s = time.time()
 
     @property
@@ -89,6 +89,22 @@ class ServedClient:
         else:
             if answer is not None:
                 self.reply(number, answer)
+
+    def answer_later(self, answer: Callable[[], None]) -> None:
+        """Has a thread of its own wait and answer, so that the client can ask for other things meanwhile.
+
+        Raises:
+            InvalidInput: too many do already.
+        """
+        if not self._may_wait.acquire(blocking=False):
+            raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
+        threading.Thread(target=self._wait_and_answer, args=[answer], daemon=True).start()
+
+    def _wait_and_answer(self, answer: Callable[[], None]) -> None:
+        try:
+            answer()
+        finally:
+            self._may_wait.release()
 
     def reply(self, number: int, answer: Any, descriptors: Sequence[int] = ()) -> None:
         """Answers it; a client that is gone hears nothing."""

@@ -27,9 +27,8 @@ std::int64_t most_of(const ReserveOptions& options, const State& state) {
 
 }  // namespace
 
-ReserveOptions ReserveOptions::from(const PolicyOptions& options) {
-  return {.share = options.number("reserve", 0.15, 0, 0.9),
-          .patience = Duration(static_cast<Duration::rep>(options.number("reserve_us", 5000, 0, 1e6) * 1e3))};
+ReserveOptions ReserveOptions::from(const PolicyOptions& options, Duration patience) {
+  return {.share = options.number("reserve", 0.15, 0, 0.9), .patience = patience};
 }
 
 bool Reserve::fits(const RunningLaunch& launch, const State& state) const {

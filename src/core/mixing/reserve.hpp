@@ -17,8 +17,8 @@ struct ReserveOptions {
   double share = 0;     ///< of the SMs, at most
   Duration patience{};  ///< from the arrival of the last such launch
 
-  /// reserve, reserve_us.
-  static ReserveOptions from(const PolicyOptions& options);
+  /// reserve; `patience` is an option of who keeps places, too.
+  static ReserveOptions from(const PolicyOptions& options, Duration patience);
 };
 
 inline bool is_urgent(const RunningLaunch& launch) { return launch.priority > 0; }

@@ -86,7 +86,8 @@ class Auto : public Policy {
 
 std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
   const double longest_us = whole_up_to_us(options, 2000);
-  auto policy = std::make_unique<Auto>(MixOptions::from(options), ReserveOptions::from(options), longest_us);
+  const MixOptions mix = MixOptions::from(options);
+  auto policy = std::make_unique<Auto>(mix, ReserveOptions::from(options, mix.reserve), longest_us);
   return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
 }
 

@@ -100,7 +100,7 @@ bool Mixer::give_up_a_seat() {
     const std::vector<double>& speeds = outlook().speeds;
     given_up = std::ranges::find_if(seats, [&](const Seat& seat) {
       const auto place = static_cast<std::size_t>(&seat - seats.data());
-      return place < speeds.size() && seat.has_latency_bound() && speeds[place] < seat.alone / seat.longest;
+      return place < speeds.size() && seat.has_latency_bound() && speeds[place] < seat.alone / seat.time_for_it;
     });
   }
   if (given_up == seats.end()) return false;

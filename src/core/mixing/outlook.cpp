@@ -12,7 +12,7 @@ constexpr double below_floor = -1e6;
 /// Of two divisions of about the same worth, the one that is kinder to the slowest: 1 % of throughput for half a speed.
 constexpr double kindness = 0.02;
 /// Side by side means that nobody stands still, whatever he weighs, and whatever floors others have.
-constexpr double least_speed = 0.01;
+constexpr double standing_still = 0.01;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> conten
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     outlook.throughput += contenders[i].weight / mean_weight * outlook.speeds[i];
     outlook.antt += 1 / outlook.speeds[i] / count;
-    outlook.kept = std::min(outlook.kept, outlook.speeds[i] / std::max(contenders[i].floor, least_speed));
+    outlook.kept = std::min(outlook.kept, outlook.speeds[i] / std::max(contenders[i].floor, standing_still));
   }
   outlook.slowest = *std::ranges::min_element(outlook.speeds);
   return outlook;

@@ -24,7 +24,7 @@ bool is_small(const Device& device, const CataloguedKernel& kernel, std::int64_t
 }
 
 bool needs_everything(const Seat& seat) {
-  return seat.has_latency_bound() && (seat.alone <= 0 || seat.alone >= seat.longest);
+  return seat.has_latency_bound() && (seat.alone <= 0 || seat.alone >= seat.time_for_it);
 }
 
 /// Speeds fall short of what has been foretold, since blocks are whole and last waves are not full.
@@ -75,7 +75,7 @@ class Usher {
               .as_written = time_as_written(*kernel, guest.launch->blocks),
               .floor = application.floor ? application.floor : options_.floor,
               .contender = {&kernel->kernel, guest.max_residency, guest.weight}};
-    if (application.latency) seat.longest = nanoseconds(*application.latency - unavoidable(kernel->kernel));
+    if (application.latency) seat.time_for_it = nanoseconds(*application.latency - unavoidable(kernel->kernel));
     return seat;
   }
 
@@ -95,7 +95,7 @@ class Usher {
 
 std::optional<double> Seat::least_speed() const {
   if (!floor && !has_latency_bound()) return std::nullopt;
-  return std::min(1.0, to_spare * std::max(floor.value_or(0), in_steps(alone / longest)));
+  return std::min(1.0, to_spare * std::max(floor.value_or(0), in_steps(alone / time_for_it)));
 }
 
 Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, const SeatingOptions& options) {
@@ -116,7 +116,7 @@ bool can_take_turns(const Seating& seating) {
   double round = 0;
   for (const Seat& seat : seating.seats) round += seat.alone;
   return std::ranges::all_of(
-      seating.seats, [round](const Seat& seat) { return seat.floor.value_or(0) <= 0 && round <= seat.longest; });
+      seating.seats, [round](const Seat& seat) { return seat.floor.value_or(0) <= 0 && round <= seat.time_for_it; });
 }
 
 }  // namespace gpushare

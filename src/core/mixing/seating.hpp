@@ -23,10 +23,10 @@ struct Seat {
   std::optional<double> floor{};  ///< that its application, or the policy for all, has asked for
   /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the
   /// GPU and back, and of a last wave.
-  double longest = std::numeric_limits<double>::infinity();
+  double time_for_it = std::numeric_limits<double>::infinity();
   Contender contender;
 
-  bool has_latency_bound() const { return longest < std::numeric_limits<double>::infinity(); }
+  bool has_latency_bound() const { return time_for_it < std::numeric_limits<double>::infinity(); }
   /// The least speed at which it gets what has been asked for: its floor, and what ends the launch in time. nullopt:
   /// nothing has been.
   std::optional<double> least_speed() const;

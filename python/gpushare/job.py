@@ -77,7 +77,7 @@ class Job(FutureLike):
         self._error: Exception | None = None
 
     def _wait(self, seconds: float) -> bool:
-        if self._error is not None:
+        if self._error is not None or self._arguments is None:
             return True
         try:
             ended = self._session._core.wait(self._number, seconds)
@@ -92,9 +92,6 @@ class Job(FutureLike):
 
     def _failure(self) -> Exception | None:
         return self._error
-
-    def _is_over(self) -> bool:
-        return self._arguments is None or self._wait(0)
 
     def __repr__(self) -> str:
         return f"<Job {self.name}>"
@@ -117,7 +114,7 @@ class UnfinishedJobs:
         with self._lock:
             self._jobs.append(job)
             if len(self._jobs) >= self._look_at:
-                self._jobs = [each for each in self._jobs if not each._is_over()]
+                self._jobs = [each for each in self._jobs if not each.done()]
                 self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
 
 

@@ -83,11 +83,7 @@ void bind_kernel_time(py::module_& module) {
           py::arg("blocks"), py::arg("time_ns"))
       .def_property_readonly("is_linear", &KernelTime::is_linear, "Do the times grow with the blocks, as far as known?")
       .def(
-          "of",
-          [](const KernelTime& times, std::int64_t blocks) -> std::optional<std::int64_t> {
-            const auto time = times.of(blocks);
-            return time ? std::optional(count(*time)) : std::nullopt;
-          },
+          "of", [](const KernelTime& times, std::int64_t blocks) { return optional_count(times.of(blocks)); },
           py::arg("blocks"), "Nanoseconds, or None before the first run.");
   py::class_<KernelTimes, std::shared_ptr<KernelTimes>>(
       module, "KernelTimes", "What orderings have learnt of kernels: handed from run to run on a GPU.")

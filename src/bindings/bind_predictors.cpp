@@ -74,11 +74,10 @@ void bind_predictors(py::module_& module) {
       py::arg("blocks"), py::arg("residency"), py::arg("block_time_ns"));
   module.def(
       "linear_regression_runtime",
-      [](const std::vector<std::int64_t>& ends_ns, std::int64_t blocks) -> std::optional<std::int64_t> {
+      [](const std::vector<std::int64_t>& ends_ns, std::int64_t blocks) {
         LinearRegression line;
         for (const std::int64_t end : ends_ns) line.add_end(Duration(end));
-        const auto runtime = line.runtime(blocks);
-        return runtime ? std::optional(count(*runtime)) : std::nullopt;
+        return optional_count(line.runtime(blocks));
       },
       py::arg("ends_ns"), py::arg("blocks"));
 }

@@ -119,10 +119,7 @@ void bind_status(py::module_& module) {
       .def_readonly("preemptions", &ApplicationStatus::preemptions)
       .def_property_readonly("elapsed_ns", [](const ApplicationStatus& self) { return self.elapsed.count(); })
       .def_property_readonly(
-          "remaining_ns",
-          [](const ApplicationStatus& self) {
-            return self.remaining ? std::optional(self.remaining->count()) : std::nullopt;
-          },
+          "remaining_ns", [](const ApplicationStatus& self) { return optional_count(self.remaining); },
           "Of the present launch, if it has the GPU to itself from now on; None where nothing says so.")
       .def_readonly("is_late", &ApplicationStatus::is_late,
                     "It has missed its deadline, or does with its present launch, even alone from now on.");

@@ -47,9 +47,6 @@ void bind_terms(py::class_<LaunchView>& launch) {
   const auto application = [](const LaunchView& view) -> const Application& {
     return view.snapshot->state.application(view->application);
   };
-  const auto optional_count = [](const std::optional<Duration>& duration) {
-    return duration ? std::optional(count(*duration)) : std::nullopt;
-  };
   launch.def_property_readonly("weight", [](const LaunchView& self) { return self->weight; })
       .def_property_readonly("deadline_ns",
                              [=](const LaunchView& self) {
@@ -78,11 +75,7 @@ void bind_launch_view(py::module_& module) {
       .def_property_readonly("done", [](const LaunchView& self) { return self->done; })
       .def_property_readonly("unstarted", [](const LaunchView& self) { return self->unstarted(); })
       .def_property_readonly("unfinished", [](const LaunchView& self) { return self->unfinished(); })
-      .def_property_readonly("alone_ns",
-                             [](const LaunchView& self) {
-                               const auto& alone = self->launch->alone;
-                               return alone ? std::optional(count(*alone)) : std::nullopt;
-                             })
+      .def_property_readonly("alone_ns", [](const LaunchView& self) { return optional_count(self->launch->alone); })
       .def("resident_per_sm",
            [](const LaunchView& self) { return per_sm(self, [](const SmProgress& sm) { return sm.resident; }); })
       .def("done_per_sm",

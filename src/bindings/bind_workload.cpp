@@ -87,10 +87,6 @@ void bind_residency(py::module_& module) {
       py::arg("mean_block_time_ns"), py::arg("max_residency"), py::arg("issue_utilisation_ratio"));
 }
 
-std::optional<std::int64_t> optional_count(const std::optional<Duration>& duration) {
-  return duration ? std::optional(count(*duration)) : std::nullopt;
-}
-
 std::optional<Duration> optional_duration(const std::optional<std::int64_t>& count) {
   return count ? std::optional(Duration(*count)) : std::nullopt;
 }

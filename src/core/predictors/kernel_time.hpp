@@ -8,10 +8,8 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <string>
-#include <utility>
 
-#include "core/kernel.hpp"
+#include "core/predictors/name_and_threads.hpp"
 #include "core/recent_map.hpp"
 
 namespace gpushare {
@@ -32,22 +30,20 @@ class KernelTime {
   std::deque<std::int64_t> sizes_;         // of those, in the order in which they came
 };
 
-/// Those of many kernels. Launches with other numbers of threads per block are of another kernel, in this
-/// respect.
+/// Those of many kernels.
 class KernelTimes {
  public:
-  void add(const Kernel& kernel, std::int64_t blocks, Duration time) { times_[key(kernel)].add(blocks, time); }
+  void add(const Kernel& kernel, std::int64_t blocks, Duration time) {
+    times_[name_and_threads(kernel)].add(blocks, time);
+  }
   std::size_t size() const { return times_.size(); }
   std::optional<Duration> of(const Kernel& kernel, std::int64_t blocks) const {
-    const KernelTime* known = times_.peek(key(kernel));
+    const KernelTime* known = times_.peek(name_and_threads(kernel));
     return known == nullptr ? std::nullopt : known->of(blocks);
   }
 
  private:
-  using Key = std::pair<std::string, int>;
-  static Key key(const Kernel& kernel) { return {kernel.name, kernel.needs.threads}; }
-
-  RecentMap<Key, KernelTime> times_{4096};
+  RecentMap<NameAndThreads, KernelTime> times_{4096};
 };
 
 }  // namespace gpushare

@@ -7,9 +7,8 @@
 #pragma once
 
 #include <map>
-#include <string>
-#include <utility>
 
+#include "core/predictors/name_and_threads.hpp"
 #include "core/predictors/simple_slicing.hpp"
 #include "core/recent_map.hpp"
 
@@ -36,11 +35,7 @@ class RememberingSlicing {
     std::int64_t ended = 0;
   };
 
-  using NameAndThreads = std::pair<std::string, int>;
-
-  static NameAndThreads key(const RunningLaunch& launch) {
-    return {launch.launch->kernel.name, launch.launch->kernel.needs.threads};
-  }
+  static NameAndThreads key(const RunningLaunch& launch) { return name_and_threads(launch.launch->kernel); }
   bool remembers(const RunningLaunch& launch) const { return block_ns_.peek(key(launch)) != nullptr; }
   void add(const Event& ended, const RunningLaunch& launch);
 

@@ -22,8 +22,8 @@ from gpushare.launch_geometry import Extent
 from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.run import Run
 from gpushare.session_application import SessionApplication
-from gpushare.session_device import is_ordering, session_device
-from gpushare.session_run import begun_work
+from gpushare.session_device import session_device
+from gpushare.session_run import begun_work, decided_by
 from gpushare.terms import Terms
 from gpushare.workload import PRIORITIES
 
@@ -116,7 +116,8 @@ class Session:
                 deadline is. They go first where it takes that: for who may ask for a priority above 0.
 
         Raises:
-            InvalidInput: the name is taken, or the priority is above the session's ``highest_priority``.
+            InvalidInput: the name is taken, the priority is above the session's ``highest_priority``, or that is not
+                above 0 and a latency bound is asked for.
             PolicyError: the session's policy has no use for this priority.
         """
         require_name("an application's name", name)
@@ -222,11 +223,8 @@ class Session:
             raise
         workload, alone = begun_work(busy, done, record, self._alone_ns)
         measured = self._on.conditions(workload, done)
-        return Run(workload, self._decided_by(), self.device.description, 0, alone, record, measured=measured)
-
-    def _decided_by(self) -> str:
-        policy = ", then ".join(self._policies)
-        return f"{self.ordering}+{policy}" if is_ordering(self.ordering) else policy
+        policy = decided_by(self.ordering, self._policies)
+        return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
 
     def _alone_ns(self, application: SessionApplication) -> int:
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1

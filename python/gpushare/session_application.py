@@ -81,7 +81,7 @@ class SessionApplication:
 
         Raises:
             InvalidInput: an argument, the grid or the block cannot be; the message names it. Or it is the first launch,
-                and takes too long for the application's deadline.
+                and takes too long for the application's deadline or latency bound.
             Cancelled: the application has been cancelled.
             DeviceError: the session has failed; on a GPU a CudaError.
         """

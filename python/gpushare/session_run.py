@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a finished session has done, as a workload and times that a run can be made of."""
+"""What a finished session has done and by what, as a run is made of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpushare import _core
 from gpushare.kernel_model import require
+from gpushare.session_device import is_ordering
 from gpushare.workload import Workload
 
 if TYPE_CHECKING:
@@ -32,3 +33,13 @@ def begun_work(
     times = list(zip(begun, record.arrivals, record.ends, strict=True))
     alone = {each.name: end - start if each._cancelled else alone_ns(each) for each, start, end in times}
     return Workload("session", tuple(each._as_run(start, launches[each.name]) for each, start, _ in times)), alone
+
+
+def decided_by(ordering: str, policies: Sequence[str]) -> str:
+    """The policies that a session has had, one after the other, as a run names them.
+
+    >>> decided_by("cumas", ["fifo", "srtf"]), decided_by("arrival", ["srtf"])
+    ('cumas+fifo, then srtf', 'srtf')
+    """
+    policy = ", then ".join(policies)
+    return f"{ordering}+{policy}" if is_ordering(ordering) else policy

@@ -30,6 +30,7 @@ from gpushare.contest import winner
 
 if TYPE_CHECKING:
     from gpushare.result import Result
+    from gpushare.workload import Workload
 
 
 @click.command()
@@ -76,11 +77,8 @@ def compare(
     given = [to_workload(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in each.pairs()] if pairs else given
-    if save is not None:  # what cannot be saved is said before it has run
-        from gpushare.workload_dict import workload_to_dict
-
-        for each in compared:
-            workload_to_dict(each)
+    if save is not None:
+        _require_savable(compared)
     result = gpushare.compare(
         compared,
         to_policies(policies),
@@ -93,6 +91,14 @@ def compare(
     files = write_files(result, html=html, perfetto=perfetto, save=save) if result.runs else {}
     report(result, files, as_json=as_json)
     leave_for_failed(result.errors)
+
+
+def _require_savable(workloads: list[Workload]) -> None:
+    """What cannot be saved is said before it has run."""
+    from gpushare.workload_dict import workload_to_dict
+
+    for each in workloads:
+        workload_to_dict(each)
 
 
 def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:

@@ -57,9 +57,9 @@ def _section(runs: list[dict[str, Run]], policies: Sequence[str], device: str) -
     import pandas as pd
 
     base, rows = policies[0], {}
+    base_stp, base_joules, base_watts = _figures(runs, base)
     for policy in policies:
         stp, joules, watts = _figures(runs, policy)
-        base_stp, base_joules, base_watts = _figures(runs, base)
         energy = _changes(joules, base_joules)
         rows[policy] = {
             "pairs": len(runs),

@@ -81,6 +81,7 @@ Cycles::Cycles(const ControlFlow& flow) : cycle_of_(flow.exit_block() + 1, none)
     const auto& ways = flow.blocks()[component.front()].successors;
     const bool repeats = component.size() > 1 || std::ranges::find(ways, component.front()) != ways.end();
     if (!repeats) continue;
+    std::ranges::sort(component);
     for (const std::size_t block : component) cycle_of_[block] = cycles_.size();
     cycles_.push_back(std::move(component));
   }

@@ -17,7 +17,7 @@ class Cycles {
 
   /// The cycle that this block is in, or none; the exit, too, is in none.
   std::size_t of(std::size_t block) const { return cycle_of_[block]; }
-  /// By cycle: its blocks.
+  /// By cycle: its blocks, in order.
   const std::vector<std::vector<std::size_t>>& all() const { return cycles_; }
 
  private:

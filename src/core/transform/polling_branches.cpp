@@ -18,48 +18,32 @@ constexpr std::size_t most_walk_steps = 2'000'000;
 
 }  // namespace
 
-PollingBranches::PollingBranches(const Module& module, const Function& function, const ControlFlow& flow,
-                                 const Cycles& cycles, const ExecutedReads& reads)
-    : module_(module),
-      function_(function),
-      flow_(flow),
-      cycles_(cycles),
-      reads_(reads),
-      visited_(2 * (flow.exit_block() + 1), 0) {
+PollingBranches::PollingBranches(const Module& module, const Loops& loops, const ExecutedReads& reads)
+    : module_(module), loops_(loops), reads_(reads), visited_(2 * (loops.flow.exit_block() + 1), 0) {
   std::size_t call = 0;
-  for (std::size_t index = 0; index < function.statements.size(); ++index) {
+  for (std::size_t index = 0; index < loops.function.statements.size(); ++index) {
     call_before_.push_back(call);
-    const auto* each = std::get_if<Instruction>(&function.statements[index]);
+    const auto* each = std::get_if<Instruction>(&loops.function.statements[index]);
     if (each != nullptr && each->operation() == "call") call = index;
   }
 }
 
-const Instruction& PollingBranches::instruction(std::size_t index) const {
-  return std::get<Instruction>(function_.statements[index]);
-}
-
 bool PollingBranches::any(std::size_t cycle) {
   find_writers(cycle);
-  return std::ranges::any_of(cycles_.all()[cycle], [&](std::size_t block) {
-    if (!flow_.blocks()[block].decides()) return false;
-    const auto* last = std::get_if<Instruction>(&function_.statements[flow_.blocks()[block].end - 1]);
+  return std::ranges::any_of(loops_.cycles.all()[cycle], [&](std::size_t block) {
+    if (!loops_.flow.blocks()[block].decides()) return false;
+    const auto* last = std::get_if<Instruction>(&loops_.function.statements[loops_.flow.blocks()[block].end - 1]);
     if (last == nullptr || last->predicate.empty()) return false;
-    const std::optional<Origin> found = origin(flow_.blocks()[block].end - 1);
+    const std::optional<Origin> found = origin(loops_.flow.blocks()[block].end - 1);
     return found && comes_back(block, *found);
   });
 }
 
 void PollingBranches::find_writers(std::size_t cycle) {
   writers_ = {};
-  std::vector<std::size_t> blocks = cycles_.all()[cycle];
-  std::ranges::sort(blocks);
-  for (const std::size_t block : blocks) {
-    for (std::size_t index = flow_.blocks()[block].begin; index < flow_.blocks()[block].end; ++index) {
-      const auto* each = std::get_if<Instruction>(&function_.statements[index]);
-      if (each == nullptr) continue;
-      for (const std::string_view name : names_written(module_, *each)) writers_[name].push_back(index);
-    }
-  }
+  loops_.for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) {
+    for (const std::string_view name : names_written(module_, each)) writers_[name].push_back(index);
+  });
 }
 
 /// Of what the branch goes by. Nothing where it has too many statements, comes from other threads of the block, or from
@@ -128,14 +112,14 @@ void PollingBranches::find_changes(Origin& origin) const {
 /// Is there a way from this block to itself that passes a load of the origin, nothing that changes by itself, and not
 /// the point where all ways out of the block meet?
 bool PollingBranches::comes_back(std::size_t block, const Origin& origin) {
-  std::vector<std::size_t> barred{flow_.blocks()[block].meets_at};
+  std::vector<std::size_t> barred{loops_.flow.blocks()[block].meets_at};
   std::vector<std::size_t> loads;
   for (std::size_t index = 0; index < origin.statements.size(); ++index) {
     const std::size_t statement = origin.statements[index];
-    if (origin.changes[index]) barred.push_back(flow_.block_of(statement));
+    if (origin.changes[index]) barred.push_back(loops_.flow.block_of(statement));
     const Instruction& each = instruction(statement);
     if (reads_.plain_loads.may_be_executed_by(each) || reads_.news.may_be_executed_by(each)) {
-      loads.push_back(flow_.block_of(statement));
+      loads.push_back(loops_.flow.block_of(statement));
     }
   }
   const auto is_in = [](const auto& list, std::size_t each) { return std::ranges::find(list, each) != list.end(); };
@@ -145,9 +129,9 @@ bool PollingBranches::comes_back(std::size_t block, const Origin& origin) {
   while (!open.empty()) {
     const auto [here, has_loaded] = open.back();
     open.pop_back();
-    for (const std::size_t next : flow_.blocks()[here].successors) {
+    for (const std::size_t next : loops_.flow.blocks()[here].successors) {
       if (++steps_ > most_walk_steps) return true;
-      if (cycles_.of(next) != cycles_.of(block) || is_in(barred, next)) continue;
+      if (loops_.cycles.of(next) != loops_.cycles.of(block) || is_in(barred, next)) continue;
       const bool loaded = has_loaded || is_in(loads, next);
       if (next == block && loaded) return true;
       if (std::exchange(visited_[2 * next + (loaded ? 1 : 0)], walks_) != walks_) open.emplace_back(next, loaded);

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/transform/cycles.hpp"
 #include "core/transform/executed_reads.hpp"
+#include "core/transform/loops.hpp"
 
 namespace gpushare::ptx {
 
@@ -16,8 +16,7 @@ namespace gpushare::ptx {
 /// Whatever kind of load it is, such a loop waits for others. One over `i < *bound` ends by itself.
 class PollingBranches {
  public:
-  PollingBranches(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles,
-                  const ExecutedReads& reads);
+  PollingBranches(const Module& module, const Loops& loops, const ExecutedReads& reads);
 
   /// Is there one among the blocks of this cycle?
   bool any(std::size_t cycle);
@@ -35,12 +34,10 @@ class PollingBranches {
   std::span<const std::size_t> writers_for(std::string_view name, std::size_t reader) const;
   void find_changes(Origin& origin) const;
   bool comes_back(std::size_t block, const Origin& origin);
-  const Instruction& instruction(std::size_t index) const;
+  const Instruction& instruction(std::size_t index) const { return loops_.instruction(index); }
 
   const Module& module_;
-  const Function& function_;
-  const ControlFlow& flow_;
-  const Cycles& cycles_;
+  const Loops& loops_;
   const ExecutedReads& reads_;
   std::vector<std::size_t> call_before_;  ///< by statement: the last one, 0 without any
   std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;  ///< of the present cycle, in order

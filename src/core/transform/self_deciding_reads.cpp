@@ -8,17 +8,14 @@
 
 namespace gpushare::ptx {
 
-SelfDecidingReads::SelfDecidingReads(const Module& module, const Function& function, const ControlFlow& flow,
-                                     const Cycles& cycles, const ExecutedReads& reads)
+SelfDecidingReads::SelfDecidingReads(const Module& module, const Loops& loops, const ExecutedReads& reads)
     : module_(module),
-      function_(function),
-      flow_(flow),
-      cycles_(cycles),
+      loops_(loops),
       reads_(reads),
-      blocks_(flow, &cycles),
-      is_source_(function.statements.size(), false),
-      is_exempt_(function.statements.size(), false),
-      is_affected_(function.statements.size(), false) {}
+      blocks_(loops.flow, &loops.cycles),
+      is_source_(loops.function.statements.size(), false),
+      is_exempt_(loops.function.statements.size(), false),
+      is_affected_(loops.function.statements.size(), false) {}
 
 bool SelfDecidingReads::any(std::size_t cycle) {
   find_sources(cycle);
@@ -26,7 +23,7 @@ bool SelfDecidingReads::any(std::size_t cycle) {
   readers_ = {};
   writers_ = {};
   affected_names_ = {};
-  for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) { note(index, each); });
+  loops_.for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) { note(index, each); });
   for (const std::size_t source : open_) exempt_retry(source, instruction(source));
   while (!open_.empty()) {
     const std::size_t index = open_.back();
@@ -36,25 +33,12 @@ bool SelfDecidingReads::any(std::size_t cycle) {
   return false;
 }
 
-const Instruction& SelfDecidingReads::instruction(std::size_t index) const {
-  return std::get<Instruction>(function_.statements[index]);
-}
-
-template <typename Use>
-void SelfDecidingReads::for_each_instruction_in(std::size_t cycle, Use use) const {
-  for (const std::size_t block : cycles_.all()[cycle]) {
-    for (std::size_t index = flow_.blocks()[block].begin; index < flow_.blocks()[block].end; ++index) {
-      if (const auto* each = std::get_if<Instruction>(&function_.statements[index])) use(index, *each);
-    }
-  }
-}
-
 /// Plain loads are among them where a fence in the loop makes them see what others have written.
 void SelfDecidingReads::find_sources(std::size_t cycle) {
   bool fenced = false;
-  for_each_instruction_in(
+  loops_.for_each_instruction_in(
       cycle, [&](std::size_t, const Instruction& each) { fenced |= reads_.fences.may_be_executed_by(each); });
-  for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) {
+  loops_.for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) {
     is_source_[index] = reads_.news.may_be_executed_by(each) || (fenced && reads_.plain_loads.may_be_executed_by(each));
     if (is_source_[index]) affect(index);
   });
@@ -107,9 +91,9 @@ void SelfDecidingReads::affect(std::size_t index) {
 
 /// True if a source turns out to depend on a source.
 bool SelfDecidingReads::spread(std::size_t index) {
-  const std::size_t block = flow_.block_of(index);
-  const bool is_last = index + 1 == flow_.blocks()[block].end;
-  if (is_last && flow_.blocks()[block].decides() && spread_choice(block)) return true;
+  const std::size_t block = loops_.flow.block_of(index);
+  const bool is_last = index + 1 == loops_.flow.blocks()[block].end;
+  if (is_last && loops_.flow.blocks()[block].decides() && spread_choice(block)) return true;
   for (const std::string_view name : names_written(module_, instruction(index))) {
     if (!affected_names_.insert(name).second) continue;
     for (const std::size_t reader : readers_[name]) affect(reader);
@@ -118,14 +102,14 @@ bool SelfDecidingReads::spread(std::size_t index) {
 }
 
 bool SelfDecidingReads::spread_choice(std::size_t block) {
-  const std::size_t cycle = cycles_.of(block);
-  for (const std::size_t successor : flow_.blocks()[block].successors) {
-    if (cycles_.of(successor) != cycle) return true;  // all that is in the cycle is run again or not
+  const std::size_t cycle = loops_.cycles.of(block);
+  for (const std::size_t successor : loops_.flow.blocks()[block].successors) {
+    if (loops_.cycles.of(successor) != cycle) return true;  // all that is in the cycle is run again or not
   }
   for (const std::size_t added : blocks_.add_choice(block)) {
-    for (std::size_t index = flow_.blocks()[added].begin; index < flow_.blocks()[added].end; ++index) {
+    for (std::size_t index = loops_.flow.blocks()[added].begin; index < loops_.flow.blocks()[added].end; ++index) {
       if (is_source_[index]) return true;
-      if (std::holds_alternative<Instruction>(function_.statements[index])) affect(index);
+      if (std::holds_alternative<Instruction>(loops_.function.statements[index])) affect(index);
     }
   }
   return false;

@@ -6,9 +6,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/transform/cycles.hpp"
 #include "core/transform/divergent_blocks.hpp"
 #include "core/transform/executed_reads.hpp"
+#include "core/transform/loops.hpp"
 
 namespace gpushare::ptx {
 
@@ -18,15 +18,12 @@ namespace gpushare::ptx {
 class SelfDecidingReads {
  public:
   /// `reads`: of the function and what it calls.
-  SelfDecidingReads(const Module& module, const Function& function, const ControlFlow& flow, const Cycles& cycles,
-                    const ExecutedReads& reads);
+  SelfDecidingReads(const Module& module, const Loops& loops, const ExecutedReads& reads);
 
   /// Is there one among the blocks of this cycle?
   bool any(std::size_t cycle);
 
  private:
-  template <typename Use>
-  void for_each_instruction_in(std::size_t cycle, Use use) const;
   void note(std::size_t index, const Instruction& instruction);
   void find_sources(std::size_t cycle);
   void exempt_retry(std::size_t index, const Instruction& exchange);
@@ -34,12 +31,10 @@ class SelfDecidingReads {
   void affect(std::size_t index);
   bool spread(std::size_t index);
   bool spread_choice(std::size_t block);
-  const Instruction& instruction(std::size_t index) const;
+  const Instruction& instruction(std::size_t index) const { return loops_.instruction(index); }
 
   const Module& module_;
-  const Function& function_;
-  const ControlFlow& flow_;
-  const Cycles& cycles_;
+  const Loops& loops_;
   const ExecutedReads& reads_;
   DivergentBlocks blocks_;
   // Of the present cycle, statements by name:

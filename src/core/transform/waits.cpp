@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/transform/waits.hpp"
 
-#include "core/transform/cycles.hpp"
+#include "core/transform/loops.hpp"
 #include "core/transform/polling_branches.hpp"
 #include "core/transform/self_deciding_reads.hpp"
 
@@ -9,11 +9,11 @@ namespace gpushare::ptx {
 
 bool has_waiting_loop(const Module& module, const Function& function, const ControlFlow& flow,
                       const ExecutedReads& reads) {
-  const Cycles cycles(flow);
-  if (cycles.all().empty()) return false;
-  SelfDecidingReads deciding(module, function, flow, cycles, reads);
-  PollingBranches polling(module, function, flow, cycles, reads);
-  for (std::size_t cycle = 0; cycle < cycles.all().size(); ++cycle) {
+  const Loops loops{function, flow};
+  if (loops.cycles.all().empty()) return false;
+  SelfDecidingReads deciding(module, loops, reads);
+  PollingBranches polling(module, loops, reads);
+  for (std::size_t cycle = 0; cycle < loops.cycles.all().size(); ++cycle) {
     if (deciding.any(cycle) || polling.any(cycle)) return true;
   }
   return false;

@@ -32,16 +32,12 @@ bool returns_value(const Module& module, const Instruction& instruction) {
          instruction.operands.front().size() > 0 && module.token(instruction.operands.front().begin).is("(");
 }
 
-bool names_space(const Instruction& instruction, std::string_view space) {
-  return instruction.opcode.find(space) != std::string_view::npos;
-}
-
 /// Calls do all that the called function does, and generic addresses may lead to any memory.
 void add_memory(const Instruction& instruction, NameList& names) {
-  constexpr std::array<std::string_view, 5> spaces{".shared", ".local", ".global", ".param", ".const"};
-  const bool generic = std::ranges::none_of(spaces, [&](auto space) { return names_space(instruction, space); });
-  if (generic || names_space(instruction, ".shared")) names.emplace_back("[shared]");
-  if (generic || names_space(instruction, ".local")) names.emplace_back("[local]");
+  constexpr std::array<std::string_view, 5> spaces{"shared", "local", "global", "param", "const"};
+  const bool generic = std::ranges::none_of(spaces, [&](auto space) { return instruction.names_space(space); });
+  if (generic || instruction.names_space("shared")) names.emplace_back("[shared]");
+  if (generic || instruction.names_space("local")) names.emplace_back("[local]");
 }
 
 }  // namespace
@@ -68,7 +64,7 @@ NameList names_written(const Module& module, const Instruction& instruction) {
   const std::string_view operation = instruction.operation();
   if (!instruction.operands.empty()) {
     const TokenRange first = instruction.operands.front();
-    const bool hands_over = operation == "st" && names_space(instruction, ".param");
+    const bool hands_over = operation == "st" && instruction.names_space("param");
     if (has_result(module, instruction) || returns_value(module, instruction) || hands_over) {
       add_words(module, first, names);
     }

@@ -7,16 +7,15 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Generic addresses count, as they may lead anywhere.
-bool is_of_the_block(const Instruction& instruction) {
-  constexpr std::array<std::string_view, 4> spaces{".shared", ".local", ".param", ".const"};
-  return std::ranges::any_of(spaces,
-                             [&](auto space) { return instruction.opcode.find(space) != std::string_view::npos; });
+/// Is it about memory that other blocks write, as far as its space says? Generic addresses may lead there.
+bool is_open_to_others(const Instruction& instruction) {
+  constexpr std::array<std::string_view, 4> closed{"shared", "local", "param", "const"};
+  return std::ranges::none_of(closed, [&](auto space) { return instruction.names_space(space); });
 }
 
 bool is_load(const Instruction& instruction) {
   const bool loads = instruction.operation() == "ld" || instruction.opcode.starts_with("multimem.ld_reduce");
-  return loads && !is_of_the_block(instruction);
+  return loads && is_open_to_others(instruction);
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ bool watches_other_blocks(const Instruction& instruction) {
 }
 
 bool sees_other_blocks(const Instruction& instruction) {
-  if (instruction.operation() == "atom") return !is_of_the_block(instruction);
+  if (instruction.operation() == "atom") return is_open_to_others(instruction);
   return is_load(instruction) && instruction.has("cg");
 }
 

@@ -83,11 +83,11 @@ std::span<const std::size_t> PollingBranches::writers_for(std::string_view name,
 
 /// Atomics are SelfDecidingReads' business.
 bool PollingBranches::may_be_of_origin(const Instruction& each) const {
-  constexpr std::array<std::string_view, 11> others{"atom",  "shfl", "vote", "match", "redux",  "ldmatrix",
-                                                    "elect", "bar",  "tex",  "suld",  "barrier"};
+  constexpr std::array<std::string_view, 12> others{"atom",  "shfl", "vote", "match", "redux",   "ldmatrix",
+                                                    "elect", "bar",  "tex",  "suld",  "barrier", "activemask"};
   const std::string_view operation = each.operation();
-  if (operation == "ld" && (each.opcode.find(".shared") != std::string_view::npos || each.has("local"))) return false;
-  return operation != "activemask" && std::ranges::find(others, operation) == others.end();
+  if (operation == "ld" && (each.names_space("shared") || each.names_space("local"))) return false;
+  return std::ranges::find(others, operation) == others.end();
 }
 
 void PollingBranches::find_changes(Origin& origin) const {

@@ -141,14 +141,23 @@ std::string_view header(const std::vector<Token>& tokens, std::string_view direc
   return (found + 1)->text;
 }
 
+template <typename Is>
+bool any_suffix(std::string_view opcode, Is is) {
+  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos; dot = opcode.find('.', dot + 1)) {
+    const std::string_view rest = opcode.substr(dot + 1);
+    if (is(rest.substr(0, rest.find('.')))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool Instruction::has(std::string_view suffix) const {
-  for (std::size_t dot = opcode.find('.'); dot != std::string_view::npos; dot = opcode.find('.', dot + 1)) {
-    const std::string_view rest = opcode.substr(dot + 1);
-    if (rest.substr(0, rest.find('.')) == suffix) return true;
-  }
-  return false;
+  return any_suffix(opcode, [&](std::string_view each) { return each == suffix; });
+}
+
+bool Instruction::names_space(std::string_view space) const {
+  return any_suffix(opcode, [&](std::string_view each) { return each.substr(0, each.find("::")) == space; });
 }
 
 Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {

@@ -36,6 +36,8 @@ struct Instruction {
   std::string_view operation() const { return opcode.substr(0, opcode.find('.')); }
   /// Does the opcode contain this suffix, as in has("shared") for ld.shared.u32?
   bool has(std::string_view suffix) const;
+  /// Does the opcode name this state space, as in names_space("shared") for ld.shared.u32 and st.shared::cta.u32?
+  bool names_space(std::string_view space) const;
 };
 
 /// A directive in a body: .reg, .shared, .local, .param, .pragma, .loc, branch targets and call prototypes.

@@ -162,8 +162,7 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
   functions.push_back(&entry);
   for (const Function* function : functions) {
     for_each_instruction(*function, [&](const Instruction& instruction) {
-      needs.barrier_between_tasks |=
-          instruction.opcode.find(".shared") != std::string_view::npos || is_block_barrier(instruction);
+      needs.barrier_between_tasks |= instruction.names_space("shared") || is_block_barrier(instruction);
       needs.waits_for_bulk_copies |=
           instruction.opcode.starts_with("cp.async.bulk") || instruction.opcode.starts_with("cp.reduce.async.bulk");
       needs.waits_for_copies |= instruction.opcode.starts_with("cp.async.c");

@@ -57,6 +57,15 @@ TEST(PtxModule, ReadsGuardOpcodeAndOperands) {
   EXPECT_EQ(module.source(load.operands[1]), "[%rd1+8]");
 }
 
+TEST(PtxModule, AStateSpaceMayHaveASubspace) {
+  const Module module(module_with("cp.async.bulk.shared::cluster.global [%r1], [%rd1], 16, [%r2];\nret;\n"));
+  const Instruction& copy = instruction(module.entry("k"), 0);
+  EXPECT_TRUE(copy.names_space("shared"));
+  EXPECT_TRUE(copy.names_space("global"));
+  EXPECT_FALSE(copy.names_space("local"));
+  EXPECT_FALSE(copy.has("shared"));
+}
+
 TEST(PtxModule, ReadsDirectivesBetweenParametersAndBody) {
   const Module module(module_with("ret;\n", "", "\n.maxntid 256, 1, 1\n.minnctapersm 2\n"));
   const auto& directives = module.entry("k").directives;

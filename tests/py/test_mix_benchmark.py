@@ -63,3 +63,15 @@ def test_a_floor_is_measured_against_none(tmp_path):
     assert with_floor["/ without a floor"] == pytest.approx(with_floor["STP"] / without["STP"])
     assert with_floor["kept, 0.97 of it"] == with_floor["pairs"] == 1
     assert 0 < with_floor["least of the other's"] < 1
+
+
+def test_launches_with_a_latency_bound_are_counted_where_they_end_in_time(tmp_path):
+    options = ["--asking", "reduction", "--beside", "triad", "--bounded", "5", "--pauses-us", "0"]
+    (table,) = measured(tmp_path, "latency", *options)
+    unbounded, wide, *_ = table["rows"]
+    assert (unbounded["bound"], unbounded["in time"]) == (None, None)
+    assert wide["bound"] == 1.75
+    for row in table["rows"][1:]:
+        assert 0 <= row["in time"] <= row["launches"] == 5
+        assert (row["in time"] == 5) == (row["longest"] <= row["bound"])
+    assert 0 < unbounded["speed of the other"] < 1

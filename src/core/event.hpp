@@ -31,8 +31,8 @@ struct Event {
   SmId sm{};
   std::int32_t blocks = 1;  ///< how many blocks started or ended together; a real GPU reports groups
   EventKind kind{};
-  /// The device knows the next event already, and no plan is asked for in between: a look at a real GPU may show one for
-  /// every SM, and deciding after each of them would take longer than what they tell holds.
+  /// The device knows the next event already, and no plan is asked for in between: a look at a real GPU may show one
+  /// for every SM, and deciding after each of them would take longer than what they tell holds.
   bool next_is_known = false;
 
   friend bool operator==(const Event&, const Event&) = default;

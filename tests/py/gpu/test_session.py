@@ -75,10 +75,8 @@ def test_priorities_reach_the_policy(kernels, gate):
             session.status()  # by the session's thread, which has seen to all that came before
             assert not holding.job.done()
         run = session.finish()
-    launches = run.launches().set_index("application")
-    starts = run.blocks().groupby("application")["start_ns"].min()
-    assert launches["end_ns"]["boss"] <= starts["high"]
-    assert launches["end_ns"]["high"] <= starts["low"]
+    ends = run.launches().set_index("application")["end_ns"]  # when blocks start is told only by their mean durations
+    assert ends["boss"] <= ends["high"] <= ends["low"]
 
 
 def test_priority_and_weight_are_told(kernels):

@@ -64,17 +64,13 @@ TEST(Engine, AQuotaForAnotherNumberOfSmsIsRefused) {
 
 TEST(Engine, AnUnknownLaunchIsRefused) {
   for (const int unknown : {2, 77, -1}) {
-    EXPECT_THAT(complaint([&](const State&) {
-                  return Plan{.shares = {{operation(unknown), Quota::everywhere(1)}}};
-                }),
+    EXPECT_THAT(complaint([&](const State&) { return Plan{.shares = {{operation(unknown), Quota::everywhere(1)}}}; }),
                 HasSubstr("names launch " + std::to_string(unknown) + ", which is not running"));
   }
 }
 
 TEST(Engine, ALaunchThatEndedIsRefused) {
-  EXPECT_THAT(complaint([](const State&) {
-                return Plan{.shares = {{operation(0), Quota::everywhere(1)}}};
-              }),
+  EXPECT_THAT(complaint([](const State&) { return Plan{.shares = {{operation(0), Quota::everywhere(1)}}}; }),
               HasSubstr("names launch 0, which is not running"));
 }
 

@@ -304,9 +304,12 @@ session.load(kernel("fault"))
 for _ in range(3):
     bad.submit(kernel("increment"), grid=1, block=32, args=[passed])
 faulty = bad.submit(kernel("fault"), grid=1, block=32, args=[values])
-behind_it = bad.submit(kernel("increment"), grid=1, block=32, args=[passed])
+try:
+    behind_it = bad.submit(kernel("increment"), grid=1, block=32, args=[passed]).exception(30)
+except gs.CudaError as fault_was_sooner:
+    behind_it = fault_was_sooner
 print(faulty.exception(30))
-print(behind_it.exception(30))
+print(behind_it)
 session.close()
 """
 

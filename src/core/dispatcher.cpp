@@ -9,10 +9,7 @@ void Dispatcher::deliver(const Event& event) {
   state_.update(event);
   for (RunObserver* observer : observers_) observer->saw(event);
   policy_->observe(event, state_);
-  is_plan_wanted_ |= !state_.running().empty() && policy_->wants(event);
-  if (!is_plan_wanted_ || event.next_is_known) return;
-  is_plan_wanted_ = false;
-  if (!state_.running().empty()) enforce(decision_of(*policy_, state_));
+  if (plan_due_.after(event, *policy_, state_)) enforce(decision_of(*policy_, state_));
 }
 
 Plan Dispatcher::decision_of(const Policy& policy, const State& state) const {
@@ -38,7 +35,7 @@ void Dispatcher::hand_over(Policy& policy, State empty, std::span<const Event> h
   policy_ = &policy;
   state_ = std::move(empty);
   wake_at_.reset();
-  is_plan_wanted_ = false;
+  plan_due_ = {};
   for (RunObserver* observer : observers_) observer->saw(history.back());
   if (plan) enforce(std::move(*plan));
 }

@@ -7,12 +7,27 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/engine.hpp"
 #include "core/gpu.hpp"
 #include "core/policy.hpp"
 
 namespace gpushare {
+
+/// When a policy is asked for a plan: after an event that it wants one for, and of several that the device knows
+/// already, once, after the last.
+class PlanDue {
+ public:
+  bool after(const Event& event, const Policy& policy, const State& state) {
+    is_wanted_ |= !state.running().empty() && policy.wants(event);
+    if (event.next_is_known) return false;
+    return std::exchange(is_wanted_, false) && !state.running().empty();
+  }
+
+ private:
+  bool is_wanted_ = false;
+};
 
 class Dispatcher {
  public:
@@ -55,7 +70,7 @@ class Dispatcher {
   Plan plan_;
   std::optional<Time> wake_at_;  // plan_'s, until it has been reached
   Time now_{};
-  bool is_plan_wanted_ = false;  // since the last one; not before all that the device knows has been told
+  PlanDue plan_due_;
 };
 
 }  // namespace gpushare

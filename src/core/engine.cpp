@@ -145,16 +145,13 @@ void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserv
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {
   State state(device, workload);
   std::vector<Decision> decisions;
-  bool is_plan_wanted = false;
+  PlanDue plan_due;
   for (std::size_t position = 0; position < trace.events.size(); ++position) {
     const Event& event = trace.events[position];
     state.require_known(event);
     state.update(event);
     policy.observe(event, state);
-    is_plan_wanted |= !state.running().empty() && policy.wants(event);
-    if (!is_plan_wanted || event.next_is_known) continue;
-    is_plan_wanted = false;
-    if (!state.running().empty()) decisions.push_back({position, policy.decide(state)});
+    if (plan_due.after(event, policy, state)) decisions.push_back({position, policy.decide(state)});
   }
   return decisions;
 }

@@ -24,6 +24,10 @@ double Outlook::value(const Bounds& bounds) const {
   return throughput + kindness * slowest;
 }
 
+double kept_of_floor(double speed, const Contender& contender) {
+  return speed / std::max(contender.floor, standing_still);
+}
+
 Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> contenders) {
   Outlook outlook{.speeds = std::move(speeds), .kept = std::numeric_limits<double>::infinity()};
   const double count = static_cast<double>(contenders.size());
@@ -32,7 +36,7 @@ Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> conten
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     outlook.throughput += contenders[i].weight / mean_weight * outlook.speeds[i];
     outlook.antt += 1 / outlook.speeds[i] / count;
-    outlook.kept = std::min(outlook.kept, outlook.speeds[i] / std::max(contenders[i].floor, standing_still));
+    outlook.kept = std::min(outlook.kept, kept_of_floor(outlook.speeds[i], contenders[i]));
   }
   outlook.slowest = *std::ranges::min_element(outlook.speeds);
   return outlook;

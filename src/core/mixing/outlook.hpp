@@ -30,6 +30,9 @@ struct Outlook {
   double value(const Bounds& bounds) const;
 };
 
+/// A speed relative to the contender's floor; whoever has none is not to stand still.
+double kept_of_floor(double speed, const Contender& contender);
+
 /// Of these speeds; weights count relative to their mean.
 Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> contenders);
 

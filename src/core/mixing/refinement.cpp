@@ -18,7 +18,6 @@ constexpr std::int64_t enough_blocks = 64;
 /// Blocks that take too long cannot be measured.
 constexpr int most_windows = 40;
 constexpr int most_windows_alone = 4;
-constexpr double no_floor = 0.01;
 /// A change of a floor.
 constexpr double noticeable = 0.01;
 
@@ -133,7 +132,7 @@ void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& d
   tried_ = {best_};
   look_around(device);
   if (phase_ != Phase::Done && phase_ != Phase::Rest) return;
-  start_ = now;
+  start_ = now - options_.window;  // rests are as long as windows want, and none has just ended
   rest(now);
 }
 
@@ -146,7 +145,7 @@ void Refinement::favour(std::size_t kernel) {
 std::size_t Refinement::neediest() const {
   std::vector<double> kept;
   for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
-    kept.push_back(measured_->speeds[kernel] / std::max(contenders_[kernel].floor, no_floor));
+    kept.push_back(kept_of_floor(measured_->speeds[kernel], contenders_[kernel]));
   }
   return static_cast<std::size_t>(std::ranges::min_element(kept) - kept.begin());
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpushare import _core
+from gpushare._core import InvalidInput
 from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import LoadedLaunch
 from gpushare.energy_meter import EnergyMeter, EnergyUnknownError
@@ -25,6 +26,7 @@ MOST_PER_CLAIM = 16
 CHUNK_TRIES = 3
 SAMPLES = 200
 LEAST_WAVES = 6
+LONGEST_TRIAL_NS = 10_000_000_000
 SHORTEST_INTERVAL_NS = 5_000
 LONGEST_INTERVAL_NS = 100_000
 
@@ -38,7 +40,7 @@ def measure_kernel(device: CudaDevice, launch: Launch, effort: Effort | None = N
         effort: how much is measured.
 
     Raises:
-        InvalidInput: the launch cannot be run there.
+        InvalidInput: the launch cannot be run there, or something else keeps its blocks from ending.
         CudaError: the kernel faults or does not end.
     """
     try:
@@ -174,7 +176,7 @@ class _Measurement:
         for sms, residency in points:
             expected_ns = alone_ns * self.sms * self._residency / (sms * residency)
             rates = [
-                trial.rate_of(self._trial(sms, residency, chunk=chunk, expected_ns=expected_ns, limit_ns=limit_ns))
+                self._rate(sms, residency, chunk=chunk, expected_ns=expected_ns, limit_ns=limit_ns)
                 for _ in range(self.effort.trial_repeats)
             ]
             rates.sort(key=lambda rate: rate.per_ns)
@@ -187,6 +189,19 @@ class _Measurement:
             block_ns=tuple(round(rate.block_ns, 1) for _, _, rate in columns),
             whole_ns=tuple(rate.whole_ns for _, _, rate in columns),
         )
+
+    def _rate(self, sms: int, residency: int, *, chunk: int, expected_ns: float, limit_ns: int) -> trial.Rate:
+        """Of a trial long enough for a block to end: one in which none did says nothing."""
+        while True:
+            rate = trial.rate_of(self._trial(sms, residency, chunk=chunk, expected_ns=expected_ns, limit_ns=limit_ns))
+            if rate.blocks > 0:
+                return rate
+            if limit_ns > LONGEST_TRIAL_NS:
+                raise InvalidInput(
+                    f"{self.launch.kernel.name!r}: with {sms} SMs and {residency} blocks on each no block ended within "
+                    f"{limit_ns / 1e9:.3g} s. Does something else use the GPU?"
+                )
+            limit_ns *= 4
 
     def _energy(self) -> Energy | str:
         try:

@@ -2,6 +2,7 @@
 """Profiles measured on a real GPU: every figure is there and can be; how good they are is not for tests."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.cuda_device import cuda_device
 from gpushare.cuda_workload import LoadedLaunch
+from gpushare.profile import measurement
 from gpushare.profile.copies import measure_device
 from gpushare.profile.effort import Effort, sm_counts
 from gpushare.profile.measurement import measure_kernel
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.targets import of_suite
+from gpushare.profile.trial import Rate
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
 
@@ -151,6 +154,20 @@ def test_copies(device):
         assert all(device_ns > 0 for device_ns in curve.device_ns)
         assert curve.host_ns[-1] > curve.host_ns[0]
         assert curve.bytes[-1] / curve.host_ns[-1] > 0.5, "GB/s"
+
+
+def test_a_trial_in_which_no_block_ends_is_made_again_with_more_time(device, monkeypatch):
+    monkeypatch.setattr(measurement, "LEAST_WAVES", 0)
+    hurried = replace(QUICK, trial_limit_ns=1000)
+    profile = measure_kernel(device, spin_launch(40, 40_000), hurried)
+    assert min(profile.against_sms.blocks + profile.against_residency.blocks) > 0
+
+
+def test_one_that_never_ends_a_block_is_said(device, monkeypatch):
+    monkeypatch.setattr(measurement, "LONGEST_TRIAL_NS", 50_000_000)
+    monkeypatch.setattr(measurement.trial, "rate_of", lambda _: Rate(blocks=0, window_ns=9, block_ns=0.0, whole_ns=0))
+    with pytest.raises(gs.InvalidInput, match="no block ended within"):
+        measure_kernel(device, spin_launch(40, 100), QUICK)
 
 
 def test_what_is_measured_is_kept_and_found(device, monkeypatch, tmp_path):

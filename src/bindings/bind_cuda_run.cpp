@@ -9,6 +9,7 @@
 #include "bindings/without_gil.hpp"
 #include "core/job_names.hpp"
 #include "core/ordering/ordering_registry.hpp"
+#include "core/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/hardware_run.hpp"
 #include "cuda/shared_library.hpp"
@@ -78,10 +79,10 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   const auto ordering =
       make_ordering(ordering_name, world->estimates, world->workload, {.stopwatch = over_after, .learnt = learnt});
   UsageMeter meter(device.context->description(), world->workload);
-  TraceRecorder recorder;
+  std::optional<TraceRecorder> recorder;
   const Interruption interruption(ended);
   std::vector<RunObserver*> observers{&meter};
-  if (record_trace) observers.push_back(&recorder);
+  if (record_trace) observers.push_back(&recorder.emplace());
   cuda::SchedulerDelays delays;
   {
     const py::gil_scoped_release no_gil;
@@ -93,7 +94,7 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   RunRecord record = record_of(meter);
   record.longest_pause = count(delays.longest_pause);
   record.without_processor = count(delays.without_processor);
-  if (record_trace) record.trace = recorder.take();
+  if (recorder) record.trace = recorder->take();
   return record;
 }
 
@@ -101,10 +102,10 @@ RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& prog
                                cuda::HardwareSharing sharing, std::vector<int> levels, std::vector<int> sms,
                                bool record_trace, const py::object& ended) {
   UsageMeter meter(device.context->description(), workload);
-  TraceRecorder recorder;
+  std::optional<TraceRecorder> recorder;
   const Interruption interruption(ended);
   std::vector<RunObserver*> observers{&meter};
-  if (record_trace) observers.push_back(&recorder);
+  if (record_trace) observers.push_back(&recorder.emplace());
   {
     const py::gil_scoped_release no_gil;
     cuda::run_on_hardware(device.context, workload, program.operations,
@@ -112,7 +113,7 @@ RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& prog
                           [&](const cuda::NamesOnGpu& on_gpu) { interruption.look(on_gpu); });
   }
   RunRecord record = record_of(meter);
-  if (record_trace) record.trace = recorder.take();
+  if (recorder) record.trace = recorder->take();
   return record;
 }
 

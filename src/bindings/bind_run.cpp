@@ -7,6 +7,7 @@
 #include "bindings/run_record.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
+#include "core/trace_recorder.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -26,16 +27,16 @@ RunRecord simulate(const Device& device, const Workload& workload, const py::obj
   const std::unique_ptr<Policy> decides = to_policy(sharing, world);
   const auto ordering = make_ordering(ordering_name, world->gpu.device(), world->workload);
   UsageMeter meter(world->gpu.device(), world->workload);
-  TraceRecorder recorder;
+  std::optional<TraceRecorder> recorder;
   Interruption interruption(ended);
   std::vector<RunObserver*> observers{&meter, &interruption};
-  if (record_trace) observers.push_back(&recorder);
+  if (record_trace) observers.push_back(&recorder.emplace());
   {
     const py::gil_scoped_release no_gil;
     run(world->gpu, *decides, world->workload, observers, ordering.get());
   }
   RunRecord record = record_of(meter);
-  if (record_trace) record.trace = recorder.take();
+  if (recorder) record.trace = recorder->take();
   return record;
 }
 

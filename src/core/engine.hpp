@@ -26,17 +26,6 @@ class RunObserver {
 /// impossible plan or leaves work waiting for ever.
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers = {});
 
-/// Keeps every event and every plan.
-class TraceRecorder : public RunObserver {
- public:
-  void saw(const Event& event) override { trace_.events.push_back(event); }
-  void decided(const Plan& plan) override { trace_.decisions.push_back({trace_.events.size() - 1, plan}); }
-  Trace take() { return std::move(trace_); }
-
- private:
-  Trace trace_;
-};
-
 /// Feeds a recorded run's events to a policy, without a device, and returns what it decides.
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy);
 

@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/ordering/ordering_registry.hpp"
+#include "core/trace_recorder.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

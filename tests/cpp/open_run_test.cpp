@@ -10,6 +10,7 @@
 #include "core/metrics.hpp"
 #include "core/policies/registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
+#include "core/trace_recorder.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"

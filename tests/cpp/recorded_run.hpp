@@ -11,6 +11,7 @@
 #include "core/engine.hpp"
 #include "core/policies/registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
+#include "core/trace_recorder.hpp"
 
 namespace gpushare::test {
 

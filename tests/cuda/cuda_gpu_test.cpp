@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs under every policy, and their ends. tests/py/gpu has more; these also run under sanitizers.
+#include "core/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
 
 #include <gmock/gmock.h>

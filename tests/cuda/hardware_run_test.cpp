@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Original kernels on streams, and trials of workers, on the stand-in.
+#include "core/trace_recorder.hpp"
 #include "cuda/hardware_run.hpp"
 
 #include <gmock/gmock.h>

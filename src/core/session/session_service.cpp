@@ -76,8 +76,8 @@ void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::sha
   }
   set_gpu(nullptr);
   give_up(service);
-  if (!options_.keeps_record) return;
-  record_.trace = service.recorder.take();
+  if (!service.recorder) return;
+  record_.trace = service.recorder->take();
   record_.workload = service.run.close(record_.trace);
 }
 

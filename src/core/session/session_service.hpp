@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "core/session/job_watcher.hpp"
 #include "core/session/session.hpp"
+#include "core/trace_recorder.hpp"
 
 namespace gpushare {
 
@@ -24,13 +27,13 @@ struct Session::Service {
 
   std::vector<RunObserver*> observers(bool keeps_record) {
     if (!keeps_record) return {&history, &watcher};
-    return {&recorder, &watcher};
+    return {&recorder.emplace(), &watcher};
   }
 
   LiveGpu& gpu;
   std::shared_ptr<const void> world;
   std::unique_ptr<Policy> policy;
-  TraceRecorder recorder;
+  std::optional<TraceRecorder> recorder;
   JobWatcher watcher;
   SessionHistory& history;
   OpenRun run;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/open_run.hpp"
+#include "core/trace_recorder.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

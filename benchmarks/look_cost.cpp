@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the scheduler's thread does with one look at a GPU, while nobody looks: it makes events of what the workers have
+// counted since the last look, and the policy hears them. Once as the only thing the processor does, and once as it is
+// between looks, when others have used its caches.
+#include <chrono>
+#include <random>
+
+#include "core/dispatcher.hpp"
+#include "core/trace_recorder.hpp"
+#include "core/workers/worker_progress.hpp"
+#include "scenario.hpp"
+
+namespace gpushare::benchmarks {
+namespace {
+
+constexpr Scenario one_application{.applications = 1, .blocks = 1'000'000'000};
+constexpr int workers_per_sm = 8;
+
+/// Workers of one launch on all SMs, whose counters grow from look to look.
+class Workers {
+ public:
+  explicit Workers(int sms)
+      : orders_(static_cast<std::size_t>(sms), {.quota = workers_per_sm}), sms_(static_cast<std::size_t>(sms)) {}
+
+  WorkerLook next() {
+    for (WorkerSm& sm : sms_) {
+      const auto tasks = static_cast<std::uint32_t>(3 + random_() % 5);
+      sm.workers = workers_per_sm;
+      sm.tasks_done += tasks;
+      sm.busy_ns += tasks * (10'000 + random_() % 1000);
+      claimed_ += tasks;
+    }
+    return {.control = {.next_task = claimed_ + static_cast<std::uint32_t>(sms_.size()) * workers_per_sm},
+            .orders = orders_,
+            .sms = sms_};
+  }
+
+ private:
+  std::minstd_rand random_{1};
+  std::vector<WorkerOrder> orders_;
+  std::vector<WorkerSm> sms_;
+  std::uint32_t claimed_ = 0;
+};
+
+class NoGpu final : public Gpu {
+ public:
+  explicit NoGpu(const Device& device) : device_(device) {}
+  const Device& device() const override { return device_; }
+  void submit(const Submission& /*submission*/) override {}
+  void apply(const Plan& plan) override { benchmark::DoNotOptimize(&plan); }
+  void withdraw(OperationId /*operation*/) override {}
+  std::optional<Event> next_event(std::optional<Time> /*deadline*/) override { return std::nullopt; }
+
+ private:
+  const Device& device_;
+};
+
+/// Pushes everything else out of the caches.
+void use_caches() {
+  static std::vector<std::uint64_t> elsewhere(std::size_t{8} << 20);
+  for (std::uint64_t& word : elsewhere) ++word;
+  benchmark::ClobberMemory();
+}
+
+template <typename Work>
+double seconds(Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The time shown is of a look from counters to plan; the counters say what its parts take.
+void look(benchmark::State& timing, std::string_view policy_name, bool caches_are_cold) {
+  const Device device = device_of(one_application);
+  const Workload workload = workload_of(one_application);
+  NoGpu gpu(device);
+  const auto policy = make_policy(policy_name);
+  TraceRecorder recorder;
+  const std::array<RunObserver*, 1> observers{&recorder};
+  Dispatcher dispatcher(gpu, *policy, State(device, workload), observers);
+  dispatcher.deliver(EventKind::ApplicationArrived, ApplicationId{0});
+  dispatcher.deliver({.kind = EventKind::LaunchArrived});
+  Workers workers(device.sms);
+  WorkerProgress progress({}, {}, one_application.blocks, device.sms);
+  progress.launched(std::int64_t{device.sms} * workers_per_sm, {});
+  std::vector<Event> events;
+  Time now{};
+  double observing = 0;
+  double delivering = 0;
+  for (auto _ : timing) {
+    const WorkerLook seen = workers.next();
+    events.clear();
+    now += Duration(50'000);
+    if (caches_are_cold) use_caches();
+    const double observed = seconds([&] { progress.observe(seen, now, events); });
+    const double delivered = seconds([&] {
+      for (Event& event : events) {
+        event.next_is_known = &event != &events.back();
+        dispatcher.deliver(event);
+      }
+    });
+    observing += observed;
+    delivering += delivered;
+    timing.SetIterationTime(observed + delivered);
+  }
+  const auto per_look = [&](double total) {
+    return benchmark::Counter(total * 1e6 / static_cast<double>(timing.iterations()));
+  };
+  timing.counters["observe_us"] = per_look(observing);
+  timing.counters["deliver_us"] = per_look(delivering);
+  timing.counters["events"] = static_cast<double>(events.size());
+}
+
+void settings(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Iterations(60)->Repetitions(20)->ReportAggregatesOnly()->UseManualTime()->Unit(benchmark::kMicrosecond);
+}
+
+BENCHMARK_CAPTURE(look, fifo, "fifo", false)->Apply(settings);
+BENCHMARK_CAPTURE(look, fifo_with_cold_caches, "fifo", true)->Apply(settings);
+BENCHMARK_CAPTURE(look, srtf, "srtf", false)->Apply(settings);
+BENCHMARK_CAPTURE(look, srtf_with_cold_caches, "srtf", true)->Apply(settings);
+
+}  // namespace
+}  // namespace gpushare::benchmarks

@@ -247,6 +247,7 @@ void CudaGpu::report_ends(Time time) {
     std::unique_ptr<LaunchOnGpu> follower = launch->take_follower();
     if (follower) follower->came_after(launch->end());
     followers_.keep(std::move(follower), submission.id);
+    plan_is_due_ |= any_left_out_;
     return true;
   });
 }

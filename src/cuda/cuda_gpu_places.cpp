@@ -13,6 +13,8 @@ namespace {
 
 /// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
 constexpr std::size_t most_launches_on_hardware = 20;
+/// Of those that have not begun, so many are heeded however many have.
+constexpr std::size_t least_waiting = 4;
 
 /// Launches that were evicted give up their slots, if the tables are full: the last in rank first.
 void find_slot_for(const LaunchOnGpu& launch, std::span<const std::unique_ptr<LaunchOnGpu>> launches, Time time) {
@@ -35,12 +37,30 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
   return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
 }
 
-/// Who ranks behind gives way to who lacks room, as long as it does.
-void CudaGpu::make_room(Time time) {
-  if (is_paused_) return stop_all(time);
+/// In rank order. Of those that have not begun only the first ones can be next: to share out room among a hundred would
+/// take longer than a short launch.
+std::vector<LaunchOnGpu*> CudaGpu::contenders() const {
   std::vector<LaunchOnGpu*> ranked;
   for (const auto& launch : launches_) ranked.push_back(launch.get());
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
+  const auto begun = static_cast<std::size_t>(std::ranges::count_if(ranked, &LaunchOnGpu::has_begun));
+  std::size_t may_wait =
+      std::max(least_waiting, most_launches_on_hardware - std::min(begun, most_launches_on_hardware));
+  std::vector<LaunchOnGpu*> found;
+  for (LaunchOnGpu* launch : ranked) {
+    if (!launch->has_begun()) {
+      if (launch->is_stopped() || may_wait == 0) continue;
+      --may_wait;
+    }
+    found.push_back(launch);
+  }
+  return found;
+}
+
+/// Who ranks behind gives way to who lacks room, as long as it does.
+void CudaGpu::make_room(Time time) {
+  if (is_paused_) return stop_all(time);
+  const std::vector<LaunchOnGpu*> ranked = contenders();
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
   const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
@@ -50,6 +70,12 @@ void CudaGpu::make_room(Time time) {
   const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
   const std::size_t first = room_is_kept_ ? 1 : 0;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
+  any_left_out_ = ranked.size() < launches_.size();
+  if (!any_left_out_) return;
+  for (const auto& launch : launches_) {
+    const bool is_contender = std::ranges::find(ranked, launch.get()) != ranked.end();
+    if (!is_contender && launch->wants_hardware(time)) launch->evict(time);
+  }
 }
 
 /// In rank order: among equals, the hardware serves first who comes first.

@@ -4,18 +4,23 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/policy.hpp"
 
 namespace gpushare {
 
-/// The running launches, smallest key first; equal keys in order of arrival.
+/// The running launches, smallest key first; equal keys in order of arrival. A key may be dear: each is asked for once.
 template <typename Key>
 std::vector<const RunningLaunch*> sorted_by(const State& state, Key key) {
+  using Keyed = std::pair<std::invoke_result_t<Key, const RunningLaunch&>, const RunningLaunch*>;
+  std::vector<Keyed> keyed;
+  for (const RunningLaunch& launch : state.running()) keyed.emplace_back(key(launch), &launch);
+  std::ranges::stable_sort(keyed, {}, &Keyed::first);
   std::vector<const RunningLaunch*> order;
-  for (const RunningLaunch& launch : state.running()) order.push_back(&launch);
-  std::ranges::stable_sort(order, {}, [&](const RunningLaunch* launch) { return key(*launch); });
+  for (const Keyed& each : keyed) order.push_back(each.second);
   return order;
 }
 

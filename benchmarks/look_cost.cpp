@@ -119,6 +119,8 @@ BENCHMARK_CAPTURE(look, fifo, "fifo", false)->Apply(settings);
 BENCHMARK_CAPTURE(look, fifo_with_cold_caches, "fifo", true)->Apply(settings);
 BENCHMARK_CAPTURE(look, srtf, "srtf", false)->Apply(settings);
 BENCHMARK_CAPTURE(look, srtf_with_cold_caches, "srtf", true)->Apply(settings);
+BENCHMARK_CAPTURE(look, auto, "auto", false) -> Apply(settings);
+BENCHMARK_CAPTURE(look, auto_with_cold_caches, "auto", true)->Apply(settings);
 
 }  // namespace
 }  // namespace gpushare::benchmarks

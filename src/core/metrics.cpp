@@ -57,7 +57,9 @@ UsageMeter::UsageMeter(const Device& device, const Workload& workload)
       resident_(static_cast<std::size_t>(device.sms)),
       busy_since_(static_cast<std::size_t>(device.sms)),
       sm_busy_(static_cast<std::size_t>(device.sms)) {
-  for (const Application& application : workload.applications) {
+  for (std::size_t index = 0; index < applications_.size(); ++index) {
+    const Application& application = workload.applications[index];
+    applications_[index].arrival = Time(application.arrival);
     for (const Operation& operation : application.operations) operations_.push_back(&operation);
   }
 }
@@ -77,9 +79,6 @@ void UsageMeter::saw(const Event& event) {
       return;
     case EventKind::LaunchEnded:
       operation_durations_[index(event.operation)] = event.time - launch_arrivals_[index(event.operation)];
-      return;
-    case EventKind::ApplicationArrived:
-      applications_[index(event.application)].arrival = event.time;
       return;
     case EventKind::ApplicationEnded:
       applications_[index(event.application)].end = event.time;

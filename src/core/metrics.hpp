@@ -25,7 +25,7 @@ double strict_fairness(std::span<const double> ntt);
 /// The value below which `ratio` of the values lie, interpolated linearly between neighbours.
 double percentile(std::vector<double> values, double ratio);
 
-/// When an application came and went, and how long it takes alone.
+/// When an application came, by the workload, and when it ended. A scheduler that is busy may hear of it later.
 struct ApplicationTimes {
   Time arrival{};
   Time end{};

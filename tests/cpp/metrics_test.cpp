@@ -126,6 +126,13 @@ TEST(UsageMeter, TurnaroundCountsFromTheArrival) {
   EXPECT_EQ(meter.makespan(), Duration(130));
 }
 
+TEST(UsageMeter, TurnaroundCountsFromTheArrivalThoughTheSchedulerWasBusyThen) {
+  UsageMeter meter(small_device(), workload_of({launch_of(1, 100)}, {50}));
+  meter.saw({.time = Time(Duration(90)), .kind = EventKind::ApplicationArrived});
+  meter.saw({.time = Time(Duration(200)), .kind = EventKind::ApplicationEnded});
+  EXPECT_EQ(meter.applications()[0].turnaround(), Duration(150));
+}
+
 TEST(UsageMeter, ALaunchLastsFromItsArrivalAndACopyFromItsStart) {
   const Workload workload{.applications = {application_of("a", {copy_to_device(300), launch_of(4, 100)}),
                                            application_of("b", {copy_to_device(200)})}};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan_check.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "core/errors.hpp"
 
 namespace gpushare {
@@ -34,17 +37,19 @@ void check(const Share& share, const State& state) {
   }
 }
 
+void check_each_is_named_once(const Plan& plan, const State& state) {
+  std::vector<OperationId> launches;
+  for (const Share& share : plan.shares) launches.push_back(share.launch);
+  std::ranges::sort(launches);
+  const auto twice = std::ranges::adjacent_find(launches);
+  if (twice != launches.end()) throw PolicyError("the plan names " + named(*state.find(*twice), state) + " twice");
+}
+
 }  // namespace
 
 void check(const Plan& plan, const State& state) {
-  for (auto share = plan.shares.begin(); share != plan.shares.end(); ++share) {
-    check(*share, state);
-    for (auto earlier = plan.shares.begin(); earlier != share; ++earlier) {
-      if (earlier->launch == share->launch) {
-        throw PolicyError("the plan names " + named(*state.find(share->launch), state) + " twice");
-      }
-    }
-  }
+  for (const Share& share : plan.shares) check(share, state);
+  check_each_is_named_once(plan, state);
   if (plan.wake_at && *plan.wake_at <= state.now()) {
     throw PolicyError("the plan asks to wake at " + std::to_string(plan.wake_at->time_since_epoch().count()) +
                       " ns, which is not after now (" + std::to_string(state.now().time_since_epoch().count()) +

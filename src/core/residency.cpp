@@ -86,11 +86,6 @@ SmRoom::SmRoom(const SmCapacity& capacity)
       registers_(capacity.registers),
       shared_memory_bytes_(capacity.shared_memory.count) {}
 
-bool SmRoom::fits(const BlockFootprint& block) const {
-  return blocks_ >= 1 && warps_ >= block.warps && threads_ >= block.threads && registers_ >= block.registers &&
-         shared_memory_bytes_ >= block.shared_memory_bytes;
-}
-
 void SmRoom::take(const BlockFootprint& block, int blocks) {
   blocks_ -= blocks;
   warps_ -= blocks * block.warps;

@@ -46,12 +46,20 @@ int residency_beside(const Device& device, const BlockNeeds& needs, const BlockN
 class SmRoom {
  public:
   explicit SmRoom(const SmCapacity& capacity);
-  bool fits(const BlockFootprint& block) const;
+  bool fits(const BlockFootprint& block, int blocks = 1) const {
+    return blocks_ >= blocks && warps_ >= blocks * block.warps && threads_ >= blocks * block.threads &&
+           registers_ >= blocks * block.registers && shared_memory_bytes_ >= blocks * block.shared_memory_bytes;
+  }
   /// Also more than there is.
   void take(const BlockFootprint& block, int blocks = 1);
   void give_back(const BlockFootprint& block, int blocks = 1) { take(block, -blocks); }
   /// How many more blocks of this footprint fit. Not above zero where more has been taken than there is.
   int count(const BlockFootprint& block) const;
+  /// The same, but not below zero and at most `most`: without a division where all of these fit, or none.
+  int count(const BlockFootprint& block, int most) const {
+    if (most <= 0 || !fits(block)) return 0;
+    return fits(block, most) ? most : count(block);
+  }
 
  private:
   int blocks_;

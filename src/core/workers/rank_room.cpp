@@ -36,10 +36,6 @@ int held(const RoomClaim& launch, const Need& need, std::size_t sm) {
   return std::max(launch.present[sm], std::min(launch.wanted[sm], need.per_sm));
 }
 
-void take_what_fits(SmRoom& room, const BlockFootprint& block, int count) {
-  room.take(block, std::min(count, room.count(block)));
-}
-
 /// What everybody wants and has, SM by SM.
 class Claims {
  public:
@@ -90,9 +86,10 @@ struct Leftover {
   /// For one who has `present` blocks of its own there.
   int places(const RoomClaim& launch, std::size_t sm) const {
     if (narrowest < launch.split) return 0;
+    if (launch.present[sm] == 0) return room.count(launch.block, launch.wanted[sm]);
     SmRoom beside = room;
     beside.give_back(launch.block, launch.present[sm]);
-    return std::clamp(beside.count(launch.block), 0, launch.wanted[sm]);
+    return beside.count(launch.block, launch.wanted[sm]);
   }
 };
 
@@ -140,9 +137,9 @@ std::vector<int> places_by_rank(const Claims& claims, std::span<const Need> need
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     const RoomClaim& launch = claims.launches[rank];
     const bool is_let_in = !somebody_is_there || launch.split <= division;
-    const int fits = std::min(launch.wanted[sm], room.count(launch.block)) - launch.present[sm];
+    const int fits = room.count(launch.block, launch.wanted[sm]) - launch.present[sm];
     places.push_back(is_let_in ? std::max(0, fits) : 0);
-    take_what_fits(room, launch.block, held(launch, needs[rank], sm));
+    room.take(launch.block, room.count(launch.block, held(launch, needs[rank], sm)));
     somebody_is_there |= launch.present[sm] > 0;
   }
   return places;
@@ -182,15 +179,17 @@ void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches,
   Bytes kept_out;  // are those who want the L1 cache divided for less than this
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     const RoomClaim& launch = launches[rank];
-    const int fits = launch.split < kept_out ? 0 : room.count(launch.block);
-    if (somebody_lacks_room) allowed[rank].workers[sm] = std::min(launch.wanted[sm], fits);
-    const int holds = std::min(fits, held(launch, needs[rank], sm));
+    const bool is_kept_out = launch.split < kept_out;
+    if (somebody_lacks_room) {
+      allowed[rank].workers[sm] = is_kept_out ? 0 : room.count(launch.block, launch.wanted[sm]);
+    }
+    const int holds = is_kept_out ? 0 : room.count(launch.block, held(launch, needs[rank], sm));
     const bool lacks_room = launch.present[sm] < std::min(launch.wanted[sm], needs[rank].per_sm);
     const bool waits_for_empty_sm = lacks_room && holds > 0 && division < launch.split && !somebody_stays;
     if (waits_for_empty_sm && launch.is_seen && sm >= needs[rank].emptied_from) {
       kept_out = std::max(kept_out, launch.split);
     }
-    take_what_fits(room, launch.block, holds);
+    room.take(launch.block, holds);
     somebody_lacks_room |= lacks_room;
     somebody_stays |= launch.present[sm] > 0 && holds > 0;
   }

@@ -15,6 +15,10 @@ namespace {
 
 constexpr Scenario one_application{.applications = 1, .blocks = 1'000'000'000};
 constexpr int workers_per_sm = 8;
+/// Of one run, and few enough for the memory that a recorder has from the beginning.
+constexpr int looks = 120;
+
+enum class Caches { Warm, Cold };
 
 /// Workers of one launch on all SMs, whose counters grow from look to look.
 class Workers {
@@ -70,7 +74,7 @@ double seconds(Work work) {
 }
 
 /// The time shown is of a look from counters to plan; the counters say what its parts take.
-void look(benchmark::State& timing, std::string_view policy_name, bool caches_are_cold) {
+void look(benchmark::State& timing, std::string_view policy_name, Caches caches) {
   const Device device = device_of(one_application);
   const Workload workload = workload_of(one_application);
   NoGpu gpu(device);
@@ -91,7 +95,7 @@ void look(benchmark::State& timing, std::string_view policy_name, bool caches_ar
     const WorkerLook seen = workers.next();
     events.clear();
     now += Duration(50'000);
-    if (caches_are_cold) use_caches();
+    if (caches == Caches::Cold) use_caches();
     const double observed = seconds([&] { progress.observe(seen, now, events); });
     const double delivered = seconds([&] {
       for (Event& event : events) {
@@ -112,15 +116,19 @@ void look(benchmark::State& timing, std::string_view policy_name, bool caches_ar
 }
 
 void settings(benchmark::internal::Benchmark* benchmark) {
-  benchmark->Iterations(60)->Repetitions(20)->ReportAggregatesOnly()->UseManualTime()->Unit(benchmark::kMicrosecond);
+  benchmark->Iterations(looks)->Repetitions(20)->ReportAggregatesOnly()->UseManualTime()->Unit(benchmark::kMicrosecond);
+}
+void long_run(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Iterations(20 * looks)->UseManualTime()->Unit(benchmark::kMicrosecond);
 }
 
-BENCHMARK_CAPTURE(look, fifo, "fifo", false)->Apply(settings);
-BENCHMARK_CAPTURE(look, fifo_with_cold_caches, "fifo", true)->Apply(settings);
-BENCHMARK_CAPTURE(look, srtf, "srtf", false)->Apply(settings);
-BENCHMARK_CAPTURE(look, srtf_with_cold_caches, "srtf", true)->Apply(settings);
-BENCHMARK_CAPTURE(look, auto, "auto", false) -> Apply(settings);
-BENCHMARK_CAPTURE(look, auto_with_cold_caches, "auto", true)->Apply(settings);
+BENCHMARK_CAPTURE(look, fifo, "fifo", Caches::Warm)->Apply(settings);
+BENCHMARK_CAPTURE(look, fifo_with_cold_caches, "fifo", Caches::Cold)->Apply(settings);
+BENCHMARK_CAPTURE(look, fifo_in_a_long_run, "fifo", Caches::Warm)->Apply(long_run);
+BENCHMARK_CAPTURE(look, srtf, "srtf", Caches::Warm)->Apply(settings);
+BENCHMARK_CAPTURE(look, srtf_with_cold_caches, "srtf", Caches::Cold)->Apply(settings);
+BENCHMARK_CAPTURE(look, choosing, "auto", Caches::Warm)->Apply(settings);
+BENCHMARK_CAPTURE(look, choosing_with_cold_caches, "auto", Caches::Cold)->Apply(settings);
 
 }  // namespace
 }  // namespace gpushare::benchmarks

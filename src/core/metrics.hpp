@@ -25,7 +25,8 @@ double strict_fairness(std::span<const double> ntt);
 /// The value below which `ratio` of the values lie, interpolated linearly between neighbours.
 double percentile(std::vector<double> values, double ratio);
 
-/// When an application came, by the workload, and when it ended. A scheduler that is busy may hear of it later.
+/// When an application came, by the workload, and when it ended. A scheduler that is busy may hear of it later; in a
+/// session it came when the session's thread took it.
 struct ApplicationTimes {
   Time arrival{};
   Time end{};
@@ -43,7 +44,7 @@ class UsageMeter : public RunObserver {
   const std::vector<Duration>& sm_busy() const { return sm_busy_; }
   Duration to_device_busy() const { return to_device_.busy; }
   Duration to_host_busy() const { return to_host_.busy; }
-  /// Per operation: from its arrival (a launch) or start (a copy) to its end.
+  /// Per operation: from its arrival (a launch: when the scheduler heard of it) or start (a copy) to its end.
   const std::vector<Duration>& operation_durations() const { return operation_durations_; }
   /// From time 0 to the end of the last application.
   Duration makespan() const { return makespan_; }

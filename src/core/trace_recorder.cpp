@@ -6,8 +6,8 @@
 namespace gpushare {
 namespace {
 
-/// Of a piece: under a megabyte.
-constexpr std::size_t most_events = 16'384;
+/// Of a piece: 1.5 MB.
+constexpr std::size_t most_events = 32'768;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ TraceRecorder::TraceRecorder() {
 }
 
 void TraceRecorder::saw(const Event& event) {
-  if (pieces_.back().size() == most_events) pieces_.emplace_back().reserve(most_events);
+  if (pieces_.empty() || pieces_.back().size() == most_events) pieces_.emplace_back().reserve(most_events);
   pieces_.back().push_back(event);
   ++events_;
 }
@@ -28,7 +28,9 @@ Trace TraceRecorder::take() {
   Trace trace{.decisions = std::move(decisions_)};
   trace.events.reserve(events_);
   for (const std::vector<Event>& piece : pieces_) trace.events.insert(trace.events.end(), piece.begin(), piece.end());
-  *this = {};
+  pieces_.clear();
+  decisions_.clear();
+  events_ = 0;
   return trace;
 }
 

@@ -7,9 +7,9 @@
 
 namespace gpushare {
 
-/// Keeps every event and every plan. A GPU waits meanwhile for what is decided next, so nothing that is kept is ever
-/// moved, and the events of a usual run go to memory that was touched beforehand: page faults and copies took ten times
-/// as long as the policy (benchmarks/look_cost.cpp).
+/// Keeps every event and every plan. A GPU waits meanwhile for what is decided next: so events that are kept are never
+/// moved, and the first ones, of a hundred looks and more, go to memory that was touched beforehand. Page faults and
+/// copies took several times as long as the policy (benchmarks/look_cost.cpp).
 class TraceRecorder : public RunObserver {
  public:
   TraceRecorder();
@@ -18,7 +18,7 @@ class TraceRecorder : public RunObserver {
   Trace take();
 
  private:
-  std::vector<std::vector<Event>> pieces_;  // but for the last, full
+  std::vector<std::vector<Event>> pieces_;  // all but the last are full
   std::vector<Decision> decisions_;
   std::size_t events_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
+#include "core/merge_by_time.hpp"
 #include "cuda/shared_library.hpp"
 #include "cuda/short_launches.hpp"
 
@@ -20,18 +21,6 @@ constexpr Duration short_look_patience(25'000);
 
 /// A thread that sleeps wakes up tens of microseconds late, so the last stretch is waited for awake.
 constexpr Duration sleep_margin(150'000);
-
-/// Starts lie in the past. Those from `first` on are in order; those from `middle` on, mostly in order themselves, join
-/// them: sorting all would take five times as long, and somebody waits.
-void merge_by_time(std::vector<gpushare::Event>& events, std::size_t first, std::size_t middle) {
-  const auto begin = events.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto joining = events.begin() + static_cast<std::ptrdiff_t>(middle);
-  const std::ranges::subrange tail(joining, events.end());
-  if (!std::ranges::is_sorted(tail, {}, &gpushare::Event::time)) {
-    std::ranges::stable_sort(tail, {}, &gpushare::Event::time);
-  }
-  std::ranges::inplace_merge(begin, joining, events.end(), {}, &gpushare::Event::time);
-}
 
 }  // namespace
 
@@ -155,6 +144,7 @@ gpushare::Event CudaGpu::take_event() {
   const bool is_group = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded;
   if (is_group) event.started += reported - event.time;  // blocks last as long as they did
   event.time = reported;
+  plan_is_due_ |= event.kind == EventKind::LaunchEnded;  // somebody's chance, though the plan may stay as it is
   return event;
 }
 
@@ -215,7 +205,7 @@ void CudaGpu::finish_look(Time time) {
   resources_.tables.end_look();
   // What has ended first: it is reported with the time when it did, and time does not go back.
   std::ranges::stable_partition(launches_, [](const auto& launch) { return launch->hardware().empty(); });
-  const std::size_t first = events_.size();
+  const std::size_t first = events_.size();  // starts lie in the past
   for (const auto& launch : launches_) {
     const std::size_t seen = events_.size();
     launch->look(look_started_, time, events_);
@@ -247,7 +237,6 @@ void CudaGpu::report_ends(Time time) {
     std::unique_ptr<LaunchOnGpu> follower = launch->take_follower();
     if (follower) follower->came_after(launch->end());
     followers_.keep(std::move(follower), submission.id);
-    plan_is_due_ |= any_left_out_;
     return true;
   });
 }

@@ -72,7 +72,7 @@ class CudaGpu final : public LiveGpu {
   void learn_pace(const LaunchOnGpu& launch);
   void hold_end_of(OperationId operation);
   void tell_held_ends(Time time);
-  std::vector<LaunchOnGpu*> contenders() const;
+  std::vector<LaunchOnGpu*> take_contenders(Time time);
   void make_room(Time time);
   void hand_to_hardware(Time time);
   void line_up_followers(Time time);
@@ -115,7 +115,6 @@ class CudaGpu final : public LiveGpu {
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;
   bool room_is_kept_ = false;  // for a look
-  bool any_left_out_ = false;  // when room was made: the next end is somebody's chance, whatever the policy says
   bool is_in_use_ = false;     // something may be on the GPU
   bool is_paused_ = false;     // for a quiet moment
   Time paused_{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/workers/contenders.hpp"
 #include "core/workers/look_room.hpp"
 #include "core/workers/stream_level.hpp"
 #include "cuda/cuda_gpu.hpp"
@@ -37,22 +38,22 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
   return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
 }
 
-/// In rank order. Of those that have not begun only the first ones can be next: to share out room among a hundred would
-/// take longer than a short launch.
-std::vector<LaunchOnGpu*> CudaGpu::contenders() const {
+/// In rank order, those among whom room is shared out. The others get none for now; but who runs whole heeds no
+/// allowance, and goes to the hardware in its turn.
+std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
   std::vector<LaunchOnGpu*> ranked;
   for (const auto& launch : launches_) ranked.push_back(launch.get());
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
-  const auto begun = static_cast<std::size_t>(std::ranges::count_if(ranked, &LaunchOnGpu::has_begun));
-  std::size_t may_wait =
-      std::max(least_waiting, most_launches_on_hardware - std::min(begun, most_launches_on_hardware));
+  std::vector<RoomSeeker> seekers;
+  for (const LaunchOnGpu* launch : ranked) seekers.push_back({launch->has_begun(), launch->wanted()});
+  const std::vector<std::size_t> places = contenders(seekers, most_launches_on_hardware, least_waiting);
   std::vector<LaunchOnGpu*> found;
-  for (LaunchOnGpu* launch : ranked) {
-    if (!launch->has_begun()) {
-      if (launch->is_stopped() || may_wait == 0) continue;
-      --may_wait;
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
+    if (found.size() < places.size() && places[found.size()] == rank) {
+      found.push_back(ranked[rank]);
+    } else if (ranked[rank]->wants_hardware(time)) {
+      ranked[rank]->evict(time);
     }
-    found.push_back(launch);
   }
   return found;
 }
@@ -60,7 +61,7 @@ std::vector<LaunchOnGpu*> CudaGpu::contenders() const {
 /// Who ranks behind gives way to who lacks room, as long as it does.
 void CudaGpu::make_room(Time time) {
   if (is_paused_) return stop_all(time);
-  const std::vector<LaunchOnGpu*> ranked = contenders();
+  const std::vector<LaunchOnGpu*> ranked = take_contenders(time);
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
   const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
@@ -70,12 +71,6 @@ void CudaGpu::make_room(Time time) {
   const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
   const std::size_t first = room_is_kept_ ? 1 : 0;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
-  any_left_out_ = ranked.size() < launches_.size();
-  if (!any_left_out_) return;
-  for (const auto& launch : launches_) {
-    const bool is_contender = std::ranges::find(ranked, launch.get()) != ranked.end();
-    if (!is_contender && launch->wants_hardware(time)) launch->evict(time);
-  }
 }
 
 /// In rank order: among equals, the hardware serves first who comes first.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sample_workloads.hpp"
 
 namespace gpushare {
@@ -127,6 +129,28 @@ TEST(SmRoom, WhatIsGivenBackCanBeTakenAgain) {
   EXPECT_EQ(room.count(block), before - 1);
   room.give_back(block);
   EXPECT_EQ(room.count(block), before);
+}
+
+TEST(SmRoom, CountsToALimitAsItCountsWithoutOne) {
+  Dice dice(2);
+  for (int round = 0; round < 2000; ++round) {
+    const Device device = random_device(dice);
+    const BlockFootprint taken = footprint(device, random_needs(dice, device));
+    const BlockFootprint block = footprint(device, random_needs(dice, device));
+    SmRoom room(device.per_sm);
+    room.take(taken, round % 7);  // perhaps more than there is
+    for (const int most : {-1, 0, 1, 2, 5, 1000}) {
+      EXPECT_EQ(room.count(block, most), std::clamp(room.count(block), 0, std::max(0, most)));
+    }
+  }
+}
+
+TEST(SmRoom, WhoNeedsNothingOfWhatIsOverdrawnFits) {
+  SmRoom room({.threads = 100, .warps = 10, .blocks = 5, .registers = 1000, .shared_memory = Bytes{400}});
+  room.take({.threads = 1, .warps = 1, .registers = 1, .shared_memory_bytes = 500});
+  const BlockFootprint block{.threads = 1, .warps = 1, .registers = 1, .shared_memory_bytes = 0};
+  EXPECT_EQ(room.count(block), 4);
+  EXPECT_EQ(room.count(block, 3), 3);
 }
 
 TEST(SmRoom, NeverHoldsFewerBlocksThanTheMaximumResidency) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs under every policy, and their ends. tests/py/gpu has more; these also run under sanitizers.
-#include "core/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
+#include "core/trace_recorder.hpp"
 
 #include <gmock/gmock.h>
 

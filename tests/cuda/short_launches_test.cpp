@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches that are over too soon to be worth preempting run as they were written, on the SMs that the policy gives.
-#include "core/trace_recorder.hpp"
 #include "cuda/short_launches.hpp"
+#include "core/trace_recorder.hpp"
 
 #include <gmock/gmock.h>
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpushare import _core
-from gpushare._core import InvalidInput
+from gpushare._core import CudaError
 from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import LoadedLaunch
 from gpushare.energy_meter import EnergyMeter, EnergyUnknownError
@@ -26,7 +26,8 @@ MOST_PER_CLAIM = 16
 CHUNK_TRIES = 3
 SAMPLES = 200
 LEAST_WAVES = 6
-LONGEST_TRIAL_NS = 10_000_000_000
+LONGEST_WAIT_NS = 10_000_000_000
+"""For a first block to begin."""
 SHORTEST_INTERVAL_NS = 5_000
 LONGEST_INTERVAL_NS = 100_000
 
@@ -40,8 +41,8 @@ def measure_kernel(device: CudaDevice, launch: Launch, effort: Effort | None = N
         effort: how much is measured.
 
     Raises:
-        InvalidInput: the launch cannot be run there, or something else keeps its blocks from ending.
-        CudaError: the kernel faults or does not end.
+        InvalidInput: the launch cannot be run there.
+        CudaError: the kernel faults or does not end, or another program keeps its blocks from beginning.
     """
     try:
         return _Measurement(device, launch, effort or Effort()).profile()
@@ -122,15 +123,30 @@ class _Measurement:
     def _trial(
         self, sms: int, residency: int, *, chunk: int, expected_ns: float, blocks: int = 0, limit_ns: int | None = None
     ) -> trial.Trial:
-        """With so many SMs and blocks per SM; data is put back before."""
+        """With so many SMs and blocks per SM. One in which no block began says nothing: a longer one is made."""
         limit = self.effort.trial_limit_ns if limit_ns is None else limit_ns
-        interval = min(expected_ns, limit) / SAMPLES
+        while True:
+            made = self._one_trial(sms, residency, chunk, expected_ns, blocks, limit)
+            if made.total_done[-1] > 0:
+                return made
+            if limit >= LONGEST_WAIT_NS:
+                raise CudaError(
+                    f"{self.launch.kernel.name!r}: with {sms} SMs and {residency} blocks on each no block began within "
+                    f"{limit / 1e9:.3g} s. Does another program use the GPU?"
+                )
+            limit = min(4 * limit, LONGEST_WAIT_NS)
+
+    def _one_trial(
+        self, sms: int, residency: int, chunk: int, expected_ns: float, blocks: int, limit_ns: int
+    ) -> trial.Trial:
+        """Data is put back before."""
+        interval = min(expected_ns, limit_ns) / SAMPLES
         interval_ns = round(min(max(interval, SHORTEST_INTERVAL_NS), LONGEST_INTERVAL_NS))
         quotas = [residency] * sms + [0] * (self.sms - sms)
         self.loaded.restore()
-        made = _core.run_worker_trial(self.device.core, self.program, quotas, chunk, blocks, limit, interval_ns)
+        made = _core.run_worker_trial(self.device.core, self.program, quotas, chunk, blocks, limit_ns, interval_ns)
         return trial.Trial.of_core(
-            made, blocks=blocks or self.launch.blocks, wanted=sms * residency, limit_ns=limit
+            made, blocks=blocks or self.launch.blocks, wanted=sms * residency, limit_ns=limit_ns
         )  # fmt: skip
 
     def _block_times(self, alone_ns: float) -> BlockTimes:
@@ -176,7 +192,7 @@ class _Measurement:
         for sms, residency in points:
             expected_ns = alone_ns * self.sms * self._residency / (sms * residency)
             rates = [
-                self._rate(sms, residency, chunk=chunk, expected_ns=expected_ns, limit_ns=limit_ns)
+                trial.rate_of(self._trial(sms, residency, chunk=chunk, expected_ns=expected_ns, limit_ns=limit_ns))
                 for _ in range(self.effort.trial_repeats)
             ]
             rates.sort(key=lambda rate: rate.per_ns)
@@ -189,19 +205,6 @@ class _Measurement:
             block_ns=tuple(round(rate.block_ns, 1) for _, _, rate in columns),
             whole_ns=tuple(rate.whole_ns for _, _, rate in columns),
         )
-
-    def _rate(self, sms: int, residency: int, *, chunk: int, expected_ns: float, limit_ns: int) -> trial.Rate:
-        """Of a trial long enough for a block to end: one in which none did says nothing."""
-        while True:
-            rate = trial.rate_of(self._trial(sms, residency, chunk=chunk, expected_ns=expected_ns, limit_ns=limit_ns))
-            if rate.blocks > 0:
-                return rate
-            if limit_ns > LONGEST_TRIAL_NS:
-                raise InvalidInput(
-                    f"{self.launch.kernel.name!r}: with {sms} SMs and {residency} blocks on each no block ended within "
-                    f"{limit_ns / 1e9:.3g} s. Does something else use the GPU?"
-                )
-            limit_ns *= 4
 
     def _energy(self) -> Energy | str:
         try:

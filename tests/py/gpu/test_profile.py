@@ -17,7 +17,6 @@ from gpushare.profile.effort import Effort, sm_counts
 from gpushare.profile.measurement import measure_kernel
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.targets import of_suite
-from gpushare.profile.trial import Rate
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
 
@@ -156,17 +155,33 @@ def test_copies(device):
         assert curve.bytes[-1] / curve.host_ns[-1] > 0.5, "GB/s"
 
 
-def test_a_trial_in_which_no_block_ends_is_made_again_with_more_time(device, monkeypatch):
-    monkeypatch.setattr(measurement, "LEAST_WAVES", 0)
-    hurried = replace(QUICK, trial_limit_ns=1000)
-    profile = measure_kernel(device, spin_launch(40, 40_000), hurried)
+@pytest.fixture
+def limits_ns(monkeypatch):
+    """Of all trials; in every other one no block began."""
+    limits = []
+    make = measurement._Measurement._one_trial
+
+    def made(self, *arguments):
+        limits.append(arguments[-1])
+        whole = make(self, *arguments)
+        return whole if len(limits) % 2 == 0 else replace(whole, done=0 * whole.done)
+
+    monkeypatch.setattr(measurement._Measurement, "_one_trial", made)
+    return limits
+
+
+def test_a_trial_in_which_no_block_began_is_made_again_with_more_time(device, limits_ns):
+    profile = measure_kernel(device, spin_launch(40, 100), QUICK)
     assert min(profile.against_sms.blocks + profile.against_residency.blocks) > 0
+    assert profile.block_times.first_wave_ns > 0
+    assert [second / first for first, second in zip(limits_ns[::2], limits_ns[1::2], strict=True)] == [4] * (
+        len(limits_ns) // 2
+    )
 
 
-def test_one_that_never_ends_a_block_is_said(device, monkeypatch):
-    monkeypatch.setattr(measurement, "LONGEST_TRIAL_NS", 50_000_000)
-    monkeypatch.setattr(measurement.trial, "rate_of", lambda _: Rate(blocks=0, window_ns=9, block_ns=0.0, whole_ns=0))
-    with pytest.raises(gs.InvalidInput, match="no block ended within"):
+def test_where_no_block_ever_begins_another_program_is_suspected(device, limits_ns, monkeypatch):
+    monkeypatch.setattr(measurement, "LONGEST_WAIT_NS", QUICK.trial_limit_ns)
+    with pytest.raises(gs.CudaError, match=r"no block began within 0.005 s. Does another program use the GPU\?"):
         measure_kernel(device, spin_launch(40, 100), QUICK)
 
 

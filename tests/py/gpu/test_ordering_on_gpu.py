@@ -143,11 +143,12 @@ def test_orderings_learn_from_a_run_of_their_own(runner, prepared):
     assert runner._learnt.size >= max(before, 1)
 
 
-def test_copies_are_measured_where_no_profile_has_them(runner):
+def test_copies_are_measured_where_no_profile_has_them(runner, size):
+    slower = size(1, 1000)
     known = known_by_measured_copies(runner.device)
     for engine in (known.to_device, known.to_host):
-        assert 0 <= engine.latency_ns < 1_000_000
-        assert 1e8 < engine.bandwidth_bytes_per_s < 1e12
+        assert 0 <= engine.latency_ns < slower * 1_000_000
+        assert 1e8 / slower < engine.bandwidth_bytes_per_s < 1e12
     assert known.sms == runner.device.description.sms
 
 

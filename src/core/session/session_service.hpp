@@ -16,18 +16,18 @@ struct Session::Service {
       : gpu(device),
         world(std::move(owner)),
         policy(std::move(first)),
+        recorder(session.options_.keeps_record ? std::make_optional<TraceRecorder>() : std::nullopt),
         watcher(session.mutex_, session.changed_, session.ends_, session.jobs_, session.options_.listener),
         history(session.history_),
-        run(gpu, *policy, std::move(work), observers(session.options_.keeps_record),
-            session.options_.keeps_record ? EndedWork::IsKept : EndedWork::IsForgotten,
+        run(gpu, *policy, std::move(work), observers(), recorder ? EndedWork::IsKept : EndedWork::IsForgotten,
             session.options_.ordering.get()) {
     watcher.watch(run, gpu);
     history.watch(run);
   }
 
-  std::vector<RunObserver*> observers(bool keeps_record) {
-    if (!keeps_record) return {&history, &watcher};
-    return {&recorder.emplace(), &watcher};
+  std::vector<RunObserver*> observers() {
+    if (!recorder) return {&history, &watcher};
+    return {&*recorder, &watcher};
   }
 
   LiveGpu& gpu;

@@ -7,29 +7,29 @@ namespace gpushare {
 namespace {
 
 /// The SMs for which nobody waits yet.
-class Unclaimed {
+class UnsoughtSms {
  public:
-  explicit Unclaimed(std::size_t sms) : is_unclaimed_(sms, 1), left_(sms) {}
+  explicit UnsoughtSms(std::size_t sms) : is_unsought_(sms, 1), left_(sms) {}
 
   bool any_in(std::span<const int> wanted) const {
     if (left_ == 0) return false;
     for (std::size_t sm = 0; sm < wanted.size(); ++sm) {
-      if (wanted[sm] > 0 && is_unclaimed_[sm] != 0) return true;
+      if (wanted[sm] > 0 && is_unsought_[sm] != 0) return true;
     }
     return false;
   }
 
-  void claim(std::span<const int> wanted) {
+  void seek(std::span<const int> wanted) {
     if (left_ == 0) return;
     for (std::size_t sm = 0; sm < wanted.size(); ++sm) {
-      if (wanted[sm] == 0 || is_unclaimed_[sm] == 0) continue;
-      is_unclaimed_[sm] = 0;
+      if (wanted[sm] == 0 || is_unsought_[sm] == 0) continue;
+      is_unsought_[sm] = 0;
       --left_;
     }
   }
 
  private:
-  std::vector<char> is_unclaimed_;
+  std::vector<char> is_unsought_;
   std::size_t left_;
 };
 
@@ -42,14 +42,14 @@ bool wants_any(const RoomSeeker& launch) {
 std::vector<std::size_t> contenders(std::span<const RoomSeeker> ranked, std::size_t most, std::size_t least) {
   const auto begun = static_cast<std::size_t>(std::ranges::count_if(ranked, &RoomSeeker::has_begun));
   std::size_t may_wait = std::max(least, most - std::min(begun, most));
-  Unclaimed unclaimed(ranked.empty() ? 0 : ranked.front().wanted.size());
+  UnsoughtSms unsought(ranked.empty() ? 0 : ranked.front().wanted.size());
   std::vector<std::size_t> found;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
     if (!ranked[rank].has_begun) {
       const bool is_among_first = may_wait > 0 && wants_any(ranked[rank]);
-      if (!is_among_first && !unclaimed.any_in(ranked[rank].wanted)) continue;
+      if (!is_among_first && !unsought.any_in(ranked[rank].wanted)) continue;
       if (is_among_first) --may_wait;
-      unclaimed.claim(ranked[rank].wanted);
+      unsought.seek(ranked[rank].wanted);
     }
     found.push_back(rank);
   }

@@ -3,7 +3,8 @@
 // has ended, the launch with the shortest predicted remaining time gets every SM at block boundary. Predictions are
 // refined as slices go by, and the GPU switches back when they change the order.
 //
-// Options: remember=yes, to sample a kernel's first launch only (remembering_slicing.hpp); not in the paper.
+// The paper's kernels are launched once. One that is launched again is not sampled anew (remembering_slicing.hpp),
+// unless remember=no.
 //
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
 // blocks, where sampling and hand-off both wait for one to end; it is unfair to the longer of two equals; and with many
@@ -36,7 +37,7 @@ class Srtf : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_srtf(const PolicyOptions& options) {
-  return std::make_unique<Srtf>(options.word("remember", {"no", "yes"}) == "yes");
+  return std::make_unique<Srtf>(options.word("remember", {"yes", "no"}) == "yes");
 }
 
 }  // namespace gpushare

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simple Slicing that does not ask twice: the mean block time of a kernel's last launch is taken for its next ones,
-// from their arrival to their end. The paper samples every launch anew, for its kernels are launched once.
+// from their arrival to their end. The paper's kernels are launched once.
 //
 // Suits: kernels that are launched again and again, on a GPU where a sample costs an eviction. Fails: where the time of
 // a block changes from launch to launch.

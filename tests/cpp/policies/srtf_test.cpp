@@ -108,16 +108,18 @@ PolicyRehearsal with_one_known(std::string_view policy) {
   return run;
 }
 
-TEST(Srtf, AKernelIsSampledAtEveryLaunch) { EXPECT_THAT(with_one_known("srtf").quotas(2), ElementsAre(4, 0, 0)); }
+TEST(Srtf, AKernelIsSampledAtEveryLaunchIfNothingIsRemembered) {
+  EXPECT_THAT(with_one_known("srtf:remember=no").quotas(2), ElementsAre(4, 0, 0));
+}
 
-TEST(Srtf, AKernelIsSampledOnceIfThatIsRemembered) {
-  PolicyRehearsal run = with_one_known("srtf:remember=yes");
+TEST(Srtf, AKernelIsSampledOnce) {
+  PolicyRehearsal run = with_one_known("srtf");
   EXPECT_THAT(run.order(), ElementsAre(2, 0));
   EXPECT_THAT(run.quotas(2), ElementsAre(4, 4, 4));
 }
 
 TEST(Srtf, WhatIsRememberedNeedsNoNewPlan) {
-  PolicyRehearsal run = with_one_known("srtf:remember=yes");
+  PolicyRehearsal run = with_one_known("srtf");
   const int before = run.plans();
   run.run_block(2, 0, 1300, 9000);
   EXPECT_EQ(run.plans(), before);

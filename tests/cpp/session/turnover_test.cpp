@@ -87,7 +87,7 @@ TEST_P(EveryPolicyTurnover, KeepsNothingOfApplicationsThatHaveGoneAndOfKernelsSo
 std::vector<std::string> names_of_all() {
   std::vector<std::string> names;
   for (const PolicyEntry& each : policies()) names.emplace_back(each.name);
-  names.emplace_back("srtf:remember=yes");
+  names.emplace_back("srtf:remember=no");
   return names;
 }
 

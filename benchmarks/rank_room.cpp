@@ -27,6 +27,21 @@ std::vector<RoomClaim> small_launches(const Device& device, int count) {
   return launches;
 }
 
+/// Two that fill the GPU: the first one is coming, and the other one has to leave.
+void rank_room_of_large(benchmark::State& timing) {
+  const Device device = device_of({});
+  const auto sms = static_cast<std::size_t>(device.sms);
+  std::vector<RoomClaim> launches;
+  for (const int present : {0, 8}) {
+    launches.push_back({.block = footprint(device, {.threads = 256}),
+                        .wanted = std::vector<int>(sms, 8),
+                        .present = std::vector<int>(sms, present),
+                        .unclaimed = 100'000});
+  }
+  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+}
+BENCHMARK(rank_room_of_large)->Unit(benchmark::kMicrosecond);
+
 /// A queue of launches must not cost more for each than it has launches: decisions would last milliseconds.
 void rank_room(benchmark::State& timing) {
   const Device device = device_of({});

@@ -15,6 +15,7 @@ struct BlockFootprint {
   int warps = 0;
   int registers = 0;
   std::int64_t shared_memory_bytes = 0;
+  friend bool operator==(const BlockFootprint&, const BlockFootprint&) = default;
 };
 
 BlockFootprint footprint(const Device& device, const BlockNeeds& needs);

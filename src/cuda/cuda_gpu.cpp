@@ -65,9 +65,10 @@ void CudaGpu::submit(const Submission& submission) {
   if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) {
     followers_.take_announced(submission.application);
     std::unique_ptr<LaunchOnGpu> started = followers_.take_started(submission.id);
+    // One that has not started has nothing, as long as no plan says otherwise.
+    plan_is_due_ |= started || std::ranges::find(plan_, submission.id, &Share::launch) != plan_.end();
     launches_.push_back(started ? std::move(started) : make_launch(resources_, submission, *launch));
     launches_.back()->submitted(elapsed());
-    plan_is_due_ = true;
     look_soon();
     return;
   }
@@ -89,7 +90,7 @@ void CudaGpu::put_into_effect() {
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan_.begin());
-    launch->set_share(share == plan_.end() ? Share{.quota = Quota::nowhere()} : *share, rank);
+    share == plan_.end() ? launch->take_no_share(rank) : launch->set_share(*share, rank);
   }
   leave_short_whole();
   make_room(time);

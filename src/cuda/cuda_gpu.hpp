@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/session/live_gpu.hpp"
+#include "core/workers/shared_room.hpp"
 #include "cuda/copy_engines.hpp"
 #include "cuda/followers.hpp"
 #include "cuda/scheduler_watch.hpp"
@@ -105,6 +106,7 @@ class CudaGpu final : public LiveGpu {
   Followers followers_;
   std::unordered_map<OperationId, OperationId> stopped_behind_;  // followers that stop() found, and their leaders
   std::vector<Share> plan_;
+  SharedRoom room_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;
   std::size_t next_event_ = 0;  // in events_

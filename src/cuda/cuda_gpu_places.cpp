@@ -42,7 +42,10 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
 /// allowance, and goes to the hardware in its turn.
 std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
   std::vector<LaunchOnGpu*> ranked;
-  for (const auto& launch : launches_) ranked.push_back(launch.get());
+  for (const auto& launch : launches_) {
+    const bool may_matter = launch->has_begun() || !launch->is_stopped() || launch->wants_hardware(time);
+    if (may_matter) ranked.push_back(launch.get());
+  }
   std::ranges::stable_sort(ranked, {}, &LaunchOnGpu::rank);
   std::vector<RoomSeeker> seekers;
   for (const LaunchOnGpu* launch : ranked) seekers.push_back({launch->has_begun(), launch->wanted()});
@@ -68,7 +71,7 @@ void CudaGpu::make_room(Time time) {
   const std::optional<RoomClaim> look = needs ? claim_of_look(device(), *needs, claims) : std::nullopt;
   room_is_kept_ = look.has_value();
   if (room_is_kept_) claims.insert(claims.begin(), *look);
-  const std::vector<Allowance> allowed = gpushare::make_room(device(), claims);
+  const std::vector<Allowance>& allowed = room_.share_out(device(), std::move(claims));
   const std::size_t first = room_is_kept_ ? 1 : 0;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
 }

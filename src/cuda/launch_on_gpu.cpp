@@ -10,7 +10,7 @@
 namespace gpushare::cuda {
 
 void LaunchOnGpu::withdraw(Time now) {
-  set_share({.quota = Quota::nowhere()}, rank_);
+  take_no_share(rank_);
   is_withdrawn_ = true;
   end_ = now;
 }
@@ -19,13 +19,19 @@ void LaunchOnGpu::set_share(const Share& share, int rank) {
   rank_ = rank;
   if (is_withdrawn_) return;
   whole_up_to_ = share.whole_up_to;
+  is_stopped_ = true;
   for (std::size_t sm = 0; sm < wanted_.size(); ++sm) {
     wanted_[sm] = std::min(share.quota.at(static_cast<SmId>(sm)), max_residency_);
+    is_stopped_ &= wanted_[sm] == 0;
   }
 }
 
-bool LaunchOnGpu::is_stopped() const {
-  return std::ranges::none_of(wanted_, [](int wanted) { return wanted > 0; });
+void LaunchOnGpu::take_no_share(int rank) {
+  if (is_stopped_) {
+    rank_ = rank;
+  } else {
+    set_share({.quota = Quota::nowhere()}, rank);
+  }
 }
 
 bool can_be_workers(const DeviceLaunch& code) {

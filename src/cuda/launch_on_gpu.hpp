@@ -79,7 +79,7 @@ class LaunchOnGpu {
   Duration whole_up_to() const { return whole_up_to_; }
   std::size_t sms() const { return wanted_.size(); }
   /// Does the policy give it nothing?
-  bool is_stopped() const;
+  bool is_stopped() const { return is_stopped_; }
   const HardwareLaunches& hardware() const { return hardware_; }
   /// Nor anything that was put behind it?
   bool is_off_hardware() const {
@@ -90,9 +90,11 @@ class LaunchOnGpu {
   void evict(Time now) { allow({.workers = std::vector<int>(wanted_.size(), 0)}, now); }
   /// From now on this is what the policy wants.
   void set_share(const Share& share, int rank);
+  void take_no_share(int rank);
   void take_share_of(const LaunchOnGpu& other) {
     rank_ = other.rank_;
     wanted_ = other.wanted_;
+    is_stopped_ = other.is_stopped_;
     whole_up_to_ = other.whole_up_to_;
   }
   /// From now on the policy can want what it likes: no more of it starts.
@@ -153,6 +155,7 @@ class LaunchOnGpu {
   int max_residency_;
   Bytes split_;              // how it wants an SM's L1 cache divided
   std::vector<int> wanted_;  // by SM
+  bool is_stopped_ = true;   // it wants none
   WorkerProgress progress_;
   int rank_ = 0;
   Duration whole_up_to_{};

@@ -40,11 +40,13 @@ int held(const RoomClaim& launch, const Need& need, std::size_t sm) {
 class Claims {
  public:
   Claims(const Device& device, std::span<const RoomClaim> launches)
-      : device(device), launches(launches), is_like_before_(sms()) {
-    for (std::size_t sm = 1; sm < sms(); ++sm) {
-      is_like_before_[sm] = std::ranges::all_of(launches, [sm](const RoomClaim& launch) {
-        return launch.wanted[sm] == launch.wanted[sm - 1] && launch.present[sm] == launch.present[sm - 1];
-      });
+      : device(device), launches(launches), is_like_before_(sms(), 1) {
+    is_like_before_.front() = 0;
+    for (const RoomClaim& launch : launches) {
+      for (std::size_t sm = 1; sm < sms(); ++sm) {
+        const bool is_like = launch.wanted[sm] == launch.wanted[sm - 1] && launch.present[sm] == launch.present[sm - 1];
+        is_like_before_[sm] &= static_cast<char>(is_like);
+      }
     }
   }
 
@@ -56,6 +58,9 @@ class Claims {
 
   /// One place on every SM is much more than a launch of a few blocks needs, if it finds some that nobody else wants.
   bool is_small(std::size_t rank) const { return launches[rank].unclaimed < device.sms; }
+  bool is_any_small() const {
+    return std::ranges::any_of(launches, [this](const RoomClaim& each) { return each.unclaimed < device.sms; });
+  }
 
   const Device& device;
   const std::span<const RoomClaim> launches;
@@ -112,6 +117,7 @@ std::vector<Leftover> leftover_of(const Claims& claims, std::span<const Need> ne
 
 /// Small launches in rank order: each takes places that nobody else wants, or keeps its need.
 void find_spare_room(const Claims& claims, std::span<Need> needs) {
+  if (!claims.is_any_small()) return;
   std::vector<Leftover> leftover = leftover_of(claims, needs);
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     if (!claims.is_small(rank)) continue;

@@ -7,18 +7,6 @@
 #include "core/errors.hpp"
 
 namespace gpushare {
-namespace {
-
-/// By time; each then says how many of its launch started before it.
-void put_in_order(std::span<Event> starts, std::int64_t started_before) {
-  std::ranges::stable_sort(starts, {}, &Event::time);
-  for (Event& event : starts) {
-    event.block = started_before;
-    started_before += event.blocks;
-  }
-}
-
-}  // namespace
 
 WorkerProgress::WorkerProgress(ApplicationId application, OperationId launch, std::int64_t blocks, int sms)
     : event_{.application = application, .operation = launch},
@@ -38,6 +26,19 @@ Event WorkerProgress::group(EventKind kind, SmId sm, std::int64_t first, std::in
   event.block = first;
   event.blocks = static_cast<std::int32_t>(blocks);
   return event;
+}
+
+/// By time; each then says how many of its launch started before it. Keys are sorted, for they are a quarter as large.
+void WorkerProgress::put_in_order(std::span<Event> starts, std::int64_t started_before) {
+  order_.clear();
+  for (std::size_t place = 0; place < starts.size(); ++place) order_.emplace_back(starts[place].time, place);
+  std::ranges::sort(order_);
+  unordered_.assign(starts.begin(), starts.end());
+  for (std::size_t place = 0; place < starts.size(); ++place) {
+    starts[place] = unordered_[order_[place].second];
+    starts[place].block = started_before;
+    started_before += starts[place].blocks;
+  }
 }
 
 void WorkerProgress::start(SmId id, std::int64_t blocks, Time time, std::vector<Event>& events) {
@@ -65,12 +66,13 @@ void WorkerProgress::take_totals(const WorkerLook& look) {
   unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task) + control.returned_tasks;
   workers_ = 0;
   done_ = 0;
-  busy_ = {};
+  Duration busy{};
   for (const WorkerSm& counted : look.sms) {
     workers_ += static_cast<int>(counted.workers);
     done_ += counted.tasks_done;
-    busy_ += Duration(counted.busy_ns);
+    busy += Duration(counted.busy_ns);
   }
+  block_time_ = done_ > 0 ? busy / done_ : Duration{};
 }
 
 void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now,

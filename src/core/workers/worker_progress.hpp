@@ -16,6 +16,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/event.hpp"
@@ -65,7 +66,7 @@ class WorkerProgress {
   /// By SM, as of the last look.
   std::span<const WorkerSm> tables() const { return last_; }
   /// Mean duration of a block so far; zero before the first has ended.
-  Duration block_time() const { return done_ > 0 ? busy_ / done_ : Duration{}; }
+  Duration block_time() const { return block_time_; }
 
  private:
   struct OnSm {
@@ -90,13 +91,16 @@ class WorkerProgress {
   void end_what_nobody_runs(OnSm& sm);
   /// So many blocks from `first` on, as one event that lacks its times.
   Event group(EventKind kind, SmId sm, std::int64_t first, std::int64_t blocks) const;
+  void put_in_order(std::span<Event> starts, std::int64_t started_before);
   void start(SmId id, std::int64_t blocks, Time time, std::vector<Event>& events);
   void end(SmId id, std::int64_t blocks, Duration block_time, Time time, std::vector<Event>& events);
 
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
   std::vector<OnSm> per_sm_;
-  std::vector<SmId> due_;  // of the present look
+  std::vector<SmId> due_;                            // of the present look
+  std::vector<std::pair<Time, std::size_t>> order_;  // of the present look's starts
+  std::vector<Event> unordered_;                     // these, SM by SM
   std::vector<SmId> whole_on_;
   std::vector<WorkerSm> last_;  // as of the last look
   std::int64_t started_ = 0;
@@ -107,7 +111,7 @@ class WorkerProgress {
   std::int64_t launched_ = 0;
   std::int64_t workers_gone_ = 0;
   int workers_ = 0;
-  Duration busy_{};
+  Duration block_time_{};
   Time earliest_{};  // of the next event
 };
 

@@ -27,20 +27,38 @@ std::vector<RoomClaim> small_launches(const Device& device, int count) {
   return launches;
 }
 
+RoomClaim large_launch(const Device& device, int present) {
+  const auto sms = static_cast<std::size_t>(device.sms);
+  return {.block = footprint(device, {.threads = 256}),
+          .wanted = std::vector<int>(sms, 8),
+          .present = std::vector<int>(sms, present),
+          .unclaimed = 100'000};
+}
+
 /// Two that fill the GPU: the first one is coming, and the other one has to leave.
 void rank_room_of_large(benchmark::State& timing) {
   const Device device = device_of({});
-  const auto sms = static_cast<std::size_t>(device.sms);
-  std::vector<RoomClaim> launches;
-  for (const int present : {0, 8}) {
-    launches.push_back({.block = footprint(device, {.threads = 256}),
-                        .wanted = std::vector<int>(sms, 8),
-                        .present = std::vector<int>(sms, present),
-                        .unclaimed = 100'000});
-  }
+  const std::vector<RoomClaim> launches{large_launch(device, 0), large_launch(device, 8)};
   for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
 }
 BENCHMARK(rank_room_of_large)->Unit(benchmark::kMicrosecond);
+
+/// Small ones of which none has begun, before a large one that is everywhere.
+void rank_room_before_large(benchmark::State& timing) {
+  const Device device = device_of({});
+  const auto sms = static_cast<std::size_t>(device.sms);
+  std::vector<RoomClaim> launches;
+  for (int rank = 0; rank < timing.range(0); ++rank) {
+    launches.push_back({.block = footprint(device, {.threads = 256}),
+                        .wanted = std::vector<int>(sms, 8),
+                        .present = std::vector<int>(sms, 0),
+                        .unclaimed = blocks});
+  }
+  launches.push_back(large_launch(device, 8));
+  for (std::size_t sm = 0; sm < sms; sm += 2) launches.back().present[sm] = 7;  // as places come and go
+  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+}
+BENCHMARK(rank_room_before_large)->Arg(1)->Arg(10)->Arg(20)->Unit(benchmark::kMicrosecond);
 
 /// A queue of launches must not cost more for each than it has launches: decisions would last milliseconds.
 void rank_room(benchmark::State& timing) {

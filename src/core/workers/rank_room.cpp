@@ -115,16 +115,47 @@ std::vector<Leftover> leftover_of(const Claims& claims, std::span<const Need> ne
   return all;
 }
 
-/// Small launches in rank order: each takes places that nobody else wants, or keeps its need.
+/// A small launch that keeps its need will have a place on every SM, and use a few of them: the others are for launches
+/// of its kind that rank behind it. If each of twenty had its own, nobody else would have any.
+class PlacesOfSmall {
+ public:
+  void keep(const RoomClaim& launch, const Need& need) {
+    const auto sms = std::ranges::count_if(launch.wanted, [](int wanted) { return wanted > 0; });
+    kept_.push_back({&launch, need.per_sm * static_cast<std::int64_t>(sms) - launch.unclaimed});
+  }
+
+  bool take(const RoomClaim& launch) {
+    const auto enough = std::ranges::find_if(kept_, [&](const Kept& kept) {
+      return kept.left >= launch.unclaimed && kept.by->block == launch.block && kept.by->wanted == launch.wanted;
+    });
+    if (enough == kept_.end()) return false;
+    enough->left -= launch.unclaimed;
+    return true;
+  }
+
+ private:
+  struct Kept {
+    const RoomClaim* by;
+    std::int64_t left;
+  };
+  std::vector<Kept> kept_;
+};
+
+/// Small launches in rank order: each takes places that nobody else wants, or those of another one, or keeps its need.
 void find_spare_room(const Claims& claims, std::span<Need> needs) {
   if (!claims.is_any_small()) return;
   std::vector<Leftover> leftover = leftover_of(claims, needs);
+  PlacesOfSmall places_of_small;
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     if (!claims.is_small(rank)) continue;
     const RoomClaim& launch = claims.launches[rank];
+    if (places_of_small.take(launch)) {
+      needs[rank] = {};
+      continue;
+    }
     const auto places_on = [&](std::size_t sm) { return leftover[sm].places(launch, sm); };
     const auto from = enough_from(launch.unclaimed, claims.sms(), places_on);
-    if (from) needs[rank] = {};
+    from ? void(needs[rank] = {}) : places_of_small.keep(launch, needs[rank]);
     std::int64_t lacking = launch.unclaimed;
     for (std::size_t sm = claims.sms(); sm-- > from.value_or(0);) {
       const int takes = from ? static_cast<int>(std::min<std::int64_t>(lacking, places_on(sm))) : 0;

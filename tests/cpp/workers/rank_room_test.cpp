@@ -72,6 +72,23 @@ TEST(MakeRoom, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 7}, {8, 8, 8, 0}, 1000)})[1].workers, Each(7));
 }
 
+TEST(MakeRoom, LaunchesOfAFewTasksShareTheRoomMadeForThem) {
+  const RoomClaim one = everywhere(8, 0, 1);
+  const RoomClaim big = everywhere(8, 8);
+  EXPECT_THAT(room_for({one, one, one, one, big})[4].workers, Each(7));
+  EXPECT_THAT(room_for({one, one, one, one, one, big})[5].workers, Each(6)) << "four SMs have no place for a fifth";
+  EXPECT_THAT(room_for({one, one, big})[1].workers, Each(Ge(1))) << "they may come all the same";
+}
+
+TEST(MakeRoom, RoomForAFewTasksIsForThatKindOnly) {
+  const RoomClaim one = everywhere(8, 0, 1);
+  RoomClaim large = one;
+  large.block = footprint(four_small_sms(), {.threads = 512});
+  EXPECT_THAT(room_for({one, large, everywhere(8, 8)})[2].workers, Each(5));
+  EXPECT_THAT(room_for({one, claim({8, 8, 8, 0}, {0, 0, 0, 0}, 1), everywhere(8, 8)})[2].workers,
+              ElementsAre(6, 6, 6, 7));
+}
+
 TEST(MakeRoom, LaunchesOfAFewTasksTakeDifferentPlaces) {
   const RoomClaim big = claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000);
   const RoomClaim two = everywhere(8, 0, 2);

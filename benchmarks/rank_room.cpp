@@ -43,7 +43,7 @@ void rank_room_of_large(benchmark::State& timing) {
 }
 BENCHMARK(rank_room_of_large)->Unit(benchmark::kMicrosecond);
 
-/// Small ones of which none has begun, before a large one that is everywhere.
+/// Small ones, of which every other one has begun, before a large one that is everywhere.
 void rank_room_before_large(benchmark::State& timing) {
   const Device device = device_of({});
   const auto sms = static_cast<std::size_t>(device.sms);
@@ -52,7 +52,10 @@ void rank_room_before_large(benchmark::State& timing) {
     launches.push_back({.block = footprint(device, {.threads = 256}),
                         .wanted = std::vector<int>(sms, 8),
                         .present = std::vector<int>(sms, 0),
-                        .unclaimed = blocks});
+                        .unclaimed = rank % 2 == 0 ? blocks : 0});
+    for (int block = 0; rank % 2 != 0 && block < blocks; ++block) {
+      launches.back().present[static_cast<std::size_t>(rank * 41 + block * 17) % sms] = 1;
+    }
   }
   launches.push_back(large_launch(device, 8));
   for (std::size_t sm = 0; sm < sms; sm += 2) launches.back().present[sm] = 7;  // as places come and go

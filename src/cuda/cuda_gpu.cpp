@@ -85,12 +85,13 @@ void CudaGpu::apply(const Plan& plan) {
 }
 
 void CudaGpu::put_into_effect() {
+  static const Share nothing{.quota = Quota::nowhere()};
   plan_is_due_ = false;
   const Time time = elapsed();
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan_.begin());
-    share == plan_.end() ? launch->take_no_share(rank) : launch->set_share(*share, rank);
+    launch->set_share(share == plan_.end() ? nothing : *share, rank);
   }
   leave_short_whole();
   make_room(time);

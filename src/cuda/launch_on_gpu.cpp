@@ -10,7 +10,7 @@
 namespace gpushare::cuda {
 
 void LaunchOnGpu::withdraw(Time now) {
-  take_no_share(rank_);
+  set_share({.quota = Quota::nowhere()}, rank_);
   is_withdrawn_ = true;
   end_ = now;
 }
@@ -19,18 +19,12 @@ void LaunchOnGpu::set_share(const Share& share, int rank) {
   rank_ = rank;
   if (is_withdrawn_) return;
   whole_up_to_ = share.whole_up_to;
+  if (share.quota == quota_) return;
+  quota_ = share.quota;
   is_stopped_ = true;
   for (std::size_t sm = 0; sm < wanted_.size(); ++sm) {
     wanted_[sm] = std::min(share.quota.at(static_cast<SmId>(sm)), max_residency_);
     is_stopped_ &= wanted_[sm] == 0;
-  }
-}
-
-void LaunchOnGpu::take_no_share(int rank) {
-  if (is_stopped_) {
-    rank_ = rank;
-  } else {
-    set_share({.quota = Quota::nowhere()}, rank);
   }
 }
 

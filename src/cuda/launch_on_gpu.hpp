@@ -61,9 +61,9 @@ class LaunchOnGpu {
         streams_(std::move(streams)),
         hardware_(streams_ ? *streams_ : resources.streams, resources.completions),
         submission_(submission),
-        needs_(std::get<Launch>(*submission.operation).kernel.needs),
+        footprint_(footprint(resources.device, std::get<Launch>(*submission.operation).kernel.needs)),
         max_residency_(residency_of(resources.device, submission)),
-        split_(shared_memory_split(resources.device, needs_)),
+        split_(shared_memory_split(resources.device, std::get<Launch>(*submission.operation).kernel.needs)),
         wanted_(static_cast<std::size_t>(resources.device.sms)),
         progress_(submission.application, submission.id, count(code.grid), resources.device.sms) {}
   virtual ~LaunchOnGpu() = default;
@@ -90,9 +90,9 @@ class LaunchOnGpu {
   void evict(Time now) { allow({.workers = std::vector<int>(wanted_.size(), 0)}, now); }
   /// From now on this is what the policy wants.
   void set_share(const Share& share, int rank);
-  void take_no_share(int rank);
   void take_share_of(const LaunchOnGpu& other) {
     rank_ = other.rank_;
+    quota_ = other.quota_;
     wanted_ = other.wanted_;
     is_stopped_ = other.is_stopped_;
     whole_up_to_ = other.whole_up_to_;
@@ -151,10 +151,11 @@ class LaunchOnGpu {
   std::shared_ptr<StreamPool> streams_;
   HardwareLaunches hardware_;
   Submission submission_;
-  BlockNeeds needs_;
+  BlockFootprint footprint_;
   int max_residency_;
-  Bytes split_;              // how it wants an SM's L1 cache divided
-  std::vector<int> wanted_;  // by SM
+  Bytes split_;  // how it wants an SM's L1 cache divided
+  Quota quota_ = Quota::nowhere();
+  std::vector<int> wanted_;  // by SM: what the quota comes to
   bool is_stopped_ = true;   // it wants none
   WorkerProgress progress_;
   int rank_ = 0;

@@ -26,7 +26,7 @@ WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submissio
 // Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have.
 RoomClaim WholeLaunch::claim() const {
   const std::int64_t blocks = launched_ || has_quota_ ? count(code_.grid) : 0;
-  return {.block = footprint(resources_.device, needs_),
+  return {.block = footprint_,
           .wanted = wanted_,
           .present = std::vector<int>(wanted_.size()),
           .unclaimed = progress_.finished() ? 0 : blocks,

@@ -36,11 +36,10 @@ WorkerLaunch::~WorkerLaunch() {
 }
 
 RoomClaim WorkerLaunch::claim() const {
-  std::vector<int> present(wanted_.size());
-  for (std::size_t sm = 0; sm < present.size(); ++sm) present[sm] = progress_.workers_on(static_cast<SmId>(sm));
-  return {.block = footprint(resources_.device, needs_),
+  const std::span<const int> present = progress_.workers_by_sm();
+  return {.block = footprint_,
           .wanted = wanted_,
-          .present = std::move(present),
+          .present = {present.begin(), present.end()},
           .unclaimed = progress_.unclaimed(),
           .split = split_};
 }
@@ -96,7 +95,7 @@ void WorkerLaunch::write_orders() {
 WorkerDemand WorkerLaunch::demand() const {
   WorkerDemand demand;
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
-    demand.add_sm(orders_[sm].quota, progress_.workers_on(static_cast<SmId>(sm)));
+    demand.add_sm(orders_[sm].quota, progress_.workers_by_sm()[sm]);
   }
   return demand;
 }
@@ -223,7 +222,7 @@ void WorkerLaunch::set_chunk(std::uint16_t chunk) {
 
 bool WorkerLaunch::some_are_to_leave() const {
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
-    if (progress_.workers_on(static_cast<SmId>(sm)) > orders_[sm].quota) return true;
+    if (progress_.workers_by_sm()[sm] > orders_[sm].quota) return true;
   }
   return false;
 }

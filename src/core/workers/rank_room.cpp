@@ -6,6 +6,8 @@
 #include <numeric>
 #include <optional>
 
+#include "core/workers/claims_by_sm.hpp"
+
 namespace gpushare {
 namespace {
 
@@ -35,39 +37,6 @@ int workers_per_sm(const RoomClaim& launch) {
 int held(const RoomClaim& launch, const Need& need, std::size_t sm) {
   return std::max(launch.present[sm], std::min(launch.wanted[sm], need.per_sm));
 }
-
-/// What everybody wants and has, SM by SM.
-class Claims {
- public:
-  Claims(const Device& device, std::span<const RoomClaim> launches)
-      : device(device), launches(launches), is_like_before_(sms(), 1) {
-    is_like_before_.front() = 0;
-    for (const RoomClaim& launch : launches) {
-      for (std::size_t sm = 1; sm < sms(); ++sm) {
-        const bool is_like = launch.wanted[sm] == launch.wanted[sm - 1] && launch.present[sm] == launch.present[sm - 1];
-        is_like_before_[sm] &= static_cast<char>(is_like);
-      }
-    }
-  }
-
-  std::size_t sms() const { return static_cast<std::size_t>(device.sms); }
-  std::size_t size() const { return launches.size(); }
-
-  /// Most SMs are: sharing out one takes some hundred nanoseconds, and this runs at every plan and every look.
-  bool is_like_before(std::size_t sm) const { return is_like_before_[sm] != 0; }
-
-  /// One place on every SM is much more than a launch of a few blocks needs, if it finds some that nobody else wants.
-  bool is_small(std::size_t rank) const { return launches[rank].unclaimed < device.sms; }
-  bool is_any_small() const {
-    return std::ranges::any_of(launches, [this](const RoomClaim& each) { return each.unclaimed < device.sms; });
-  }
-
-  const Device& device;
-  const std::span<const RoomClaim> launches;
-
- private:
-  std::vector<char> is_like_before_;
-};
 
 /// The first of as many SMs as have so many places together, counted from the end: there policies keep SMs free.
 template <typename Places>
@@ -99,11 +68,11 @@ struct Leftover {
 };
 
 /// Beside what is there, and what launches that are not small will have.
-std::vector<Leftover> leftover_of(const Claims& claims, std::span<const Need> needs) {
+std::vector<Leftover> leftover_of(const ClaimsBySm& claims, std::span<const Need> needs) {
   std::vector<Leftover> all;
   for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    if (claims.is_like_before(sm)) {
-      all.push_back(all.back());
+    if (claims.first_like(sm) < sm) {
+      all.push_back(all[claims.first_like(sm)]);
       continue;
     }
     all.push_back({.room = SmRoom(claims.device.per_sm)});
@@ -142,7 +111,7 @@ class PlacesOfSmall {
 };
 
 /// Small launches in rank order: each takes places that nobody else wants, or those of another one, or keeps its need.
-void find_spare_room(const Claims& claims, std::span<Need> needs) {
+void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
   if (!claims.is_any_small()) return;
   std::vector<Leftover> leftover = leftover_of(claims, needs);
   PlacesOfSmall places_of_small;
@@ -166,7 +135,7 @@ void find_spare_room(const Claims& claims, std::span<Need> needs) {
 }
 
 /// How many more each launch could have on the SM if all who rank behind it were gone.
-std::vector<int> places_by_rank(const Claims& claims, std::span<const Need> needs, std::size_t sm) {
+std::vector<int> places_by_rank(const ClaimsBySm& claims, std::span<const Need> needs, std::size_t sm) {
   const Bytes division = divided(claims.launches, sm);
   std::vector<int> places;
   SmRoom room(claims.device.per_sm);
@@ -188,15 +157,16 @@ bool may_be_kept_out(std::span<const RoomClaim> launches, std::size_t rank) {
                              [&](const RoomClaim& behind) { return behind.split < launches[rank].split; });
 }
 
-std::vector<std::vector<int>> all_places_by_rank(const Claims& claims, std::span<const Need> needs) {
+std::vector<std::vector<int>> all_places_by_rank(const ClaimsBySm& claims, std::span<const Need> needs) {
   std::vector<std::vector<int>> all;
   for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    all.push_back(claims.is_like_before(sm) ? all.back() : places_by_rank(claims, needs, sm));
+    const std::size_t like = claims.first_like(sm);
+    all.push_back(like < sm ? all[like] : places_by_rank(claims, needs, sm));
   }
   return all;
 }
 
-void find_sms_to_empty(const Claims& claims, std::span<Need> needs) {
+void find_sms_to_empty(const ClaimsBySm& claims, std::span<Need> needs) {
   std::optional<std::vector<std::vector<int>>> places;
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     const RoomClaim& launch = claims.launches[rank];
@@ -208,7 +178,37 @@ void find_sms_to_empty(const Claims& claims, std::span<Need> needs) {
   }
 }
 
-void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches, std::span<const Need> needs,
+/// Launches of a kind often follow each other in rank, and nothing changes between them.
+class RoomInRankOrder {
+ public:
+  explicit RoomInRankOrder(const SmRoom& room) : room_(room) {}
+
+  int count(const BlockFootprint& block, int most) {
+    if (counted_ == nullptr || most != most_ || *counted_ != block) {
+      counted_ = &block;
+      most_ = most;
+      count_ = room_.count(block, most);
+    }
+    return count_;
+  }
+
+  void take(const BlockFootprint& block, int blocks) {
+    if (blocks == 0) return;
+    room_.take(block, blocks);
+    counted_ = nullptr;
+  }
+
+  bool fits(const BlockFootprint& block) const { return room_.fits(block); }
+
+ private:
+  SmRoom room_;
+  const BlockFootprint* counted_ = nullptr;
+  int most_ = 0;
+  int count_ = 0;
+};
+
+/// Says for each launch whether the hardware may place a worker there, too.
+void share_out(RoomInRankOrder room, std::size_t sm, std::span<const RoomClaim> launches, std::span<const Need> needs,
                std::span<Allowance> allowed, std::span<char> is_open) {
   const Bytes division = divided(launches, sm);
   bool somebody_lacks_room = false;
@@ -216,11 +216,14 @@ void share_out(SmRoom room, std::size_t sm, std::span<const RoomClaim> launches,
   Bytes kept_out;  // are those who want the L1 cache divided for less than this
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     const RoomClaim& launch = launches[rank];
+    const bool changes_nothing = needs[rank].per_sm == 0 && launch.present[sm] == 0 && !somebody_lacks_room;
+    if (changes_nothing) continue;
     const bool is_kept_out = launch.split < kept_out;
     if (somebody_lacks_room) {
       allowed[rank].workers[sm] = is_kept_out ? 0 : room.count(launch.block, launch.wanted[sm]);
     }
-    const int holds = is_kept_out ? 0 : room.count(launch.block, held(launch, needs[rank], sm));
+    const int wants_held = is_kept_out ? 0 : held(launch, needs[rank], sm);
+    const int holds = wants_held == 0 ? 0 : room.count(launch.block, wants_held);
     const bool lacks_room = launch.present[sm] < std::min(launch.wanted[sm], needs[rank].per_sm);
     const bool waits_for_empty_sm = lacks_room && holds > 0 && division < launch.split && !somebody_stays;
     if (waits_for_empty_sm && launch.is_seen && sm >= needs[rank].emptied_from) {
@@ -244,18 +247,25 @@ std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim
     allowed.push_back({.workers = launch.wanted});
     needs.push_back({.per_sm = workers_per_sm(launch)});
   }
-  const Claims claims(device, launches);
+  const ClaimsBySm claims(device, launches);
   find_spare_room(claims, needs);
   find_sms_to_empty(claims, needs);
-  std::vector<char> is_open(launches.size());
+  std::vector<char> all_open(claims.sms() * launches.size());
+  const auto open_on = [&](std::size_t sm) {
+    return std::span(all_open).subspan(sm * launches.size(), launches.size());
+  };
   for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    const auto is_first_emptied = [sm](const Need& need) { return need.emptied_from == sm; };
-    if (claims.is_like_before(sm) && std::ranges::none_of(needs, is_first_emptied)) {
-      for (Allowance& each : allowed) each.workers[sm] = each.workers[sm - 1];
+    const std::size_t like = claims.first_like(sm);
+    const auto is_emptied_between = [&](const Need& need) {
+      return like < need.emptied_from && need.emptied_from <= sm;
+    };
+    if (like < sm && std::ranges::none_of(needs, is_emptied_between)) {
+      for (Allowance& each : allowed) each.workers[sm] = each.workers[like];
+      std::ranges::copy(open_on(like), open_on(sm).begin());
     } else {
-      share_out(SmRoom(device.per_sm), sm, launches, needs, allowed, is_open);
+      share_out(RoomInRankOrder(SmRoom(device.per_sm)), sm, launches, needs, allowed, open_on(sm));
     }
-    for (std::size_t rank = 0; rank < launches.size(); ++rank) allowed[rank].open_sms += is_open[rank];
+    for (std::size_t rank = 0; rank < launches.size(); ++rank) allowed[rank].open_sms += open_on(sm)[rank];
   }
   return allowed;
 }

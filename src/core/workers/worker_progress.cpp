@@ -12,6 +12,7 @@ WorkerProgress::WorkerProgress(ApplicationId application, OperationId launch, st
     : event_{.application = application, .operation = launch},
       blocks_(blocks),
       per_sm_(static_cast<std::size_t>(sms)),
+      workers_by_sm_(static_cast<std::size_t>(sms)),
       unclaimed_(blocks) {}
 
 void WorkerProgress::launched(std::int64_t workers, Time now) {
@@ -82,7 +83,7 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
   const bool any_to_run = unclaimed_ > 0 || claimed > started_;
   const std::int64_t places = std::max<std::int64_t>(any_to_run ? order.quota : 0, sm.running);
   const std::int64_t newly_done = counted.tasks_done - sm.done;
-  sm.workers = static_cast<int>(counted.workers);
+  workers_by_sm_[index(id)] = static_cast<int>(counted.workers);
   sm.running = std::min<std::int64_t>(counted.workers, places);
   sm.block_time = block_time();
   Duration elapsed = sm.block_time;
@@ -102,25 +103,29 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
   start(id, std::min(unreported - paid, claimed - started_), std::max(earliest_, now - elapsed), events);
 }
 
-void WorkerProgress::end_what_nobody_runs(OnSm& sm) {
+void WorkerProgress::end_what_nobody_runs(SmId id) {
+  OnSm& sm = per_sm_[index(id)];
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
   // An end shows how long a block takes, which nobody knows before the first one.
   if (!all_hold_places || done_ == 0) return;
-  const std::int64_t nobody_runs = std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - sm.workers);
+  const std::int64_t nobody_runs =
+      std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
   sm.shift += nobody_runs;
   owed_ += nobody_runs;
 }
 
 void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events) {
   OnSm& sm = per_sm_[index(id)];
-  end_what_nobody_runs(sm);
+  end_what_nobody_runs(id);
   const std::int64_t ended = finished() ? sm.started : std::min(sm.done + sm.shift, sm.started);
   end(id, ended - sm.ended, sm.block_time, now, events);
 }
 
-bool WorkerProgress::is_due(const OnSm& sm, const WorkerSm& counted, Report report) const {
+bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report report) const {
   if (report == Report::Everything || finished()) return true;
-  return static_cast<int>(counted.workers) != sm.workers || (sm.done == 0 && counted.tasks_done > 0) || sm.is_behind;
+  const OnSm& sm = per_sm_[id];
+  return static_cast<int>(counted.workers) != workers_by_sm_[id] || (sm.done == 0 && counted.tasks_done > 0) ||
+         sm.is_behind;
 }
 
 void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report) {
@@ -131,7 +136,7 @@ void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event
   const std::int64_t started_before = started_;
   due_.clear();
   for (std::size_t sm = 0; sm < look.sms.size(); ++sm) {
-    if (!is_due(per_sm_[sm], look.sms[sm], report)) continue;
+    if (!is_due(sm, look.sms[sm], report)) continue;
     due_.push_back(static_cast<SmId>(sm));
     report_started(static_cast<SmId>(sm), look.orders[sm], look.sms[sm], now, events);
   }

@@ -59,7 +59,8 @@ class WorkerProgress {
   bool finished() const { return done_ == blocks_; }
   /// Workers present at the last look.
   int workers() const { return workers_; }
-  int workers_on(SmId sm) const { return per_sm_[index(sm)].workers; }
+  /// These, by SM.
+  std::span<const int> workers_by_sm() const { return workers_by_sm_; }
   /// Workers that have left, of all that were ever launched.
   std::int64_t workers_gone() const { return workers_gone_; }
   std::int64_t unclaimed() const { return unclaimed_; }
@@ -75,20 +76,19 @@ class WorkerProgress {
     std::int64_t done = 0;     // as counted by the workers
     std::int64_t shift = 0;    // blocks reported here that nobody ran, less those that ran and went unreported
     std::int64_t running = 0;  // at the last look, as far as known
-    int workers = 0;
-    bool is_behind = false;  // more blocks run than could be reported: their claims were not yet seen
-    Duration busy{};         // of the blocks done
+    bool is_behind = false;    // more blocks run than could be reported: their claims were not yet seen
+    Duration busy{};           // of the blocks done
     Duration block_time{};
   };
 
   /// Is there anything new on this SM that has to be reported?
-  bool is_due(const OnSm& sm, const WorkerSm& counted, Report report) const;
+  bool is_due(std::size_t sm, const WorkerSm& counted, Report report) const;
   /// Of a launch that is spread evenly over SMs: what falls to one of them.
   std::int64_t part_of(std::size_t sm) const;
   void take_totals(const WorkerLook& look);
   void report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);
-  void end_what_nobody_runs(OnSm& sm);
+  void end_what_nobody_runs(SmId id);
   /// So many blocks from `first` on, as one event that lacks its times.
   Event group(EventKind kind, SmId sm, std::int64_t first, std::int64_t blocks) const;
   void put_in_order(std::span<Event> starts, std::int64_t started_before);
@@ -98,6 +98,7 @@ class WorkerProgress {
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
   std::vector<OnSm> per_sm_;
+  std::vector<int> workers_by_sm_;                   // asked for much more often than all the rest
   std::vector<SmId> due_;                            // of the present look
   std::vector<std::pair<Time, std::size_t>> order_;  // of the present look's starts
   std::vector<Event> unordered_;                     // these, SM by SM

@@ -28,7 +28,7 @@ TEST(WorkerProgress, AWorkerThatIsPresentIsARunningBlock) {
   EXPECT_EQ(events[1].blocks, 2);
   EXPECT_EQ(events[1].sm, SmId{1});
   EXPECT_EQ(launch.progress().workers(), 5);
-  EXPECT_EQ(launch.progress().workers_on(SmId{1}), 2);
+  EXPECT_EQ(launch.progress().workers_by_sm()[1], 2);
 }
 
 TEST(WorkerProgress, WhatWasDoneHasStartedAndEnded) {

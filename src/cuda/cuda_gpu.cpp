@@ -12,6 +12,9 @@ namespace gpushare::cuda {
 namespace {
 
 constexpr int events_per_clock = 16;
+/// A built-in policy hears all that a look shows in 10 to 30 us; one in Python may take a millisecond.
+constexpr Duration longest_turn(50'000);
+constexpr int most_times_put_off = 3;
 constexpr Duration health_check_interval(1'000'000);
 constexpr Duration heartbeat_interval(50'000'000);
 
@@ -99,9 +102,10 @@ void CudaGpu::put_into_effect() {
   look_soon();
 }
 
-// The clock is read after some events: it may cost as much as a policy's decision. Between two deadlines there are
-// always some events, if there are any, and a look at the GPU: a policy slower than its own wake-ups must not stop the
-// rest.
+// The clock is read after some events: it may cost as much as a policy's decision. Deadlines and calls may follow each
+// other faster than anybody can heed them, as where a hundred launches arrive at once or a policy is slower than its
+// own wake-ups. So events are put off for some of them, and then have a turn, and after them the GPU: else nobody would
+// see that launches have ended, and each plan would go on sharing out room among all of these.
 std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> deadline) {
   if (plan_is_due_) put_into_effect();
   while (true) {
@@ -115,6 +119,7 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
     } else {
       collect(time);  // when something ends is known from when that is seen
     }
+    if (events_have_turn(time)) continue;
     if (deadline && time >= *deadline) {
       last_time_ = std::max(last_time_, *deadline);
       return std::nullopt;
@@ -127,9 +132,20 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
   }
 }
 
+bool CudaGpu::events_have_turn(Time time) {
+  if (events_.empty()) times_put_off_ = 0;
+  if (times_put_off_ < most_times_put_off) return false;
+  if (!turn_began_) turn_began_ = time;
+  return time - *turn_began_ < longest_turn;
+}
+
 /// Who asks for it may not come back for long: nobody should have to wait for that.
 std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
   std::optional<gpushare::Event> event = next_event_in_use(deadline);
+  if (!event) {
+    turn_began_.reset();
+    ++times_put_off_;
+  }
   if (!event && is_in_use_) end_use_if_empty();
   if (!event && !is_in_use_) quiet_moments().end_use();
   return event;

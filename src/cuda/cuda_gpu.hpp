@@ -63,6 +63,7 @@ class CudaGpu final : public LiveGpu {
   const DeviceOperation& operation_of(const Submission& submission) const;
   Time elapsed() const;
   gpushare::Event take_event();
+  bool events_have_turn(Time time);
   bool is_busy() const;
   void attend(Time time);
   void sleep_until(Time deadline);
@@ -112,7 +113,9 @@ class CudaGpu final : public LiveGpu {
   std::size_t next_event_ = 0;  // in events_
   std::vector<gpushare::Event> held_ends_;
   int events_since_clock_ = 0;
-  mutable Time last_time_{};  // nothing is reported before what has been, nor before what now() has said
+  int times_put_off_ = 0;           // by nullopt, for some of the events that are there
+  std::optional<Time> turn_began_;  // of the events, after nullopt
+  mutable Time last_time_{};        // nothing is reported before what has been, nor before what now() has said
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;

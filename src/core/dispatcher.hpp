@@ -60,6 +60,7 @@ class Dispatcher {
   void hand_over(Policy& policy, State empty, std::span<const Event> history);
 
  private:
+  void wake_before(const Event& event);
   Plan decision_of(const Policy& policy, const State& state) const;
   void enforce(Plan plan);
 

@@ -74,5 +74,44 @@ TEST_F(DispatcherOfTwo, WhatWasWantedIsNotForgottenBecauseTheLastEventWantsNothi
   EXPECT_EQ(gpu_.plans(), 1);
 }
 
+/// Wants to be woken at a time of its own until it has been, and says when it heard of what.
+class WakesOnce : public Policy {
+ public:
+  void observe(const Event& event, const State& /*state*/) override {
+    heard_.emplace_back(event.kind, event.time);
+    has_woken_ |= event.kind == EventKind::DeadlineReached;
+  }
+  Plan decide(const State& state) const override {
+    Plan plan{.shares = {full_share(state.running().front())}};
+    if (!has_woken_) plan.wake_at = at(50);
+    return plan;
+  }
+
+  const auto& heard() const { return heard_; }
+
+ private:
+  std::vector<std::pair<EventKind, Time>> heard_;
+  bool has_woken_ = false;
+};
+
+TEST(Dispatcher, WakesThePolicyBeforeItHearsOfAnythingLater) {
+  const Workload workload = workload_of({launch_of(4, 10), launch_of(4, 10)});
+  IdleGpu gpu;
+  WakesOnce policy;
+  Dispatcher dispatcher(gpu, policy, State(gpu.device(), workload), {});
+  dispatcher.deliver(EventKind::ApplicationArrived, ApplicationId{0});
+  dispatcher.deliver(arrival(0, false));
+  dispatcher.deliver({.time = at(50), .kind = EventKind::BlockStarted});
+  Event late = arrival(1, false);
+  late.time = at(70);
+  dispatcher.deliver(late);
+  const std::vector<std::pair<EventKind, Time>> expected{{EventKind::ApplicationArrived, at(0)},
+                                                         {EventKind::LaunchArrived, at(0)},
+                                                         {EventKind::BlockStarted, at(50)},
+                                                         {EventKind::DeadlineReached, at(70)},
+                                                         {EventKind::LaunchArrived, at(70)}};
+  EXPECT_EQ(policy.heard(), expected);
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -13,8 +13,8 @@ void Dispatcher::deliver(const Event& event) {
   if (plan_due_.after(event, *policy_, state_)) enforce(decision_of(*policy_, state_));
 }
 
-// A real GPU is behind its deadlines where they come faster than they can be heeded. A policy that has asked to be woken
-// goes by that: late, but before it hears of anything later.
+// A real GPU is behind its deadlines where they come faster than they can be heeded. A policy that has asked to be
+// woken goes by that: late, but before it hears of anything later.
 void Dispatcher::wake_before(const Event& event) {
   if (!wake_at_ || *wake_at_ >= event.time) return;
   advance_to(event.time);

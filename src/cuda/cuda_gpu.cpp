@@ -115,6 +115,7 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
     const Time time = elapsed();
     watch_.looks(time);
     if (events_.empty()) {
+      times_put_off_ = 0;
       attend(time);
     } else {
       collect(time);  // when something ends is known from when that is seen
@@ -133,8 +134,7 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
 }
 
 bool CudaGpu::events_have_turn(Time time) {
-  if (events_.empty()) times_put_off_ = 0;
-  if (times_put_off_ < most_times_put_off) return false;
+  if (events_.empty() || times_put_off_ < most_times_put_off) return false;
   if (!turn_began_) turn_began_ = time;
   return time - *turn_began_ < longest_turn;
 }

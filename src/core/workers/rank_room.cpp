@@ -84,13 +84,22 @@ std::vector<Leftover> leftover_of(const ClaimsBySm& claims, std::span<const Need
   return all;
 }
 
+/// Does anybody behind it want less shared memory?
+bool may_be_kept_out(std::span<const RoomClaim> launches, std::size_t rank) {
+  return std::ranges::any_of(launches.subspan(rank + 1),
+                             [&](const RoomClaim& behind) { return behind.split < launches[rank].split; });
+}
+
 /// A small launch that keeps its need will have a place on every SM, and use a few of them: the others are for launches
 /// of its kind that rank behind it. If each of twenty had its own, nobody else would have any.
 class PlacesOfSmall {
  public:
   void keep(const RoomClaim& launch, const Need& need) {
-    const auto sms = std::ranges::count_if(launch.wanted, [](int wanted) { return wanted > 0; });
-    kept_.push_back({&launch, need.per_sm * static_cast<std::int64_t>(sms) - launch.unclaimed});
+    std::int64_t made = 0;
+    for (std::size_t sm = 0; sm < launch.wanted.size(); ++sm) {
+      made += std::max(0, std::min(launch.wanted[sm], need.per_sm) - launch.present[sm]);
+    }
+    kept_.push_back({&launch, made - launch.unclaimed});
   }
 
   bool take(const RoomClaim& launch) {
@@ -124,7 +133,11 @@ void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
     }
     const auto places_on = [&](std::size_t sm) { return leftover[sm].places(launch, sm); };
     const auto from = enough_from(launch.unclaimed, claims.sms(), places_on);
-    from ? void(needs[rank] = {}) : places_of_small.keep(launch, needs[rank]);
+    if (from) {
+      needs[rank] = {};
+    } else if (launch.is_seen && !may_be_kept_out(claims.launches, rank)) {
+      places_of_small.keep(launch, needs[rank]);  // else it has SMs emptied, and no more than it needs itself
+    }
     std::int64_t lacking = launch.unclaimed;
     for (std::size_t sm = claims.sms(); sm-- > from.value_or(0);) {
       const int takes = from ? static_cast<int>(std::min<std::int64_t>(lacking, places_on(sm))) : 0;
@@ -149,12 +162,6 @@ std::vector<int> places_by_rank(const ClaimsBySm& claims, std::span<const Need> 
     somebody_is_there |= launch.present[sm] > 0;
   }
   return places;
-}
-
-/// Does anybody behind it want less shared memory?
-bool may_be_kept_out(std::span<const RoomClaim> launches, std::size_t rank) {
-  return std::ranges::any_of(launches.subspan(rank + 1),
-                             [&](const RoomClaim& behind) { return behind.split < launches[rank].split; });
 }
 
 std::vector<std::vector<int>> all_places_by_rank(const ClaimsBySm& claims, std::span<const Need> needs) {
@@ -254,8 +261,11 @@ std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim
   const auto open_on = [&](std::size_t sm) {
     return std::span(all_open).subspan(sm * launches.size(), launches.size());
   };
+  std::vector<std::size_t> last_like(claims.sms());  // by the first
   for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    const std::size_t like = claims.first_like(sm);
+    const std::size_t first = claims.first_like(sm);
+    const std::size_t like = first < sm ? last_like[first] : sm;
+    last_like[first] = sm;
     const auto is_emptied_between = [&](const Need& need) {
       return like < need.emptied_from && need.emptied_from <= sm;
     };

@@ -80,6 +80,19 @@ TEST(MakeRoom, LaunchesOfAFewTasksShareTheRoomMadeForThem) {
   EXPECT_THAT(room_for({one, one, big})[1].workers, Each(Ge(1))) << "they may come all the same";
 }
 
+TEST(MakeRoom, OnlyPlacesThatAreMadeAreShared) {
+  const RoomClaim some_are_there = claim({8, 8, 8, 8}, {1, 1, 1, 0}, 1);
+  const auto allowed = room_for({some_are_there, everywhere(8, 0, 3), claim({8, 8, 8, 8}, {7, 7, 7, 8}, 1000)});
+  EXPECT_THAT(allowed[2].workers, Each(6)) << "one place is made for the first, and it needs that itself";
+}
+
+TEST(MakeRoom, WhoMayBeKeptOutHasSmsEmptiedForItself) {
+  RoomClaim wide = everywhere(8, 0, 1);
+  wide.split = Bytes{100 * 1024};
+  const auto allowed = room_for({wide, wide, everywhere(8, 8)});
+  EXPECT_THAT(allowed[2].workers, ElementsAre(6, 6, 6, 0));
+}
+
 TEST(MakeRoom, RoomForAFewTasksIsForThatKindOnly) {
   const RoomClaim one = everywhere(8, 0, 1);
   RoomClaim large = one;

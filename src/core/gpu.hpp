@@ -62,7 +62,8 @@ class Gpu {
   virtual void withdraw(OperationId operation) = 0;
 
   /// Advances to the next event and returns it, but not beyond the deadline: nullopt means that the deadline was
-  /// reached, or, without one, that nothing can happen any more under the present plan.
+  /// reached, or, without one, that nothing can happen any more under the present plan. A real device that has fallen
+  /// behind its deadlines returns what it has seen since all the same, now and then.
   virtual std::optional<Event> next_event(std::optional<Time> deadline) = 0;
 };
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <random>
+
 namespace gpushare {
 namespace {
 
@@ -70,6 +73,44 @@ TEST(MakeRoom, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
   const RoomClaim few = everywhere(8, 0, 3);
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 0}, {8, 8, 8, 8}, 1000)})[1].workers, ElementsAre(7, 7, 7, 0));
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 7}, {8, 8, 8, 0}, 1000)})[1].workers, Each(7));
+}
+
+/// Launches as they may be met anywhere, of a few sizes and splits.
+std::vector<RoomClaim> random_claims(std::minstd_rand& random, std::size_t on_sms) {
+  const auto below = [&random](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
+  std::vector<RoomClaim> launches;
+  for (int count = 1 + below(6); count > 0; --count) {
+    RoomClaim launch{.block = footprint(four_small_sms(), {.threads = 256 * (1 + below(3))}),
+                     .wanted = std::vector<int>(on_sms, below(9)),
+                     .present = std::vector<int>(on_sms, below(3)),
+                     .unclaimed = below(3) == 0 ? 1000 : below(2 * static_cast<int>(on_sms)),
+                     .split = Bytes{32 * 1024 * below(3)},
+                     .is_seen = below(4) > 0};
+    for (int change = below(4); change > 0; --change) launch.present[random() % on_sms] = below(4);
+    for (int change = below(3); change > 0; --change) launch.wanted[random() % on_sms] = below(9);
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+/// Who ranks last, has nothing and needs nothing is no concern of the others; but if it wants something else on each
+/// SM, no two are alike.
+TEST(MakeRoom, SmsThatAreAlikeAreSharedOutAsEachByItself) {
+  Device device = four_small_sms();
+  device.sms = 24;
+  std::minstd_rand random(1);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<RoomClaim> launches = random_claims(random, 24);
+    const std::vector<Allowance> together = make_room(device, launches);
+    RoomClaim nobody{.wanted = std::vector<int>(24), .present = std::vector<int>(24), .split = Bytes{1 << 20}};
+    std::iota(nobody.wanted.begin(), nobody.wanted.end(), 0);
+    launches.push_back(nobody);
+    const std::vector<Allowance> one_by_one = make_room(device, launches);
+    for (std::size_t rank = 0; rank < together.size(); ++rank) {
+      ASSERT_EQ(together[rank].workers, one_by_one[rank].workers) << "round " << round << ", rank " << rank;
+      ASSERT_EQ(together[rank].open_sms, one_by_one[rank].open_sms) << "round " << round << ", rank " << rank;
+    }
+  }
 }
 
 TEST(MakeRoom, LaunchesOfAFewTasksShareTheRoomMadeForThem) {

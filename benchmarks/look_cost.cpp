@@ -52,6 +52,7 @@ class NoGpu final : public Gpu {
   const Device& device() const override { return device_; }
   void submit(const Submission& /*submission*/) override {}
   void apply(const Plan& plan) override { benchmark::DoNotOptimize(&plan); }
+  void admit(OperationId /*launch*/) override {}
   void withdraw(OperationId /*operation*/) override {}
   std::optional<Event> next_event(std::optional<Time> /*deadline*/) override { return std::nullopt; }
 

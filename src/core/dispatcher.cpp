@@ -4,13 +4,24 @@
 #include "core/plan_check.hpp"
 
 namespace gpushare {
+namespace {
+
+Plan checked(Plan plan, const State& state) {
+  check(plan, state);
+  return plan;
+}
+
+}  // namespace
 
 void Dispatcher::deliver(const Event& event) {
   wake_before(event);
   state_.update(event);
+  if (event.kind == EventKind::LaunchArrived && policy_->admits(*state_.find(event.operation), state_)) {
+    gpu_.admit(event.operation);
+  }
   for (RunObserver* observer : observers_) observer->saw(event);
   policy_->observe(event, state_);
-  if (plan_due_.after(event, *policy_, state_)) enforce(decision_of(*policy_, state_));
+  if (plan_due_.after(event, *policy_, state_)) enforce(checked(plan_due_.plan(*policy_, state_), state_));
 }
 
 // A real GPU is behind its deadlines where they come faster than they can be heeded. A policy that has asked to be
@@ -19,12 +30,6 @@ void Dispatcher::wake_before(const Event& event) {
   if (!wake_at_ || *wake_at_ >= event.time) return;
   advance_to(event.time);
   wake_policy();
-}
-
-Plan Dispatcher::decision_of(const Policy& policy, const State& state) const {
-  Plan plan = policy.decide(state);
-  check(plan, state);
-  return plan;
 }
 
 void Dispatcher::enforce(Plan plan) {
@@ -40,7 +45,7 @@ void Dispatcher::hand_over(Policy& policy, State empty, std::span<const Event> h
     policy.observe(event, empty);
   }
   std::optional<Plan> plan;
-  if (!empty.running().empty()) plan = decision_of(policy, empty);
+  if (!empty.running().empty()) plan = checked(policy.decide(empty), empty);
   policy_ = &policy;
   state_ = std::move(empty);
   wake_at_.reset();

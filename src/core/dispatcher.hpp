@@ -21,12 +21,24 @@ class PlanDue {
  public:
   bool after(const Event& event, const Policy& policy, const State& state) {
     is_wanted_ |= !state.running().empty() && policy.wants(event);
+    is_late_ |= is_wanted_ && event.next_is_known;
     if (event.next_is_known) return false;
     return std::exchange(is_wanted_, false) && !state.running().empty();
   }
 
+  /// Events that are known already may be some time apart. If the policy would have had itself woken between them, it
+  /// is woken at once.
+  Plan plan(const Policy& policy, const State& state) {
+    Plan plan = policy.decide(state);
+    if (std::exchange(is_late_, false) && plan.wake_at) {
+      plan.wake_at = std::max(*plan.wake_at, state.now() + Duration(1));
+    }
+    return plan;
+  }
+
  private:
   bool is_wanted_ = false;
+  bool is_late_ = false;  // by at least an event
 };
 
 class Dispatcher {
@@ -61,7 +73,6 @@ class Dispatcher {
 
  private:
   void wake_before(const Event& event);
-  Plan decision_of(const Policy& policy, const State& state) const;
   void enforce(Plan plan);
 
   Gpu& gpu_;

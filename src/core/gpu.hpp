@@ -39,8 +39,8 @@ class Gpu {
 
   virtual const Device& device() const = 0;
 
-  /// Hands over an operation. A launch does not start before a plan gives it a quota; copies are served by
-  /// rank, one at a time per direction. Must not block. Emits no arrival events: the engine does.
+  /// Hands over an operation. A launch does not start before a plan gives it a quota or it is admitted; copies are
+  /// served by rank, one at a time per direction. Must not block. Emits no arrival events: the engine does.
   virtual void submit(const Submission& submission) = 0;
 
   /// An operation that will be submitted as soon as the one before it in its application has ended, unless the run ends
@@ -55,6 +55,10 @@ class Gpu {
   /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
   /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
   virtual void apply(const Plan& plan) = 0;
+
+  /// There is room for a launch that was just submitted: it begins at once, ahead of all others, with all that it can
+  /// have. Plans say nothing of it, and what they say of others leaves it that room. Must not block.
+  virtual void admit(OperationId launch) = 0;
 
   /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and
   /// once those that run have ended, it ends, perhaps with blocks that never ran. What cannot be stopped, such as a

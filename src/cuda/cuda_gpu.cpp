@@ -72,7 +72,6 @@ void CudaGpu::submit(const Submission& submission) {
     plan_is_due_ |= started || std::ranges::find(plan_, submission.id, &Share::launch) != plan_.end();
     launches_.push_back(started ? std::move(started) : make_launch(resources_, submission, *launch));
     launches_.back()->submitted(elapsed());
-    look_soon();
     return;
   }
   const auto& copy = std::get<DeviceCopy>(operation);
@@ -92,6 +91,7 @@ void CudaGpu::put_into_effect() {
   plan_is_due_ = false;
   const Time time = elapsed();
   for (const auto& launch : launches_) {
+    if (find_admitted(launch->submission().id) != admitted_.end()) continue;
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
     const auto rank = static_cast<int>(share - plan_.begin());
     launch->set_share(share == plan_.end() ? nothing : *share, rank);
@@ -162,7 +162,7 @@ gpushare::Event CudaGpu::take_event() {
   const bool is_group = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded;
   if (is_group) event.started += reported - event.time;  // blocks last as long as they did
   event.time = reported;
-  plan_is_due_ |= event.kind == EventKind::LaunchEnded;  // somebody's chance, though the plan may stay as it is
+  if (event.kind == EventKind::LaunchEnded) leaves_room(event.operation);
   return event;
 }
 
@@ -213,10 +213,12 @@ void CudaGpu::collect(Time time) {
     report_ends(time);
   }
   bool any = false;
-  for (const auto& launch : launches_) any |= launch->collect(time, events_);
-  if (!any) return;
-  look_soon();
-  report_ends(time);
+  for (const auto& launch : launches_) {
+    if (!launch->collect(time, events_)) continue;
+    any = true;
+    if (launch->is_in_tables()) look_soon();
+  }
+  if (any) report_ends(time);
 }
 
 void CudaGpu::finish_look(Time time) {

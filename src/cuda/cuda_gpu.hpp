@@ -36,6 +36,7 @@ class CudaGpu final : public LiveGpu {
   void announce(const Submission& next) override { followers_.announce(next); }
   bool is_leaving(OperationId announced) const override { return followers_.is_leaving(announced); }
   void apply(const Plan& plan) override;
+  void admit(OperationId operation) override;
   void withdraw(OperationId operation) override;
   /// As the seam says, and nullopt too after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
@@ -57,6 +58,10 @@ class CudaGpu final : public LiveGpu {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Admitted {
+    OperationId launch{};
+    bool runs_whole = false;  // on room that is nobody else's
+  };
 
   std::optional<gpushare::Event> next_event_in_use(std::optional<Time> deadline);
   void put_into_effect();
@@ -81,6 +86,8 @@ class CudaGpu final : public LiveGpu {
   void leave_short_whole();
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
+  std::vector<Admitted>::const_iterator find_admitted(OperationId launch) const;
+  void leaves_room(OperationId ended);
 
   QuietMoments& quiet_moments() const { return resources_.context->quiet_moments(); }
   bool may_use_gpu(Time time);
@@ -107,6 +114,7 @@ class CudaGpu final : public LiveGpu {
   Followers followers_;
   std::unordered_map<OperationId, OperationId> stopped_behind_;  // followers that stop() found, and their leaders
   std::vector<Share> plan_;
+  std::vector<Admitted> admitted_;  // until their ends have been told
   SharedRoom room_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;

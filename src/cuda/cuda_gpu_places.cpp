@@ -43,6 +43,8 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
 std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
   std::vector<LaunchOnGpu*> ranked;
   for (const auto& launch : launches_) {
+    const auto admitted = find_admitted(launch->submission().id);
+    if (admitted != admitted_.end() && admitted->runs_whole) continue;
     const bool may_matter = launch->has_begun() || !launch->is_stopped() || launch->wants_hardware(time);
     if (may_matter) ranked.push_back(launch.get());
   }
@@ -59,6 +61,38 @@ std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
     }
   }
   return found;
+}
+
+std::vector<CudaGpu::Admitted>::const_iterator CudaGpu::find_admitted(OperationId launch) const {
+  return std::ranges::find(admitted_, launch, &Admitted::launch);
+}
+
+// It runs as it was written: nobody is to take its room, so nobody has to look where its blocks are. One that was put
+// behind another launch has begun, as workers perhaps, and goes on.
+void CudaGpu::admit(OperationId operation) {
+  constexpr int before_all = -1;
+  const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
+  const Time time = elapsed();
+  const bool runs_whole = !(*launch)->has_begun();
+  if (runs_whole) {
+    *launch = std::make_unique<WholeLaunch>(resources_, (*launch)->submission(), (*launch)->code());
+    (*launch)->submitted(time);
+  }
+  (*launch)->set_share({.quota = Quota::everywhere((*launch)->max_residency())}, before_all);
+  admitted_.push_back({operation, runs_whole});
+  if (!runs_whole) {
+    plan_is_due_ = true;
+    return;
+  }
+  (*launch)->allow({}, time);
+  hand_to_hardware(time);
+}
+
+/// That is somebody's chance, though the plan may stay as it is.
+void CudaGpu::leaves_room(OperationId ended) {
+  const auto found = find_admitted(ended);
+  plan_is_due_ |= found == admitted_.end() || !found->runs_whole;
+  if (found != admitted_.end()) admitted_.erase(found);
 }
 
 /// Who ranks behind gives way to who lacks room, as long as it does.
@@ -90,7 +124,7 @@ void CudaGpu::hand_to_hardware(Time time) {
     if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
     if (launch->lacks_slot() && resources_.tables.is_full()) find_slot_for(*launch, launches_, time);
     launch->hand_to_hardware(level_for(*launch), time);
-    look_soon();
+    if (launch->is_in_tables()) look_soon();
   }
 }
 

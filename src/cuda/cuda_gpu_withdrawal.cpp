@@ -56,6 +56,7 @@ bool CudaGpu::stop(Duration patience) {
     launches_.push_back(std::move(each.launch));
   }
   plan_.clear();
+  admitted_.clear();
   put_into_effect();
   const Time end = elapsed() + patience;
   while (is_busy() && elapsed() < end) {

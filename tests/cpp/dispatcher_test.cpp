@@ -21,15 +21,18 @@ class IdleGpu : public Gpu {
     ++plans_;
     latest_ = plan;
   }
+  void admit(OperationId launch) override { admitted_.push_back(launch); }
   void withdraw(OperationId /*operation*/) override {}
   std::optional<Event> next_event(std::optional<Time> /*deadline*/) override { return std::nullopt; }
 
   int plans() const { return plans_; }
   const Plan& latest() const { return latest_; }
+  const std::vector<OperationId>& admitted() const { return admitted_; }
 
  private:
   Device device_ = small_device(2);
   Plan latest_;
+  std::vector<OperationId> admitted_;
   int plans_ = 0;
 };
 
@@ -111,6 +114,42 @@ TEST(Dispatcher, WakesThePolicyBeforeItHearsOfAnythingLater) {
                                                          {EventKind::DeadlineReached, at(70)},
                                                          {EventKind::LaunchArrived, at(70)}};
   EXPECT_EQ(policy.heard(), expected);
+}
+
+// Slate keeps the place of a launch that has ended for 50 us, and hears of what ended long after in the same look.
+TEST(Dispatcher, WhoWouldHaveBeenWokenBetweenKnownEventsIsWokenAtOnce) {
+  const Workload workload = workload_of({launch_of(4, 10), launch_of(4, 10)});
+  IdleGpu gpu;
+  WakesOnce policy;
+  Dispatcher dispatcher(gpu, policy, State(gpu.device(), workload), {});
+  dispatcher.deliver(EventKind::ApplicationArrived, ApplicationId{0});
+  dispatcher.deliver(arrival(0, true));
+  dispatcher.deliver({.time = at(70), .kind = EventKind::BlockStarted});
+  EXPECT_EQ(dispatcher.wake_at(), at(71));
+  dispatcher.deliver({.time = at(90), .kind = EventKind::BlockEnded});
+  EXPECT_EQ(policy.heard().back(), std::pair(EventKind::BlockEnded, at(90)));
+  EXPECT_EQ(policy.heard()[policy.heard().size() - 2], std::pair(EventKind::DeadlineReached, at(90)));
+}
+
+/// Lets in launches of the second application, and plans for the others.
+class LetsIn : public Policy {
+ public:
+  bool admits(const RunningLaunch& launch, const State& /*state*/) override {
+    return launch.application == ApplicationId{1};
+  }
+  bool wants(const Event& event) const override { return event.application == ApplicationId{0}; }
+  Plan decide(const State& state) const override { return {.shares = {full_share(state.running().front())}}; }
+};
+
+TEST(Dispatcher, WhatAPolicyAdmitsBeginsWithoutAPlan) {
+  const Workload workload = workload_of({launch_of(4, 10), launch_of(4, 10)});
+  IdleGpu gpu;
+  LetsIn policy;
+  Dispatcher dispatcher(gpu, policy, State(gpu.device(), workload), {});
+  dispatcher.deliver(arrival(0, false));
+  dispatcher.deliver(arrival(1, false));
+  EXPECT_EQ(gpu.admitted(), std::vector{OperationId{1}});
+  EXPECT_EQ(gpu.plans(), 1);
 }
 
 }  // namespace

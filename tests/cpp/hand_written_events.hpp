@@ -95,6 +95,9 @@ class PolicyRehearsal : public HandWrittenRun {
   const Plan& plan() const { return plan_; }
   int plans() const { return plans_; }
 
+  /// The launches that began without a plan, in order of arrival.
+  const std::vector<int>& admitted() const { return admitted_; }
+
   /// The launches that the plan names, first served first.
   std::vector<int> order() const {
     std::vector<int> launches;
@@ -114,6 +117,9 @@ class PolicyRehearsal : public HandWrittenRun {
 
  protected:
   void observed(const Event& event) override {
+    if (event.kind == EventKind::LaunchArrived && policy_->admits(*state().find(event.operation), state())) {
+      admitted_.push_back(static_cast<int>(event.operation));
+    }
     policy_->observe(event, state());
     if (state().running().empty() || !policy_->wants(event)) return;
     plan_ = policy_->decide(state());
@@ -123,6 +129,7 @@ class PolicyRehearsal : public HandWrittenRun {
  private:
   std::unique_ptr<Policy> policy_;
   Plan plan_;
+  std::vector<int> admitted_;
   int plans_ = 0;
 };
 

@@ -46,8 +46,26 @@ bool Mixer::is_occasion(const Event& event) {
          event.kind == EventKind::PriorityChanged;
 }
 
+/// Whose launches were all left out has never been heard of.
+bool Mixer::concerns(const Event& event) const {
+  switch (event.kind) {
+    case EventKind::LaunchArrived:
+    case EventKind::LaunchEnded:
+    case EventKind::BlockStarted:
+    case EventKind::BlockEnded:
+      return left_out_.empty() || !left_out_.contains(event.operation);
+    case EventKind::ApplicationEnded:
+      return attendance_.knows(event.application);
+    default:
+      return true;
+  }
+}
+
 void Mixer::observe(const Event& event, const State& state) {
   changed_ = false;
+  concerns_it_ = concerns(event);
+  if (event.kind == EventKind::LaunchEnded) left_out_.erase(event.operation);
+  if (!concerns_it_) return;
   attendance_.observe(event, state);
   arrears_.observe(event);
   if (event.kind == EventKind::LaunchEnded) settle(event);
@@ -59,7 +77,7 @@ void Mixer::observe(const Event& event, const State& state) {
 
 void Mixer::choose(const State& state) {
   const Known* before = known_one_;
-  seating_ = seated(state, attendance_, catalogue_, options_.seating);
+  seating_ = seated(state, left_out_, attendance_, catalogue_, options_.seating);
   do {
     set_floors(state.device());
     known_one_ = &known_for(state.device());

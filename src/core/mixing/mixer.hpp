@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -35,11 +36,14 @@ class Mixer {
  public:
   explicit Mixer(const MixOptions& options) : options_(options), attendance_(options.patience, options.reserve) {}
 
+  /// A launch that has just arrived and runs beside whatever is planned.
+  void leave_out(OperationId launch) { left_out_.insert(launch); }
+
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
 
-  /// Is there a reason for another plan?
-  bool wants(const Event& event) const { return is_occasion(event) || changed_; }
+  /// Is there a reason for another plan? To be asked about the event that was observed last.
+  bool wants(const Event& event) const { return concerns_it_ && (is_occasion(event) || changed_); }
 
   const Seating& seating() const { return seating_; }
   /// Of those who have a seat, as measured or else as predicted. No speeds are known of a company with an unprofiled
@@ -63,6 +67,7 @@ class Mixer {
   };
 
   static bool is_occasion(const Event& event);
+  bool concerns(const Event& event) const;
   const Division& division() const { return known_one_->refinement.current(); }
   bool is_steady() const;
 
@@ -88,7 +93,9 @@ class Mixer {
   Catalogue catalogue_;
   Seating seating_;
   RecentMap<Company, Known> known_{1024};
-  Known* known_one_ = nullptr;  // which was asked for last
+  Known* known_one_ = nullptr;      // which was asked for last
+  std::set<OperationId> left_out_;  // that have not ended
+  bool concerns_it_ = false;        // the last event
   bool changed_ = false;
   bool is_steady_ = false;
   Time steady_since_{};

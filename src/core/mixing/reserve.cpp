@@ -35,26 +35,41 @@ bool Reserve::fits(const RunningLaunch& launch, const State& state) const {
   return sms_for(launch) <= most_of(options_, state);
 }
 
+int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
+  const std::int64_t sms = is_urgent(launch) ? launches_at_once * launch.blocks() : sms_for(launch);
+  return static_cast<int>(std::min(most_of(options_, state), sms));
+}
+
+bool Reserve::admits(const RunningLaunch& launch, const State& state) {
+  if (!is_kept(state.now()) || !is_for(launch, state) || !fits(launch, state)) return false;
+  if (wanted_for(launch, state) > sms_) return false;
+  admitted_.insert(launch.id);
+  return true;
+}
+
 void Reserve::observe(const Event& event, const State& state) {
   held_up_.observe(event);
+  if (event.kind == EventKind::LaunchEnded && admitted_.erase(event.operation) > 0) {
+    until_ = event.time + options_.patience;
+  }
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
   if (!is_for(launch, state) || !fits(launch, state)) return;
-  if (event.time >= until_) sms_ = 0;
-  const std::int64_t wanted = is_urgent(launch) ? launches_at_once * launch.blocks() : sms_for(launch);
-  sms_ = std::max(sms_, static_cast<int>(std::min(most_of(options_, state), wanted)));
+  if (!is_kept(event.time)) sms_ = 0;
+  sms_ = std::max(sms_, wanted_for(launch, state));
   until_ = event.time + options_.patience;
 }
 
 Plan Reserve::applied_to(Plan plan, const State& state) const {
-  if (sms_ == 0 || state.now() >= until_) return plan;
+  if (!is_kept(state.now())) return plan;
+  const Time until = admitted_.empty() ? until_ : state.now() + options_.patience;
   bool is_needed = false;
   for (Share& share : plan.shares) {
     if (is_for(*state.find(share.launch), state)) continue;
     share.quota = without_last(share.quota, sms_, state.sms());
     is_needed = true;
   }
-  if (is_needed) plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, until_) : until_;
+  if (is_needed) plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, until) : until;
   return plan;
 }
 

@@ -8,6 +8,8 @@
 // come for some time.
 #pragma once
 
+#include <set>
+
 #include "core/mixing/held_up.hpp"
 #include "core/policy.hpp"
 
@@ -27,6 +29,10 @@ class Reserve {
  public:
   explicit Reserve(const ReserveOptions& options) : options_(options) {}
 
+  /// Have so many SMs been kept already that a launch which has just arrived need not wait for anybody? To be asked
+  /// before observe(); then they are kept until it has ended, too.
+  bool admits(const RunningLaunch& launch, const State& state);
+
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
 
@@ -40,10 +46,15 @@ class Reserve {
     return is_urgent(launch) || (held_up_.needs_room(launch.application) && fits(launch, state));
   }
 
+  /// So many SMs are to be kept when such a launch comes.
+  int wanted_for(const RunningLaunch& launch, const State& state) const;
+  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || !admitted_.empty()); }
+
   ReserveOptions options_;
   HeldUp held_up_;
+  std::set<OperationId> admitted_;  // that have not ended
   int sms_ = 0;
-  Time until_{};
+  Time until_{};  // for as long as nothing else is known
 };
 
 }  // namespace gpushare

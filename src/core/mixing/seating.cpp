@@ -98,9 +98,12 @@ std::optional<double> Seat::least_speed() const {
   return std::min(1.0, to_spare * std::max(floor.value_or(0), in_steps(alone / time_for_it)));
 }
 
-Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, const SeatingOptions& options) {
+Seating seated(const State& state, const std::set<OperationId>& left_out, const Attendance& attendance,
+               Catalogue& catalogue, const SeatingOptions& options) {
   Usher usher(state, catalogue, options);
-  for (const RunningLaunch& launch : state.running()) usher.take(Attendance::Expected::like(launch), &launch);
+  for (const RunningLaunch& launch : state.running()) {
+    if (!left_out.contains(launch.id)) usher.take(Attendance::Expected::like(launch), &launch);
+  }
   for (const auto& each : attendance.expected(state.now())) usher.take(each, nullptr);
   return std::move(usher).all();
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/mixing/attendance.hpp"
@@ -49,7 +50,8 @@ struct SeatingOptions {
 constexpr std::size_t most_seats = 8;
 
 /// Of whose kernel nothing is known goes first if it has a latency bound, and so does who could not keep it alone.
-Seating seated(const State& state, const Attendance& attendance, Catalogue& catalogue, const SeatingOptions& options);
+Seating seated(const State& state, const std::set<OperationId>& left_out, const Attendance& attendance,
+               Catalogue& catalogue, const SeatingOptions& options);
 
 /// Does everybody's launch end so soon, as far as is known?
 bool are_short(const Seating& seating, double longest_alone);

@@ -37,6 +37,12 @@ class Auto : public Policy {
   Auto(const MixOptions& options, const ReserveOptions& reserve, double longest_whole_us)
       : mixer_(options), reserve_(reserve), antt_(options.antt), longest_whole_(1e3 * longest_whole_us) {}
 
+  bool admits(const RunningLaunch& launch, const State& state) override {
+    if (!reserve_.admits(launch, state)) return false;
+    mixer_.leave_out(launch.id);
+    return true;
+  }
+
   void observe(const Event& event, const State& state) override {
     gaps_.observe(event, state);
     reserve_.observe(event, state);

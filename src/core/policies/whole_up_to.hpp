@@ -30,6 +30,7 @@ class WholeUpTo : public Policy {
       : policy_(std::move(policy)), longest_(std::llrint(1e3 * longest_us)) {}
 
   void check(const Application& application) const override { policy_->check(application); }
+  bool admits(const RunningLaunch& launch, const State& state) override { return policy_->admits(launch, state); }
   void observe(const Event& event, const State& state) override {
     const int before = highest_;
     if (event.kind == EventKind::ApplicationEnded) leaves(event.application);

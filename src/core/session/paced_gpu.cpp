@@ -49,6 +49,11 @@ void PacedGpu::apply(const Plan& plan) {
   gpu_.apply(plan);
 }
 
+void PacedGpu::admit(OperationId launch) {
+  catch_up();
+  gpu_.admit(launch);
+}
+
 void PacedGpu::withdraw(OperationId operation) {
   catch_up();
   gpu_.withdraw(operation);

@@ -26,6 +26,7 @@ class PacedGpu final : public LiveGpu {
   void submit(const Submission& submission) override;
   void announce(const Submission& next) override { gpu_.announce(next); }
   void apply(const Plan& plan) override;
+  void admit(OperationId launch) override;
   void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;
 

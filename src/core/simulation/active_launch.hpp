@@ -68,6 +68,7 @@ struct ActiveLaunch {
   std::int64_t started = 0;
   std::int64_t ended = 0;
   bool has_quota = false;
+  bool is_admitted = false;
   double first_end = -1;   ///< of a block; -1: none has ended
   bool was_moved = false;  ///< its quotas have changed since it began
 };

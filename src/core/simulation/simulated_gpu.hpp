@@ -28,6 +28,7 @@ class SimulatedGpu : public Gpu {
   void submit(const Submission& submission) override;
   void announce(const Submission& next) override { in_line_.announce(next); }
   void apply(const Plan& plan) override;
+  void admit(OperationId operation) override;
   void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of SimulatedGpu that says when a plan takes effect, and for whom.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/simulation/simulated_gpu.hpp"
@@ -33,10 +34,11 @@ void SimulatedGpu::apply(const Plan& plan) {
 
 void SimulatedGpu::make_effective(const SentPlan& sent) {
   const std::vector<Ranked> before = std::exchange(ranks_, {});
+  std::ranges::copy_if(before, std::back_inserter(ranks_), [](const Ranked& old) { return old.launch->is_admitted; });
   heard_ = sent.launches;
   for (const Share& share : sent.plan.shares) {
     ActiveLaunch* launch = find(share.launch);
-    if (launch == nullptr) continue;  // never submitted here
+    if (launch == nullptr || launch->is_admitted) continue;  // never submitted here, or none of the plan's business
     launch->workers.bring(share.quota);
     ranks_.push_back({.launch = launch, .quota = share.quota});
     if (share.quota.largest() == 0 || !launch->evicted()) continue;
@@ -49,10 +51,23 @@ void SimulatedGpu::make_effective(const SentPlan& sent) {
   dispatch_all_ = true;
 }
 
+/// It may have taken over a place, which is not all that it can have.
+void SimulatedGpu::admit(OperationId operation) {
+  ActiveLaunch* launch = find(operation);
+  std::erase_if(ranks_, [launch](const Ranked& ranked) { return ranked.launch == launch; });
+  const auto behind = std::ranges::find_if(ranks_, [](const Ranked& other) { return !other.launch->is_admitted; });
+  const Quota full = Quota::everywhere(launch->max_residency);
+  ranks_.insert(behind, {.launch = launch, .quota = full});
+  launch->workers.bring(full);
+  launch->is_admitted = launch->has_quota = true;
+  dispatch_all_ = true;
+}
+
 /// Who has taken over a place since the plan was sent still has it, behind the others: they hold theirs already.
 void SimulatedGpu::keep_places(const std::vector<Ranked>& before) {
   const auto planned = static_cast<std::ptrdiff_t>(ranks_.size());
   for (const Ranked& old : before) {
+    if (old.launch->is_admitted) continue;
     if (old.launch->number >= heard_) {
       ranks_.push_back(old);
     } else if (old.launch->started > 0) {
@@ -72,7 +87,9 @@ bool SimulatedGpu::all_have_a_share() const {
 /// Where a launch has no share, it may be the one to come next.
 void SimulatedGpu::let_next_follow(const ActiveLaunch& ended) {
   const double delay = nanoseconds(device_.delays.follow);
-  if (delay == 0 || !ended.may_be_followed(now_, nanoseconds(device_.delays.signal)) || !all_have_a_share()) return;
+  if (delay == 0 || ended.is_admitted || !ended.may_be_followed(now_, nanoseconds(device_.delays.signal)) ||
+      !all_have_a_share())
+    return;
   const auto rank = std::ranges::find(ranks_, &ended, &Ranked::launch);
   if (rank != ranks_.end()) in_line_.leave_place(ended.application, {.quota = rank->quota, .free_at = now_ + delay});
 }

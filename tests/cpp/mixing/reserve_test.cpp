@@ -43,6 +43,48 @@ TEST(Reserve, IsGivenBackWhenNothingUrgentComesAnyMore) {
   EXPECT_EQ(ns(*run.plan().wake_at), 210'000);
 }
 
+TEST(Reserve, WhoFindsRoomKeptIsAdmittedAndNothingIsPlannedForIt) {
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4");
+  run.arrive(1, 10'000);
+  run.end_launch(1, 20'000);
+  const int plans = run.plans();
+  run.arrive(2, 30'000);
+  run.start_group(2, 9, 3, 31'000);
+  run.end_group(2, 9, 3, 31'000, 32'000);
+  run.end_launch(2, 32'000);
+  run.end_application(2, 32'000);
+  EXPECT_THAT(run.admitted(), ElementsAre(2));
+  EXPECT_EQ(run.plans(), plans);
+}
+
+TEST(Reserve, WhoNeedsMoreThanIsKeptIsPlannedFor) {
+  Workload workload = workload_of({launch_of(100'000, 1000), launch_of(1, 1000), launch_of(2, 1000)});
+  workload.applications[1].priority = workload.applications[2].priority = 1;
+  PolicyRehearsal run("auto:reserve=0.4", small_device(10), std::move(workload));
+  run.arrive(0, 0);
+  run.arrive(1, 10'000);
+  run.arrive(2, 11'000);
+  EXPECT_THAT(run.admitted(), testing::IsEmpty());
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
+  EXPECT_THAT(run.quotas(2), Each(4));
+}
+
+TEST(Reserve, ALongOneThatWasAdmittedKeepsItsSms) {
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=200:patience_us=0");
+  run.arrive(1, 10'000);
+  run.end_launch(1, 20'000);
+  run.arrive(2, 30'000);
+  run.reach_deadline(500'000);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
+  EXPECT_THAT(run.order(), ElementsAre(0));
+  EXPECT_EQ(run.plan().wake_at, at(700'000));
+  run.end_launch(2, 600'000);
+  run.reach_deadline(700'000);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
+  run.reach_deadline(800'000);
+  EXPECT_THAT(run.quotas(0), Each(4));
+}
+
 TEST(Reserve, NothingIsKeptForWhatWouldNotFit) {
   PolicyRehearsal run = urgent_beside_one("auto:reserve=0.2", 100);
   run.arrive(1, 10'000);

@@ -45,6 +45,7 @@ class AttentiveGpu : public Gpu {
     if (!ignores_) gpu_.announce(next);
   }
   void apply(const Plan& plan) override { gpu_.apply(plan); }
+  void admit(OperationId launch) override { gpu_.admit(launch); }
   void withdraw(OperationId operation) override {
     for (const auto& [application, present] : under_way_) {
       if (present == operation) announced_.erase(application);

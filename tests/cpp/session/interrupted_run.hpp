@@ -26,6 +26,7 @@ class InterruptedGpu : public Gpu {
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override { gpu_.submit(submission); }
   void apply(const Plan& plan) override { gpu_.apply(plan); }
+  void admit(OperationId launch) override { gpu_.admit(launch); }
   void withdraw(OperationId operation) override { gpu_.withdraw(operation); }
   std::optional<Event> next_event(std::optional<Time> deadline) override {
     if (left_ == 0) return std::nullopt;

@@ -47,6 +47,7 @@ class FragileGpu final : public LiveGpu {
   void submit(const Submission& submission) override { gpu_.submit(submission); }
   void announce(const Submission& next) override { gpu_.announce(next); }
   void apply(const Plan& plan) override { gpu_.apply(plan); }
+  void admit(OperationId launch) override { gpu_.admit(launch); }
   void withdraw(OperationId operation) override { gpu_.withdraw(operation); }
   std::optional<Event> next_event(std::optional<Time> deadline) override {
     if (is_broken_) throw DeviceError("broken");

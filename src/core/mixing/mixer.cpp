@@ -71,7 +71,7 @@ void Mixer::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::LaunchEnded) settle(event);
   if (is_occasion(event) && !state.running().empty()) choose(state);
   if (event.kind != EventKind::BlockEnded) return;
-  refine(event, state.device());
+  refine(event, state);
   think(event.time);
 }
 
@@ -122,8 +122,8 @@ bool Mixer::give_up_a_seat() {
     });
   }
   if (given_up == seats.end()) return false;
-  if (given_up->running != nullptr) {
-    (division().empty() ? seating_.waiting : seating_.first).push_back(given_up->running);
+  if (given_up->running) {
+    (division().empty() ? seating_.waiting : seating_.first).push_back(*given_up->running);
   }
   seats.erase(given_up);
   return true;
@@ -156,25 +156,26 @@ void Mixer::think(Time now) {
 }
 
 /// Whoever is to have blocks has them, and more to come: not between two launches, nor in the last wave of one.
-bool Mixer::is_steady() const {
+bool Mixer::is_steady(const State& state) const {
   for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
     const bool takes_part = std::ranges::any_of(division(), [&](const SmGroup& group) { return group.blocks[i] > 0; });
-    const RunningLaunch* launch = seating_.seats[i].running;
+    const std::optional<OperationId>& running = seating_.seats[i].running;
+    const RunningLaunch* launch = running ? state.find(*running) : nullptr;
     if (takes_part && (launch == nullptr || launch->started == 0 || launch->unstarted() == 0)) return false;
   }
   return true;
 }
 
-void Mixer::refine(const Event& ended, const Device& device) {
+void Mixer::refine(const Event& ended, const State& state) {
   if (known_one_ == nullptr || known_one_->refinement.is_done()) return;
   const bool was_steady = is_steady_;
-  is_steady_ = is_steady();
+  is_steady_ = is_steady(state);
   if (is_steady_ && !was_steady) steady_since_ = ended.time;
   if (!is_steady_ || ended.started < steady_since_) return;
   const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
   if (seat == seating_.seats.end()) return;
   const auto kernel = static_cast<std::size_t>(seat - seating_.seats.begin());
-  changed_ = known_one_->refinement.add(ended, kernel, device);
+  changed_ = known_one_->refinement.add(ended, kernel, state.device());
   if (changed_) arrears_.restart(ended.time);
   for (std::size_t i = 0; changed_ && i < seating_.seats.size(); ++i) {
     seating_.seats[i].kernel->rate_alone = known_one_->refinement.alone(i);
@@ -240,17 +241,17 @@ Choice Mixer::search(const Device& device, std::span<const Contender> contenders
 
 Plan Mixer::plan(const State& state) const {
   Plan plan;
-  rank_behind(plan, seating_.first);
+  rank_behind(plan, seating_.first, state);
   // Who fills shared SMs would keep the room for himself: he comes last.
   for (const bool fills : {false, true}) {
     for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
       const Seat& seat = seating_.seats[i];
-      if (seat.running == nullptr) continue;
+      if (!seat.running) continue;
       if (holds_shared_room(division(), i, seat.contender.max_residency) != fills) continue;
-      plan.shares.push_back({.launch = seat.running->id, .quota = quota_in(division(), i)});
+      plan.shares.push_back({.launch = *seat.running, .quota = quota_in(division(), i)});
     }
   }
-  rank_behind(plan, seating_.waiting);
+  rank_behind(plan, seating_.waiting, state);
   plan.wake_at = attendance_.next_loss(state.now());
   return plan;
 }

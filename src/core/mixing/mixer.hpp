@@ -69,7 +69,7 @@ class Mixer {
   static bool is_occasion(const Event& event);
   bool concerns(const Event& event) const;
   const Division& division() const { return known_one_->refinement.current(); }
-  bool is_steady() const;
+  bool is_steady(const State& state) const;
 
   void choose(const State& state);
   bool give_up_a_seat();
@@ -77,7 +77,7 @@ class Mixer {
   void settle(const Event& ended);
   void give_more_to_who_lacks(Time now, const Device& device);
   void think(Time now);
-  void refine(const Event& ended, const Device& device);
+  void refine(const Event& ended, const State& state);
   Known& known_for(const Device& device);
   Known meet(const Device& device) const;
   Known begin_equal(const Device& device, const std::vector<Contender>& all) const;

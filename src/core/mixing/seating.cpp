@@ -33,11 +33,6 @@ constexpr double to_spare = 1.03;
 /// Launches of one application differ a little, and every other floor would make another company to be searched.
 double in_steps(double speed) { return std::ceil(speed * 20) / 20; }
 
-/// By priority, then in order of arrival.
-void sort_by_urgency(std::vector<const RunningLaunch*>& launches) {
-  std::ranges::stable_sort(launches, std::greater{}, [](const RunningLaunch* launch) { return launch->priority; });
-}
-
 /// Takes launches in, one after the other.
 class Usher {
  public:
@@ -50,16 +45,18 @@ class Usher {
     const Seat seat = seat_for(guest, running, kernel);
     if (guest.priority > 0 || is_small(state_.device(), *kernel, guest.launch->blocks, options_.small) ||
         needs_everything(seat)) {
-      if (running != nullptr) seating_.first.push_back(running);
+      if (running != nullptr) seating_.first.push_back(running->id);
     } else if (seating_.seats.size() < most_seats) {
       seating_.seats.push_back(seat);
     } else if (running != nullptr) {
-      seating_.waiting.push_back(running);
+      seating_.waiting.push_back(running->id);
     }
   }
 
   Seating all() && {
-    sort_by_urgency(seating_.first);
+    // By priority, then in order of arrival.
+    std::ranges::stable_sort(seating_.first, std::greater{},
+                             [this](OperationId id) { return state_.find(id)->priority; });
     std::ranges::sort(seating_.seats, {}, [](const Seat& seat) { return seat.application; });
     return std::move(seating_);
   }
@@ -69,7 +66,7 @@ class Usher {
                 const std::shared_ptr<CataloguedKernel>& kernel) const {
     const Application& application = state_.application(guest.application);
     Seat seat{.application = guest.application,
-              .running = running,
+              .running = running != nullptr ? std::optional(running->id) : std::nullopt,
               .kernel = kernel,
               .alone = time_alone(*kernel, guest.launch->blocks),
               .as_written = time_as_written(*kernel, guest.launch->blocks),

@@ -14,10 +14,10 @@
 
 namespace gpushare {
 
-/// A place side by side with others; `running` is nullptr while it is kept for somebody who is expected.
+/// A place side by side with others; nothing is `running` while it is kept for somebody who is expected.
 struct Seat {
   ApplicationId application{};
-  const RunningLaunch* running = nullptr;
+  std::optional<OperationId> running{};
   std::shared_ptr<CataloguedKernel> kernel{};
   double alone = 0;               ///< nanoseconds that the launch takes alone; 0: not known
   double as_written = 0;          ///< the same of the kernel as it was written, where that has been measured
@@ -33,10 +33,11 @@ struct Seat {
   std::optional<double> least_speed() const;
 };
 
+/// Launches are named: it holds while others come and go, of whom nobody is told.
 struct Seating {
-  std::vector<const RunningLaunch*> first;    ///< the urgent, and those that are done before anybody could move
-  std::vector<Seat> seats;                    ///< by application
-  std::vector<const RunningLaunch*> waiting;  ///< in order of arrival
+  std::vector<OperationId> first;    ///< the urgent, and those that are done before anybody could move
+  std::vector<Seat> seats;           ///< by application
+  std::vector<OperationId> waiting;  ///< in order of arrival
 };
 
 struct SeatingOptions {

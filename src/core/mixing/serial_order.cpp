@@ -53,30 +53,30 @@ double LaunchGaps::of(ApplicationId application, const Device& device) const {
   return nanoseconds(device.delays.launch + device.delays.completion);
 }
 
-std::vector<const RunningLaunch*> serial_order(const Seating& seating, const RemainingTime& remaining,
-                                               const State& state) {
+std::vector<OperationId> serial_order(const Seating& seating, const RemainingTime& remaining, const State& state) {
   struct Turn {
-    const RunningLaunch* launch;
+    OperationId launch;
     double cost;
   };
   std::vector<Turn> turns;
   for (const Seat& seat : seating.seats) {
-    if (seat.running == nullptr) continue;
-    const double left = nanoseconds(remaining.of(*seat.running, state).value_or(Duration{}));
-    turns.push_back({seat.running, seat.running->started > 0 ? preference_for_the_begun * left : left + hand_over});
+    if (!seat.running) continue;
+    const RunningLaunch& launch = *state.find(*seat.running);
+    const double left = nanoseconds(remaining.of(launch, state).value_or(Duration{}));
+    turns.push_back({launch.id, launch.started > 0 ? preference_for_the_begun * left : left + hand_over});
   }
   std::ranges::stable_sort(turns, {}, &Turn::cost);
-  std::vector<const RunningLaunch*> order;
+  std::vector<OperationId> order;
   for (const Turn& turn : turns) order.push_back(turn.launch);
   return order;
 }
 
-std::vector<const RunningLaunch*> order_of_arrival(const Seating& seating) {
-  std::vector<const RunningLaunch*> order;
+std::vector<OperationId> order_of_arrival(const Seating& seating, const State& state) {
+  std::vector<OperationId> order;
   for (const Seat& seat : seating.seats) {
-    if (seat.running != nullptr) order.push_back(seat.running);
+    if (seat.running) order.push_back(*seat.running);
   }
-  std::ranges::sort(order, {}, [](const RunningLaunch* launch) { return std::pair(launch->arrival, launch->id); });
+  std::ranges::sort(order, {}, [&state](OperationId id) { return std::pair(state.find(id)->arrival, id); });
   return order;
 }
 

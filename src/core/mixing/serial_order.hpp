@@ -32,11 +32,10 @@ class LaunchGaps {
 /// The launches that have seats, shortest remaining time first; unknown counts as shortest. Who has begun gives way
 /// only to somebody who needs less than a tenth of its time, less 100 us: handing over costs, and a launch that is
 /// stopped half way leaves SMs half full twice, while one that runs to its end has others fill its last wave.
-std::vector<const RunningLaunch*> serial_order(const Seating& seating, const RemainingTime& remaining,
-                                               const State& state);
+std::vector<OperationId> serial_order(const Seating& seating, const RemainingTime& remaining, const State& state);
 
 /// The launches that have seats, first come first.
-std::vector<const RunningLaunch*> order_of_arrival(const Seating& seating);
+std::vector<OperationId> order_of_arrival(const Seating& seating, const State& state);
 
 /// What the company gets done, relative to alone, if its launches take turns (1: as much as one would alone).
 double serial_throughput(const Seating& seating, const LaunchGaps& gaps, const Device& device);

@@ -60,10 +60,10 @@ class Auto : public Policy {
   Plan turns(const State& state) const {
     const Seating& seating = mixer_.seating();
     Plan plan;
-    rank_behind(plan, seating.first);
+    rank_behind(plan, seating.first, state);
     const bool is_in_order = are_short(seating, longest_whole_) || has_latency_bound(seating);
-    rank_behind(plan, is_in_order ? order_of_arrival(seating) : serial_order(seating, remaining_, state));
-    rank_behind(plan, seating.waiting);
+    rank_behind(plan, is_in_order ? order_of_arrival(seating, state) : serial_order(seating, remaining_, state), state);
+    rank_behind(plan, seating.waiting, state);
     return plan;
   }
 

@@ -29,6 +29,10 @@ inline void rank_behind(Plan& plan, std::span<const RunningLaunch* const> launch
   for (const RunningLaunch* launch : launches) plan.shares.push_back(full_share(*launch));
 }
 
+inline void rank_behind(Plan& plan, std::span<const OperationId> launches, const State& state) {
+  for (const OperationId launch : launches) plan.shares.push_back(full_share(*state.find(launch)));
+}
+
 /// All running launches at full quota, smallest key first. A lower rank gets what the higher ranks leave once their
 /// last block has started.
 template <typename Key>

@@ -18,7 +18,7 @@ from gpushare.cuda_run import CudaRunner
 from gpushare.cuda_workload import CudaWorkload
 from gpushare.policy import policy_name
 from gpushare.predictor_accuracy import MODELS as MODELS_OVER_TIME
-from gpushare.predictor_accuracy import Accuracy, accuracies, share_within
+from gpushare.predictor_accuracy import Accuracy, accuracies, row_accuracies, row_shares, share_within
 from gpushare.run import Run
 from gpushare.workload import Launch, Workload
 
@@ -32,6 +32,8 @@ BASELINES = ("hardware-streams", "hardware-priority")
 ARRIVALS = {"staggered (Table 5)": 0.0, "at 25% (Table 6)": 0.25, "at 50% (Table 6)": 0.5}
 """Of the second application, as part of the first one's time alone."""
 STAGGER_NS = 5_000
+ROW = 5
+"""Launches, for predictors that remember."""
 METRICS = {"stp": "STP", "antt": "ANTT", "strictf": "StrictF"}
 MODELS = ("regression", "staircase", "slice_unaware", "simple_slicing", "drain_rate")
 WORST = 5
@@ -52,6 +54,7 @@ class Measured:
     metrics: dict[tuple[str, str], dict[str, dict[str, float]]] = field(default_factory=lambda: defaultdict(dict))
     predictions: dict[str, list[dict[str, np.ndarray]]] = field(default_factory=lambda: defaultdict(list))
     over_time: dict[str, dict[str, Accuracy]] = field(default_factory=dict)
+    rows: list[dict[str, list[Accuracy]]] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
 
 
@@ -87,6 +90,8 @@ def times_alone(runner: CudaRunner, launches: dict[str, Launch], measured: Measu
         run = runner.run(prepared, "fifo", 0, record=True)
         _check_predictions(run, prepared, "alone", measured)
         measured.over_time[name] = _predictions_over_time(run, prepared)
+        row = runner.prepare(alone(name, launch, ROW))
+        measured.rows.append(_row_predictions(runner.run(row, "fifo", 0, record=True), row))
         (alone_ns,) = run.alone_ns.values()
         rows.append({"kernel": name, "original alone us": alone_ns / 1e3, "NTT under fifo": run.ntt()[0]})
     report.add("Each kernel alone", rows, "Original: on a stream, median of 5. NTT: turnaround under fifo / original.")
@@ -138,6 +143,13 @@ def _predictions_over_time(run: Run, prepared: CudaWorkload) -> dict[str, Accura
     predictions = _core.predictions_over_time(run.trace, run.device, prepared.core)
     (arrival,), (end,) = run.trace.launch_arrivals()["time_ns"], run.trace.launch_ends()["time_ns"]
     return accuracies(predictions, int(run.trace.blocks()["blocks"].sum()), int(end - arrival))
+
+
+def _row_predictions(run: Run, prepared: CudaWorkload) -> dict[str, list[Accuracy]]:
+    predictions = _core.predictions_over_time(run.trace, run.device, prepared.core)
+    arrivals, ends = (np.asarray(each["time_ns"]) for each in (run.trace.launch_arrivals(), run.trace.launch_ends()))
+    blocks = [operation.blocks for operation in prepared.core.applications[0].operations]
+    return row_accuracies(predictions, blocks, ends - arrivals)
 
 
 def _report_pairs(report: Report, measured: Measured, policies: list[str], words: str) -> None:
@@ -211,6 +223,8 @@ def _report_predictions(report: Report, measured: Measured) -> None:
     note = "Predicted / actual runtime, one prediction per launch and SM (Figs. 4 and 11)."
     report.add("Predictors", rows, note)
     report.add("Predictions while a kernel runs alone", _rows_over_time(measured), NOTE_OVER_TIME)
+    in_a_row = [{"launch of a row": number} | shares for number, shares in enumerate(row_shares(measured.rows), 1)]
+    report.add("Predictions within 0.9x to 1.1x, of launches in a row", in_a_row, "Counted in the same way.")
 
 
 NOTE_OVER_TIME = (

@@ -19,6 +19,8 @@ MODELS = {
     "drain_rate": "drain rate",
 }
 """As columns of `_core.predictions_over_time` name them -> as readers do."""
+ROW_MODELS = {"drain_rate": "drain rate", "remembering_drain": "remembering what was wrong before"}
+"""Of kernels that are launched again and again."""
 FIRST_PERCENT = 10
 """Predictions count when so much of the blocks has ended."""
 TOLERANCE = 0.1
@@ -67,6 +69,36 @@ def accuracies(
 ) -> dict[str, Accuracy]:
     """By model, of a launch that the predictions are all of."""
     return {model: Accuracy(ratios_by_percent(predictions, model, blocks, runtime_ns, early=early)) for model in MODELS}
+
+
+def row_accuracies(
+    predictions: Mapping[str, Any], blocks: Sequence[int], runtimes_ns: Sequence[float]
+) -> dict[str, list[Accuracy]]:
+    """By model, one for each of the launches, numbered from 0, that the predictions are of."""
+    columns = {name: np.asarray(values) for name, values in predictions.items()}
+    found: dict[str, list[Accuracy]] = {model: [] for model in ROW_MODELS}
+    for launch, (count, runtime_ns) in enumerate(zip(blocks, runtimes_ns, strict=True)):
+        mine = {name: values[columns["launch"] == launch] for name, values in columns.items()}
+        for model in ROW_MODELS:
+            found[model].append(Accuracy(ratios_by_percent(mine, model, count, runtime_ns)))
+    return found
+
+
+def row_shares(rows: Sequence[Mapping[str, Sequence[Accuracy]]]) -> list[dict[str, float]]:
+    """Shares within 0.9x to 1.1x, by launch and then by model; each kernel's row weighs the same."""
+    launches = len(next(iter(rows[0].values())))
+    return [
+        {words: float(np.nanmean([row[model][launch].within for row in rows])) for model, words in ROW_MODELS.items()}
+        for launch in range(launches)
+    ]
+
+
+def row_table(rows: Sequence[Mapping[str, Sequence[Accuracy]]]) -> str:
+    """`row_shares`, in Markdown."""
+    lines = ["| launch of a row | " + " | ".join(ROW_MODELS.values()) + " |", "|---" * (len(ROW_MODELS) + 1) + "|"]
+    for number, shares in enumerate(row_shares(rows), 1):
+        lines.append(f"| {number} | " + " | ".join(f"{share:.1%}" for share in shares.values()) + " |")
+    return "\n".join(lines)
 
 
 def share_within(accuracy: Mapping[str, Mapping[str, Accuracy]], model: str) -> float:

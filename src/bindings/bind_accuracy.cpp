@@ -35,7 +35,7 @@ py::dict columns_of(const std::vector<PredictionCheck>& checks) {
 }
 
 py::dict columns_of(const std::vector<LaunchPrediction>& predictions) {
-  std::vector<std::int64_t> launch, time, done, staircase, regression, simple_slicing, drain_rate;
+  std::vector<std::int64_t> launch, time, done, staircase, regression, simple_slicing, drain_rate, remembering;
   for (const LaunchPrediction& prediction : predictions) {
     launch.push_back(static_cast<std::int64_t>(prediction.launch));
     time.push_back(count(prediction.time));
@@ -44,10 +44,12 @@ py::dict columns_of(const std::vector<LaunchPrediction>& predictions) {
     regression.push_back(count(prediction.regression));
     simple_slicing.push_back(count(prediction.simple_slicing));
     drain_rate.push_back(count(prediction.drain_rate));
+    remembering.push_back(count(prediction.remembering_drain));
   }
   return py::dict(py::arg("launch") = launch, py::arg("time_ns") = time, py::arg("done") = done,
                   py::arg("staircase_ns") = staircase, py::arg("regression_ns") = regression,
-                  py::arg("simple_slicing_ns") = simple_slicing, py::arg("drain_rate_ns") = drain_rate);
+                  py::arg("simple_slicing_ns") = simple_slicing, py::arg("drain_rate_ns") = drain_rate,
+                  py::arg("remembering_drain_ns") = remembering);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/linear_regression.hpp"
+#include "core/predictors/remembering_drain.hpp"
 #include "core/predictors/simple_slicing.hpp"
 #include "core/predictors/staircase.hpp"
 
@@ -26,7 +27,8 @@ std::optional<std::int64_t> block_time(const SimpleSlicing& predictor, const Lau
   return count(predictor.block_time(*launch));
 }
 
-std::optional<std::int64_t> remaining_of(const DrainRate& predictor, const LaunchView& launch) {
+template <class Drain>
+std::optional<std::int64_t> remaining_of(const Drain& predictor, const LaunchView& launch) {
   if (!predictor.has_sample(*launch)) return std::nullopt;
   return count(predictor.remaining(*launch, launch.snapshot->state.now()));
 }
@@ -47,23 +49,25 @@ void bind_simple_slicing(py::module_& module) {
           py::arg("memo"));
 }
 
-void bind_drain_rate(py::module_& module) {
-  py::class_<DrainRate>(module, "DrainRate")
+/// With or without a memory.
+template <class Drain>
+void bind_drain(py::module_& module, const char* name) {
+  py::class_<Drain>(module, name)
       .def(py::init<>())
       .def(
-          "observe",
-          [](DrainRate& self, const Event& event, const Snapshot& state) { self.observe(event, state.state); },
+          "observe", [](Drain& self, const Event& event, const Snapshot& state) { self.observe(event, state.state); },
           py::arg("event"), py::arg("state"))
-      .def("reslice", &DrainRate::reslice)
-      .def("remaining_ns", &remaining_of, py::arg("launch"))
-      .def("__deepcopy__", [](const DrainRate& self, const py::dict&) { return DrainRate(self); }, py::arg("memo"));
+      .def("reslice", &Drain::reslice)
+      .def("remaining_ns", &remaining_of<Drain>, py::arg("launch"))
+      .def("__deepcopy__", [](const Drain& self, const py::dict&) { return Drain(self); }, py::arg("memo"));
 }
 
 }  // namespace
 
 void bind_predictors(py::module_& module) {
   bind_simple_slicing(module);
-  bind_drain_rate(module);
+  bind_drain<DrainRate>(module, "DrainRate");
+  bind_drain<RememberingDrain>(module, "RememberingDrain");
   module.def(
       "staircase_runtime",
       [](std::int64_t blocks, int residency, std::int64_t block_time_ns) {

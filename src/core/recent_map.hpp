@@ -18,6 +18,11 @@ template <class Key, class Value>
 class RecentMap {
  public:
   explicit RecentMap(std::size_t most) : most_(most) { GPUSHARE_EXPECT(most > 0, "one entry at least is kept"); }
+  RecentMap(const RecentMap& other) : most_(other.most_) {
+    for (auto entry = other.entries_.rbegin(); entry != other.entries_.rend(); ++entry) {
+      find_or(entry->place->first, [&] { return entry->value; });
+    }
+  }
   RecentMap(RecentMap&&) = default;
   RecentMap& operator=(RecentMap&&) = default;
 

@@ -111,5 +111,16 @@ TEST(RecentMap, IsWhatAListWouldBe) {
   }
 }
 
+TEST(RecentMap, ACopyKnowsTheSameAndForgetsTheSameNext) {
+  RecentMap<char, int> map(2);
+  map['a'] = 1;
+  map['b'] = 2;
+  map['a'] = 3;
+  RecentMap<char, int> copy(map);
+  copy['c'] = 4;
+  EXPECT_EQ(entries_of(copy), (std::map<char, int>{{'a', 3}, {'c', 4}}));
+  EXPECT_EQ(entries_of(map), (std::map<char, int>{{'a', 3}, {'b', 2}}));
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -98,10 +98,11 @@ class RecordedLaunch:
 
 
 def trace_of(events):
-    """Rows (time, started, block, sm, blocks, kind) in the trace format; all of one launch."""
-    content = b"gpushare-trace-4" + struct.pack("<q", len(events))
-    for time, started, block, sm, blocks, kind in events:
-        content += struct.pack("<8q", time, started, block, 0, 0, sm, blocks, kind)
+    """Rows (time, started, block, sm, blocks, kind[, launch]) in the trace format; all of one application."""
+    content = bytearray(b"gpushare-trace-4" + struct.pack("<q", len(events)))
+    for time, started, block, sm, blocks, kind, *launch in events:
+        content += struct.pack("<8q", time, started, block, 0, *(launch or [0]), sm, blocks, kind)
+    content = bytes(content)
     return _core.Trace.from_bytes(content + struct.pack("<q", 0))
 
 

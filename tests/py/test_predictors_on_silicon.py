@@ -6,11 +6,19 @@ import pathlib
 import numpy as np
 import pytest
 import recorded_progress as recorded
+import recorded_rows
 
 import gpushare as gs
 from gpushare import _core
 from gpushare.plots.predictors import draw_kernels, draw_models
-from gpushare.predictor_accuracy import MODELS, Accuracy, markdown_table, ratios_by_percent, share_within
+from gpushare.predictor_accuracy import (
+    MODELS,
+    Accuracy,
+    markdown_table,
+    ratios_by_percent,
+    row_table,
+    share_within,
+)
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "srtf.md"
 
@@ -61,6 +69,29 @@ def test_the_drain_rate_is_better_before_a_tenth_was_reported_too():
     assert share_within(early, "simple_slicing") < 0.4
 
 
+@pytest.fixture(scope="module")
+def rows():
+    return [row.accuracies() for row in recorded_rows.recorded_rows()]
+
+
+def test_nine_tenths_are_within_a_tenth_once_a_kernel_has_been_launched_twice(rows):
+    """Measured: 91.7%, 94.0% and 93.2%; without a memory 74% to 80%."""
+    assert len(rows) == 54
+    for launch in (2, 3, 4):
+        assert np.nanmean([row["remembering_drain"][launch].within for row in rows]) > 0.9
+        assert np.nanmean([row["drain_rate"][launch].within for row in rows]) < 0.82
+
+
+def test_of_a_first_launch_a_memory_says_nothing(rows):
+    for row in rows:
+        np.testing.assert_array_equal(row["remembering_drain"][0].ratios, row["drain_rate"][0].ratios)
+
+
+def test_the_page_shows_these_rows(rows):
+    page = [line.strip() for line in PAGE.read_text(encoding="utf-8").splitlines()]
+    assert all(line in page for line in row_table(rows).splitlines())
+
+
 def test_the_page_shows_these_figures(accuracy):
     assert markdown_table(accuracy, list(MODELS)) in PAGE.read_text(encoding="utf-8")
 
@@ -90,14 +121,15 @@ def test_the_picture_shows_every_kernel_and_model(accuracy):
     assert len(points.get_xdata()) == len(accuracy)
 
 
-def test_a_python_policy_can_ask_for_the_drain_rate(pair):
+@pytest.mark.parametrize("predictor", [_core.DrainRate, _core.RememberingDrain])
+def test_a_python_policy_can_ask_for_the_drain_rate(pair, predictor):
     answers = []
 
     class ShortestFirst(gs.Policy):
         """What has ended no block yet comes first."""
 
         def __init__(self):
-            self.predictor = _core.DrainRate()
+            self.predictor = predictor()
 
         def observe(self, event, state):
             self.predictor.observe(event, state)

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/mixing/catalogue.hpp"
-#include "core/predictors/drain_rate.hpp"
+#include "core/predictors/remembering_drain.hpp"
 
 namespace gpushare {
 
@@ -21,7 +21,7 @@ class RemainingTime {
  private:
   Catalogue catalogue_;
   std::vector<double> rate_alone_;  // by OperationId; 0: no profile
-  DrainRate drain_;
+  RememberingDrain drain_;
 };
 
 }  // namespace gpushare

@@ -5,6 +5,7 @@
 
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/linear_regression.hpp"
+#include "core/predictors/remembering_drain.hpp"
 #include "core/predictors/simple_slicing.hpp"
 #include "core/predictors/staircase.hpp"
 #include "core/state.hpp"
@@ -28,6 +29,7 @@ class Follower {
     state_.update(event);
     slicing_.observe(event, state_);
     draining_.observe(event, state_);
+    remembering_.observe(event, state_);
     if (event.kind != EventKind::BlockEnded) return;
     OnSm& sm = seen_[event.operation][event.sm];
     if (sm.line.samples() == 0) {
@@ -54,6 +56,7 @@ class Follower {
     prediction.regression /= static_cast<std::int64_t>(sms.size());
     prediction.simple_slicing = since_arrival + slicing_.remaining(launch);
     prediction.drain_rate = since_arrival + draining_.remaining(launch, now);
+    prediction.remembering_drain = since_arrival + remembering_.remaining(launch, now);
     return prediction;
   }
 
@@ -61,6 +64,7 @@ class Follower {
   State state_;
   SimpleSlicing slicing_;
   DrainRate draining_;
+  RememberingDrain remembering_;
   std::map<OperationId, std::map<SmId, OnSm>> seen_;
 };
 

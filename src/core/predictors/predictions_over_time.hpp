@@ -19,6 +19,7 @@ struct LaunchPrediction {
   Duration regression{};  ///< a line through each SM's block ends so far
   Duration simple_slicing{};
   Duration drain_rate{};
+  Duration remembering_drain{};
 };
 
 /// In order of time; a launch's last one is due when all its blocks have ended.

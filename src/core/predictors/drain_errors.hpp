@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// By what factor the drain rate was wrong about a kernel's last launches, by how much of them was done.
+#pragma once
+
+#include <vector>
+
+namespace gpushare {
+
+struct DrainError {
+  double done = 0;    ///< share of the blocks
+  double factor = 1;  ///< what remained / what was said to remain
+};
+
+class DrainErrors {
+ public:
+  /// Of a launch that has ended, in the order of its progress. The last two launches count: looks come at other moments
+  /// in each of them, and between these nothing is known.
+  void add(std::vector<DrainError> launch);
+
+  /// 1 before anything is known.
+  double factor(double done) const;
+
+ private:
+  std::vector<DrainError> latest_;
+  std::vector<DrainError> both_;  // of the latest and the one before, by progress
+};
+
+}  // namespace gpushare

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/predictors/remembering_drain.hpp"
+
+namespace gpushare {
+namespace {
+
+constexpr double between_forecasts = 1.0 / 64;
+/// Of the launch's time: where less was said to remain, a factor says nothing.
+constexpr double least_remaining = 0.02;
+
+}  // namespace
+
+void RememberingDrain::observe(const Event& event, const State& state) {
+  drain_.observe(event, state);
+  if (event.kind == EventKind::LaunchEnded) under_way_.erase(event.operation);
+  if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) {
+    for (auto& [id, each] : under_way_) each.is_disturbed = true;
+  }
+  if (event.kind == EventKind::LaunchArrived) under_way_[event.operation] = {};
+  if (event.kind == EventKind::BlockEnded) {
+    const RunningLaunch& launch = *state.find(event.operation);
+    if (launch.unfinished() == 0) learn(launch, event.time);
+    if (reported_.empty() || reported_.back() != launch.id) reported_.push_back(launch.id);
+  }
+  // Before all reports of a look are in, they tell of some SMs only.
+  if (event.next_is_known) return;
+  for (const OperationId id : reported_) {
+    if (const RunningLaunch* launch = state.find(id)) forecast(*launch, state.now());
+  }
+  reported_.clear();
+}
+
+void RememberingDrain::reslice() {
+  drain_.reslice();
+  for (auto& [id, each] : under_way_) each.is_disturbed = true;
+}
+
+void RememberingDrain::forecast(const RunningLaunch& launch, Time now) {
+  const auto found = under_way_.find(launch.id);
+  if (found == under_way_.end() || found->second.is_disturbed || !drain_.has_sample(launch)) return;
+  UnderWay& launched = found->second;
+  if (launch.unfinished() == 0 || done(launch) < launched.next_done) return;
+  launched.forecasts.push_back({done(launch), now, drain_.remaining(launch, now)});
+  launched.next_done = done(launch) + between_forecasts;
+}
+
+void RememberingDrain::learn(const RunningLaunch& launch, Time end) {
+  const auto found = under_way_.find(launch.id);
+  if (found == under_way_.end() || found->second.is_disturbed) return;
+  std::vector<DrainError> errors;
+  for (const Forecast& each : found->second.forecasts) {
+    const double said = nanoseconds(each.remaining);
+    if (said <= least_remaining * nanoseconds(end - launch.arrival)) continue;
+    errors.push_back({each.done, nanoseconds(end - each.time) / said});
+  }
+  errors_.find_or(name_and_threads(launch.launch->kernel), [] { return DrainErrors(); }).add(std::move(errors));
+}
+
+Duration RememberingDrain::remaining(const RunningLaunch& launch, Time now) const {
+  const Duration remaining = drain_.remaining(launch, now);
+  const DrainErrors* known = errors_.peek(name_and_threads(launch.launch->kernel));
+  if (known == nullptr) return remaining;
+  return Duration(static_cast<Duration::rep>(nanoseconds(remaining) * known->factor(done(launch))));
+}
+
+}  // namespace gpushare

@@ -69,7 +69,10 @@ void Mixer::observe(const Event& event, const State& state) {
   attendance_.observe(event, state);
   arrears_.observe(event);
   if (event.kind == EventKind::LaunchEnded) settle(event);
-  if (is_occasion(event) && !state.running().empty()) choose(state);
+  if (is_occasion(event)) {
+    seating_ = {};  // who has ended is named no more, though nobody may be there to be seated
+    if (!state.running().empty()) choose(state);
+  }
   if (event.kind != EventKind::BlockEnded) return;
   refine(event, state);
   think(event.time);

@@ -57,6 +57,25 @@ TEST(Reserve, WhoFindsRoomKeptIsAdmittedAndNothingIsPlannedForIt) {
   EXPECT_EQ(run.plans(), plans);
 }
 
+// The first launch was planned for, ended when nobody else was there, and is not to be named again. Others may then be
+// left whole, since the most urgent application has gone.
+TEST(Reserve, APlanBesideAdmittedLaunchesNamesNobodyWhoHasEnded) {
+  Workload workload = workload_of(std::vector<Launch>(3, launch_of(3, 1000)));
+  workload.applications[0].priority = workload.applications[2].priority = 1;
+  workload.applications[1].priority = 2;
+  PolicyRehearsal run("auto:reserve=0.4", small_device(10), std::move(workload));
+  run.arrive(0, 0);
+  run.end_launch(0, 1000);
+  run.arrive(1, 2000);
+  run.end_launch(1, 3000);
+  run.arrive(2, 4000);
+  EXPECT_THAT(run.admitted(), ElementsAre(1, 2));
+  const int plans = run.plans();
+  run.end_application(1, 4500);
+  EXPECT_EQ(run.plans(), plans + 1);
+  EXPECT_THAT(run.order(), testing::IsEmpty());
+}
+
 TEST(Reserve, WhoNeedsMoreThanIsKeptIsPlannedFor) {
   Workload workload = workload_of({launch_of(100'000, 1000), launch_of(1, 1000), launch_of(2, 1000)});
   workload.applications[1].priority = workload.applications[2].priority = 1;

@@ -38,7 +38,7 @@ TEST_P(AdmittedOnGpu, EveryBlockOfEverybodyRunsOnce) {
   Work work;
   for (int application = 0; application < 4; ++application) {
     data.emplace_back(array(Saxpys::input()), array(Saxpys::input()));
-    work.add_application(std::to_string(application), application * 40'000);
+    work.add_application(std::to_string(application));
     data.back().add_to(work, kernel, 6);
   }
   LetsInOddOnes policy(GetParam());

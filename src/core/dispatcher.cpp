@@ -16,8 +16,9 @@ Plan checked(Plan plan, const State& state) {
 void Dispatcher::deliver(const Event& event) {
   wake_before(event);
   state_.update(event);
-  if (event.kind == EventKind::LaunchArrived && policy_->admits(*state_.find(event.operation), state_)) {
-    gpu_.admit(event.operation);
+  if (event.kind == EventKind::LaunchArrived) {
+    const RunningLaunch& launch = *state_.find(event.operation);
+    if (policy_->admits(launch, state_)) admit(launch);
   }
   for (RunObserver* observer : observers_) observer->saw(event);
   policy_->observe(event, state_);
@@ -32,11 +33,23 @@ void Dispatcher::wake_before(const Event& event) {
   wake_policy();
 }
 
+void Dispatcher::admit(const RunningLaunch& launch) {
+  gpu_.admit(launch.id);
+  admitted_.push_back(full_share(launch));
+  plan_.shares.insert(plan_.shares.begin(), admitted_.back());
+}
+
 void Dispatcher::enforce(Plan plan) {
+  wake_at_ = plan.wake_at;
+  for (RunObserver* observer : observers_) observer->decided(plan);
+  gpu_.apply(plan);
+  const auto is_over = [&](const Share& admitted) {
+    const auto named = std::ranges::find(plan.shares, admitted.launch, &Share::launch);
+    return named != plan.shares.end() || state_.find(admitted.launch) == nullptr;
+  };
+  std::erase_if(admitted_, is_over);
+  plan.shares.insert(plan.shares.begin(), admitted_.begin(), admitted_.end());
   plan_ = std::move(plan);
-  wake_at_ = plan_.wake_at;
-  for (RunObserver* observer : observers_) observer->decided(plan_);
-  gpu_.apply(plan_);
 }
 
 void Dispatcher::hand_over(Policy& policy, State empty, std::span<const Event> history) {

@@ -21,16 +21,18 @@ class PlanDue {
  public:
   bool after(const Event& event, const Policy& policy, const State& state) {
     is_wanted_ |= !state.running().empty() && policy.wants(event);
-    is_late_ |= is_wanted_ && event.next_is_known;
+    was_put_off_ |= is_wanted_ && event.next_is_known;
     if (event.next_is_known) return false;
-    return std::exchange(is_wanted_, false) && !state.running().empty();
+    const bool is_due = std::exchange(is_wanted_, false) && !state.running().empty();
+    was_put_off_ &= is_due;
+    return is_due;
   }
 
   /// Events that are known already may be some time apart. If the policy would have had itself woken between them, it
   /// is woken at once.
   Plan plan(const Policy& policy, const State& state) {
     Plan plan = policy.decide(state);
-    if (std::exchange(is_late_, false) && plan.wake_at) {
+    if (std::exchange(was_put_off_, false) && plan.wake_at) {
       plan.wake_at = std::max(*plan.wake_at, state.now() + Duration(1));
     }
     return plan;
@@ -38,7 +40,7 @@ class PlanDue {
 
  private:
   bool is_wanted_ = false;
-  bool is_late_ = false;  // by at least an event
+  bool was_put_off_ = false;
 };
 
 class Dispatcher {
@@ -65,7 +67,7 @@ class Dispatcher {
 
   void change_priority(ApplicationId application, int priority);
 
-  /// The plan in force.
+  /// What holds: the plan in force, and before it who was admitted and has not ended.
   const Plan& plan() const { return plan_; }
   /// Another policy decides from now on, after it has seen a history that leads to the present state. Of that history
   /// the last event is told to those who look on. If the policy throws, everything stays as it was.
@@ -73,6 +75,7 @@ class Dispatcher {
 
  private:
   void wake_before(const Event& event);
+  void admit(const RunningLaunch& launch);
   void enforce(Plan plan);
 
   Gpu& gpu_;
@@ -80,6 +83,7 @@ class Dispatcher {
   std::span<RunObserver* const> observers_;
   State state_;
   Plan plan_;
+  std::vector<Share> admitted_;
   std::optional<Time> wake_at_;  // plan_'s, until it has been reached
   Time now_{};
   PlanDue plan_due_;

@@ -150,6 +150,7 @@ std::vector<Decision> decide_again(const Trace& trace, const Device& device, con
     const Event& event = trace.events[position];
     state.require_known(event);
     state.update(event);
+    // It remembers what it answers; what follows from that for the device is part of the trace already.
     if (event.kind == EventKind::LaunchArrived) policy.admits(*state.find(event.operation), state);
     policy.observe(event, state);
     if (plan_due.after(event, policy, state)) decisions.push_back({position, plan_due.plan(policy, state)});

@@ -56,8 +56,8 @@ class Gpu {
   /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
   virtual void apply(const Plan& plan) = 0;
 
-  /// There is room for a launch that was just submitted: it begins at once, ahead of all others, with all that it can
-  /// have. Plans say nothing of it, and what they say of others leaves it that room. Must not block.
+  /// A launch that was just submitted begins at once, ahead of all others, with all that it can have, until a plan
+  /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block.
   virtual void admit(OperationId launch) = 0;
 
   /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and

@@ -24,8 +24,8 @@ class Policy {
   virtual void check(const Application& /*application*/) const {}
 
   /// Asked of each launch that has arrived, before observe(): is there room that has been kept for it? Then it begins
-  /// at once, ahead of all others and with all that it can have, and decide() is to leave it out. To ask for a plan and
-  /// to bring it about takes longer than some launches do. Where the launch arrived under another policy nobody asks.
+  /// at once, ahead of all others and with all that it can have, until a plan names it. To ask for a plan and to bring
+  /// it about takes longer than some launches do. Nobody asks about what arrived under another policy.
   virtual bool admits(const RunningLaunch& /*launch*/, const State& /*state*/) { return false; }
 
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.

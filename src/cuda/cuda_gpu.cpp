@@ -89,8 +89,10 @@ void CudaGpu::put_into_effect() {
   plan_is_due_ = false;
   const Time time = elapsed();
   for (const auto& launch : launches_) {
-    if (find_admitted(launch->submission().id) != admitted_.end()) continue;
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
+    const auto admitted = find_admitted(launch->submission().id);
+    if (share == plan_.end() && admitted != admitted_.end()) continue;
+    if (admitted != admitted_.end()) admitted_.erase(admitted);
     const auto rank = static_cast<int>(share - plan_.begin());
     launch->set_share(share == plan_.end() ? nothing : *share, rank);
   }

@@ -60,7 +60,8 @@ class CudaGpu final : public LiveGpu {
   using Clock = std::chrono::steady_clock;
   struct Admitted {
     OperationId launch{};
-    bool runs_whole = false;  // on room that is nobody else's
+    bool runs_whole = false;
+    Time since{};
   };
 
   std::optional<gpushare::Event> next_event_in_use(std::optional<Time> deadline);
@@ -88,6 +89,8 @@ class CudaGpu final : public LiveGpu {
   int level_for(const LaunchOnGpu& launch) const;
   std::vector<Admitted>::const_iterator find_admitted(OperationId launch) const;
   void leaves_room(OperationId ended);
+  bool is_passing(const LaunchOnGpu& launch, Time time) const;
+  RoomClaim claim_of(const LaunchOnGpu& launch) const;
 
   QuietMoments& quiet_moments() const { return resources_.context->quiet_moments(); }
   bool may_use_gpu(Time time);

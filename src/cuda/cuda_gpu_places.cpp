@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "core/errors.hpp"
 #include "core/workers/contenders.hpp"
+#include "core/workers/kept_room.hpp"
 #include "core/workers/look_room.hpp"
 #include "core/workers/stream_level.hpp"
 #include "cuda/cuda_gpu.hpp"
@@ -16,6 +18,7 @@ namespace {
 constexpr std::size_t most_launches_on_hardware = 20;
 /// Of those that have not begun, so many are heeded however many have.
 constexpr std::size_t least_waiting = 4;
+constexpr Duration longest_passing(200'000);
 
 /// Launches that were evicted give up their slots, if the tables are full: the last in rank first.
 void find_slot_for(const LaunchOnGpu& launch, std::span<const std::unique_ptr<LaunchOnGpu>> launches, Time time) {
@@ -43,8 +46,7 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
 std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
   std::vector<LaunchOnGpu*> ranked;
   for (const auto& launch : launches_) {
-    const auto admitted = find_admitted(launch->submission().id);
-    if (admitted != admitted_.end() && admitted->runs_whole) continue;
+    if (is_passing(*launch, time)) continue;
     const bool may_matter = launch->has_begun() || !launch->is_stopped() || launch->wants_hardware(time);
     if (may_matter) ranked.push_back(launch.get());
   }
@@ -67,11 +69,12 @@ std::vector<CudaGpu::Admitted>::const_iterator CudaGpu::find_admitted(OperationI
   return std::ranges::find(admitted_, launch, &Admitted::launch);
 }
 
-// It runs as it was written: nobody is to take its room, so nobody has to look where its blocks are. One that was put
+// It runs as it was written: room has been kept for it, so nobody has to look where its blocks are. One that was put
 // behind another launch has begun, as workers perhaps, and goes on.
 void CudaGpu::admit(OperationId operation) {
   constexpr int before_all = -1;
   const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
+  GPUSHARE_EXPECT(launch != launches_.end(), "what is admitted has been submitted");
   const Time time = elapsed();
   const bool runs_whole = !(*launch)->has_begun();
   if (runs_whole) {
@@ -79,13 +82,25 @@ void CudaGpu::admit(OperationId operation) {
     (*launch)->submitted(time);
   }
   (*launch)->set_share({.quota = Quota::everywhere((*launch)->max_residency())}, before_all);
-  admitted_.push_back({operation, runs_whole});
+  admitted_.push_back({operation, runs_whole, time});
   if (!runs_whole) {
     plan_is_due_ = true;
     return;
   }
   (*launch)->allow({}, time);
   hand_to_hardware(time);
+}
+
+/// Was it admitted so lately that it may be over before anybody could make use of knowing where it is?
+bool CudaGpu::is_passing(const LaunchOnGpu& launch, Time time) const {
+  const auto found = find_admitted(launch.submission().id);
+  return found != admitted_.end() && found->runs_whole && time - found->since < longest_passing;
+}
+
+RoomClaim CudaGpu::claim_of(const LaunchOnGpu& launch) const {
+  const auto found = find_admitted(launch.submission().id);
+  const bool has_kept_room = found != admitted_.end() && found->runs_whole;
+  return has_kept_room ? on_kept_room(launch.claim()) : launch.claim();
 }
 
 /// That is somebody's chance, though the plan may stay as it is.
@@ -100,7 +115,7 @@ void CudaGpu::make_room(Time time) {
   if (is_paused_) return stop_all(time);
   const std::vector<LaunchOnGpu*> ranked = take_contenders(time);
   std::vector<RoomClaim> claims;
-  for (const LaunchOnGpu* launch : ranked) claims.push_back(launch->claim());
+  for (const LaunchOnGpu* launch : ranked) claims.push_back(claim_of(*launch));
   const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
   const std::optional<RoomClaim> look = needs ? claim_of_look(device(), *needs, claims) : std::nullopt;
   room_is_kept_ = look.has_value();
@@ -115,13 +130,14 @@ void CudaGpu::hand_to_hardware(Time time) {
   std::vector<LaunchOnGpu*> wanting;
   std::size_t under_way = 0;
   for (const auto& launch : launches_) {
-    if (!launch->hardware().empty()) ++under_way;
+    if (!launch->hardware().empty() && find_admitted(launch->submission().id) == admitted_.end()) ++under_way;
     if (launch->wants_hardware(time)) wanting.push_back(launch.get());
   }
   if (wanting.empty() || !may_use_gpu(time)) return;
   std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
   for (LaunchOnGpu* launch : wanting) {
-    if (launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
+    const bool is_admitted = find_admitted(launch->submission().id) != admitted_.end();
+    if (!is_admitted && launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
     if (launch->lacks_slot() && resources_.tables.is_full()) find_slot_for(*launch, launches_, time);
     launch->hand_to_hardware(level_for(*launch), time);
     if (launch->is_in_tables()) look_soon();

@@ -138,7 +138,7 @@ class LetsIn : public Policy {
     return launch.application == ApplicationId{1};
   }
   bool wants(const Event& event) const override { return event.application == ApplicationId{0}; }
-  Plan decide(const State& state) const override { return {.shares = {full_share(state.running().front())}}; }
+  Plan decide(const State& state) const override { return {.shares = {full_share(*state.find(OperationId{0}))}}; }
 };
 
 TEST(Dispatcher, WhatAPolicyAdmitsBeginsWithoutAPlan) {
@@ -150,6 +150,27 @@ TEST(Dispatcher, WhatAPolicyAdmitsBeginsWithoutAPlan) {
   dispatcher.deliver(arrival(1, false));
   EXPECT_EQ(gpu.admitted(), std::vector{OperationId{1}});
   EXPECT_EQ(gpu.plans(), 1);
+}
+
+// Who looks on is shown what holds; the device is told what the policy has planned.
+TEST(Dispatcher, WhatWasAdmittedIsPartOfWhatHoldsUntilItHasEnded) {
+  const Workload workload = workload_of({launch_of(4, 10), launch_of(4, 10), launch_of(4, 10)});
+  IdleGpu gpu;
+  LetsIn policy;
+  Dispatcher dispatcher(gpu, policy, State(gpu.device(), workload), {});
+  const auto launches = [&] {
+    std::vector<int> shown;
+    for (const Share& share : dispatcher.plan().shares) shown.push_back(static_cast<int>(share.launch));
+    return shown;
+  };
+  dispatcher.deliver(arrival(1, false));
+  EXPECT_EQ(launches(), std::vector{1});
+  dispatcher.deliver(arrival(0, false));
+  EXPECT_EQ(launches(), (std::vector{1, 0}));
+  EXPECT_EQ(gpu.latest().shares.size(), 1U);
+  dispatcher.deliver({.application = ApplicationId{1}, .operation = OperationId{1}, .kind = EventKind::LaunchEnded});
+  dispatcher.deliver({.application = ApplicationId{0}, .kind = EventKind::PriorityChanged});
+  EXPECT_EQ(launches(), std::vector{0});
 }
 
 }  // namespace

@@ -107,5 +107,81 @@ TEST_F(AdmittedAtGate, OneThatWasWithdrawnEndsAllTheSame) {
   EXPECT_TRUE(gpu.is_idle());
 }
 
+/// Of two launches in a row the second has been put behind the first when that ends.
+TEST_F(AdmittedAtGate, OneThatWasPutBehindAnotherGoesOn) {
+  // Only where some blocks have ended may another launch be put behind theirs: here the first does at once.
+  const std::string loop = "again:";
+  std::string source = wait_at_gate;
+  source.replace(source.find(loop), loop.size(), "mov.u32 %r1, %ctaid.x;setp.eq.u32 %p, %r1, 0;@%p ret;" + loop);
+  const auto leads = load("wait_at_gate", source);
+  Work chain;
+  chain.add_application("chain");
+  for (int launch = 0; launch < 2; ++launch) {
+    chain.add_launch(leads, 6, 1, arguments(gate.get(), arrived.get(), for_ever));
+  }
+  for (Slot taken = 2; taken < WorkerTables::usual_slots; ++taken) resources->tables.take();
+  CudaGpu gpu(*resources, chain.program);
+  const std::vector<Operation>& operations = chain.workload.applications.front().operations;
+  const Submission second{.id = OperationId{1}, .application = ApplicationId{0}, .operation = &operations[1]};
+  gpu.submit({.id = OperationId{0}, .application = ApplicationId{0}, .operation = &operations[0]});
+  gpu.announce(second);
+  gpu.apply({.shares = {{OperationId{0}, Quota::everywhere(4)}}});
+  while (!resources->tables.is_full()) static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
+  write(gate, 1);
+  int ended = 0;
+  while (ended < 2) {
+    const auto event = gpu.next_event(gpu.now() + Duration(1'000'000));
+    if (!event || event->kind != EventKind::LaunchEnded) continue;
+    if (++ended == 2) break;
+    gpu.submit(second);
+    gpu.admit(OperationId{1});
+    gpu.apply({});
+  }
+  EXPECT_EQ(values<int>(arrived, 1), std::vector{12});
+}
+
+/// An admitted launch that stays has the SM that is kept, and the others have all the rest with blocks that end.
+TEST_F(AdmittedAtGate, WhoIsPlannedForGetsRoomBesideOneThatStays) {
+  const DeviceMemory begun = array(std::vector{0});
+  const DeviceMemory others = array(std::vector{0});
+  const Device& device = context->description();
+  const auto sms = static_cast<std::size_t>(device.sms);
+  Work work;
+  work.add_application("others");
+  work.add_launch(kernel, 10'000'000, 1, arguments(gate.get(), others.get(), std::uint64_t{1000}));
+  work.add_application("stays");
+  const int residency =
+      max_residency(device, std::get<Launch>(work.workload.applications[0].operations[0]).kernel.needs);
+  work.add_launch(kernel, static_cast<unsigned>(residency), 1, arguments(gate.get(), arrived.get(), for_ever));
+  work.add_application("comes");
+  work.add_launch(kernel, 1, 1, arguments(gate.get(), begun.get(), std::uint64_t{0}));
+  CudaGpu gpu(*resources, work.program);
+  const auto submit = [&](int number) {
+    gpu.submit({.id = static_cast<OperationId>(number),
+                .application = static_cast<ApplicationId>(number),
+                .operation = &work.workload.applications[static_cast<std::size_t>(number)].operations[0]});
+  };
+  std::vector<int> all_but_the_last(sms, residency);
+  all_but_the_last.back() = 0;
+  const Share rest{OperationId{0}, Quota::per_sm(all_but_the_last)};
+  submit(0);
+  gpu.apply({.shares = {rest}});
+  const int under_way = 3000;  // nobody tops up any more
+  while (values<int>(others, 1).front() < under_way) static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
+  submit(1);
+  gpu.admit(OperationId{1});
+  while (values<int>(arrived, 1).front() < residency)
+    static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
+  submit(2);
+  gpu.apply({.shares = {{OperationId{2}, Quota::everywhere(residency)}, rest}});
+  const Time patience = gpu.now() + Duration(5'000'000'000);
+  while (values<int>(begun, 1).front() == 0 && gpu.now() < patience) {
+    static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
+  }
+  EXPECT_EQ(values<int>(begun, 1), std::vector{1});
+  write(gate, 1);
+  EXPECT_TRUE(gpu.stop(Duration(20'000'000'000)));
+}
+
 }  // namespace
 }  // namespace gpushare::cuda::test

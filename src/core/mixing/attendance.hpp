@@ -36,9 +36,6 @@ class Attendance {
   /// Who runs nothing now but is expected, by application.
   std::vector<Expected> expected(Time now) const;
 
-  /// Has it had a launch, and not ended?
-  bool knows(ApplicationId application) const { return applications_.contains(application); }
-
   /// When the next of them is given up.
   std::optional<Time> next_loss(Time now) const;
 

@@ -46,16 +46,22 @@ bool Mixer::is_occasion(const Event& event) {
          event.kind == EventKind::PriorityChanged;
 }
 
-/// Whose launches were all left out has never been heard of.
-bool Mixer::concerns(const Event& event) const {
+/// Whoever comes and goes beside what is planned changes nothing about it.
+bool Mixer::concerns(const Event& event) {
   switch (event.kind) {
     case EventKind::LaunchArrived:
     case EventKind::LaunchEnded:
+      if (!left_out_.contains(event.operation)) {
+        apart_.erase(event.application);
+        return true;
+      }
+      apart_.insert(event.application);
+      return false;
     case EventKind::BlockStarted:
     case EventKind::BlockEnded:
       return left_out_.empty() || !left_out_.contains(event.operation);
     case EventKind::ApplicationEnded:
-      return attendance_.knows(event.application);
+      return apart_.erase(event.application) == 0;
     default:
       return true;
   }
@@ -64,9 +70,9 @@ bool Mixer::concerns(const Event& event) const {
 void Mixer::observe(const Event& event, const State& state) {
   changed_ = false;
   concerns_it_ = concerns(event);
+  attendance_.observe(event, state);
   if (event.kind == EventKind::LaunchEnded) left_out_.erase(event.operation);
   if (!concerns_it_) return;
-  attendance_.observe(event, state);
   arrears_.observe(event);
   if (event.kind == EventKind::LaunchEnded) settle(event);
   if (is_occasion(event)) {

@@ -67,7 +67,7 @@ class Mixer {
   };
 
   static bool is_occasion(const Event& event);
-  bool concerns(const Event& event) const;
+  bool concerns(const Event& event);
   const Division& division() const { return known_one_->refinement.current(); }
   bool is_steady(const State& state) const;
 
@@ -95,6 +95,7 @@ class Mixer {
   RecentMap<Company, Known> known_{1024};
   Known* known_one_ = nullptr;      // which was asked for last
   std::set<OperationId> left_out_;  // that have not ended
+  std::set<ApplicationId> apart_;   // whose latest launch was left out
   bool concerns_it_ = false;        // the last event
   bool changed_ = false;
   bool is_steady_ = false;

@@ -9,6 +9,9 @@ namespace gpushare {
 namespace {
 
 constexpr int launches_at_once = 2;
+/// The hardware serves 32 streams at a time, and others have some of them.
+constexpr std::size_t most_admitted = 12;
+constexpr Duration least_patience(1'000'000);
 
 Quota without_last(const Quota& quota, int kept, int sms) {
   std::vector<int> blocks;
@@ -19,6 +22,11 @@ Quota without_last(const Quota& quota, int kept, int sms) {
 /// That hold it at full residency.
 std::int64_t sms_for(const RunningLaunch& launch) {
   return (launch.blocks() + launch.max_residency - 1) / launch.max_residency;
+}
+
+/// Its blocks may lie among those of others.
+double sms_filled_by(const RunningLaunch& launch) {
+  return static_cast<double>(launch.blocks()) / launch.max_residency;
 }
 
 std::int64_t most_of(const ReserveOptions& options, const State& state) {
@@ -41,16 +49,20 @@ int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
 }
 
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {
-  if (!is_kept(state.now()) || !is_for(launch, state) || !fits(launch, state)) return false;
-  if (wanted_for(launch, state) > sms_) return false;
+  if (!is_urgent(launch) || !is_kept(state.now()) || !fits(launch, state)) return false;
+  if (wanted_for(launch, state) > sms_ || admitted_.size() == most_admitted) return false;
+  double filled = sms_filled_by(launch);
+  for (const auto& [id, sms] : guests_) filled += sms;
+  if (filled > sms_) return false;
   admitted_.insert(launch.id);
   return true;
 }
 
 void Reserve::observe(const Event& event, const State& state) {
   held_up_.observe(event);
-  if (event.kind == EventKind::LaunchEnded && admitted_.erase(event.operation) > 0) {
-    until_ = event.time + options_.patience;
+  if (event.kind == EventKind::LaunchEnded) {
+    guests_.erase(event.operation);
+    if (admitted_.erase(event.operation) > 0) until_ = event.time + options_.patience;
   }
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
@@ -58,11 +70,17 @@ void Reserve::observe(const Event& event, const State& state) {
   if (!is_kept(event.time)) sms_ = 0;
   sms_ = std::max(sms_, wanted_for(launch, state));
   until_ = event.time + options_.patience;
+  guests_[launch.id] = sms_filled_by(launch);
+}
+
+/// While somebody who was admitted is there, nobody can say for how long.
+Time Reserve::kept_until(Time now) const {
+  return admitted_.empty() ? until_ : now + std::max(options_.patience, least_patience);
 }
 
 Plan Reserve::applied_to(Plan plan, const State& state) const {
   if (!is_kept(state.now())) return plan;
-  const Time until = admitted_.empty() ? until_ : state.now() + options_.patience;
+  const Time until = kept_until(state.now());
   bool is_needed = false;
   for (Share& share : plan.shares) {
     if (is_for(*state.find(share.launch), state)) continue;

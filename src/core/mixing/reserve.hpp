@@ -8,6 +8,7 @@
 // come for some time.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "core/mixing/held_up.hpp"
@@ -29,8 +30,8 @@ class Reserve {
  public:
   explicit Reserve(const ReserveOptions& options) : options_(options) {}
 
-  /// Have so many SMs been kept already that a launch which has just arrived need not wait for anybody? To be asked
-  /// before observe(); then they are kept until it has ended, too.
+  /// Is there room on the SMs that are kept already for an urgent launch that has just arrived, so that it need not
+  /// wait for anybody? To be asked before observe(); then they are kept until it has ended, too.
   bool admits(const RunningLaunch& launch, const State& state);
 
   /// Feed every event, after the state includes it.
@@ -49,10 +50,13 @@ class Reserve {
   /// So many SMs are to be kept when such a launch comes.
   int wanted_for(const RunningLaunch& launch, const State& state) const;
   bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || !admitted_.empty()); }
+  Time kept_until(Time now) const;
 
   ReserveOptions options_;
   HeldUp held_up_;
-  std::set<OperationId> admitted_;  // that have not ended
+  std::map<OperationId, double>
+      guests_;                      // that have not ended: who may be on the SMs that are kept, and how many it fills
+  std::set<OperationId> admitted_;  // of these
   int sms_ = 0;
   Time until_{};  // for as long as nothing else is known
 };

@@ -4,15 +4,24 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace gpushare {
 
 void DrainErrors::add(std::vector<DrainError> launch) {
   if (launch.empty()) return;
-  both_.clear();
-  std::ranges::merge(latest_, launch, std::back_inserter(both_), {}, &DrainError::done, &DrainError::done);
+  std::vector<DrainError> all;
+  std::ranges::merge(latest_, launch, std::back_inserter(all), {}, &DrainError::done, &DrainError::done);
   latest_ = std::move(launch);
+  both_.clear();
+  for (const DrainError& each : all) {
+    if (!both_.empty() && both_.back().done == each.done) {
+      both_.back().factor = std::midpoint(both_.back().factor, each.factor);
+    } else {
+      both_.push_back(each);
+    }
+  }
 }
 
 double DrainErrors::factor(double done) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/predictors/remembering_drain.hpp"
 
+#include <algorithm>
+
 namespace gpushare {
 namespace {
 
@@ -17,17 +19,30 @@ void RememberingDrain::observe(const Event& event, const State& state) {
     for (auto& [id, each] : under_way_) each.is_disturbed = true;
   }
   if (event.kind == EventKind::LaunchArrived) under_way_[event.operation] = {};
+  if (event.kind == EventKind::BlockStarted) {
+    const auto found = under_way_.find(event.operation);
+    if (found != under_way_.end()) found->second.goes_on(event.time);
+  }
   if (event.kind == EventKind::BlockEnded) {
     const RunningLaunch& launch = *state.find(event.operation);
     if (launch.unfinished() == 0) learn(launch, event.time);
-    if (reported_.empty() || reported_.back() != launch.id) reported_.push_back(launch.id);
+    if (std::ranges::find(reported_, launch.id) == reported_.end()) reported_.push_back(launch.id);
   }
-  // Before all reports of a look are in, they tell of some SMs only.
-  if (event.next_is_known) return;
+  // Before all reports of a look are in, they tell of some SMs only; a policy may be woken between them.
+  if (event.next_is_known || event.kind == EventKind::DeadlineReached) return;
   for (const OperationId id : reported_) {
-    if (const RunningLaunch* launch = state.find(id)) forecast(*launch, state.now());
+    const RunningLaunch* launch = state.find(id);
+    if (launch == nullptr) continue;
+    forecast(*launch, state.now());
+    const auto found = under_way_.find(id);
+    if (found != under_way_.end() && launch->started == launch->done) found->second.still_since = state.now();
   }
   reported_.clear();
+}
+
+void RememberingDrain::UnderWay::goes_on(Time now) {
+  if (still_since) stood_still += std::max(now - *still_since, Duration{});
+  still_since.reset();
 }
 
 void RememberingDrain::reslice() {
@@ -40,7 +55,7 @@ void RememberingDrain::forecast(const RunningLaunch& launch, Time now) {
   if (found == under_way_.end() || found->second.is_disturbed || !drain_.has_sample(launch)) return;
   UnderWay& launched = found->second;
   if (launch.unfinished() == 0 || done(launch) < launched.next_done) return;
-  launched.forecasts.push_back({done(launch), now, drain_.remaining(launch, now)});
+  launched.forecasts.push_back({done(launch), now - launched.stood_still, drain_.remaining(launch, now)});
   launched.next_done = done(launch) + between_forecasts;
 }
 
@@ -51,9 +66,9 @@ void RememberingDrain::learn(const RunningLaunch& launch, Time end) {
   for (const Forecast& each : found->second.forecasts) {
     const double said = nanoseconds(each.remaining);
     if (said <= least_remaining * nanoseconds(end - launch.arrival)) continue;
-    errors.push_back({each.done, nanoseconds(end - each.time) / said});
+    errors.push_back({each.done, nanoseconds(end - found->second.stood_still - each.time) / said});
   }
-  errors_.find_or(name_and_threads(launch.launch->kernel), [] { return DrainErrors(); }).add(std::move(errors));
+  if (!errors.empty()) errors_[name_and_threads(launch.launch->kernel)].add(std::move(errors));
 }
 
 Duration RememberingDrain::remaining(const RunningLaunch& launch, Time now) const {

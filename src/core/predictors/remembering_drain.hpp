@@ -3,12 +3,15 @@
 // it was told by those: that first blocks take longer than the rest, or late ones, or that the last wave is not full.
 // It is a factor, by how much of the launch is done, so that it holds at whatever rate the launch runs now.
 //
-// It learns from launches beside which nobody came or went: else what remained says what others did.
+// It learns from launches beside which nobody came or went, since else what remained says what others did; when a
+// launch had no block at all does not count. Kernels are known by their names, as everywhere.
 //
-// Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time.
+// Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time, and
+// after launches whose quotas changed while nobody came or went.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/predictors/drain_errors.hpp"
@@ -34,13 +37,17 @@ class RememberingDrain {
  private:
   struct Forecast {
     double done = 0;
-    Time time{};
+    Time time{};  // but for when it stood still
     Duration remaining{};
   };
   struct UnderWay {
     std::vector<Forecast> forecasts;
     double next_done = 0;  // when there is to be another one
     bool is_disturbed = false;
+    Duration stood_still{};  // had no block
+    std::optional<Time> still_since{};
+
+    void goes_on(Time now);
   };
 
   static double done(const RunningLaunch& launch) {

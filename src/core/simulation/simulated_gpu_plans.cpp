@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/errors.hpp"
 #include "core/simulation/simulated_gpu.hpp"
 
 namespace gpushare {
@@ -34,11 +35,14 @@ void SimulatedGpu::apply(const Plan& plan) {
 
 void SimulatedGpu::make_effective(const SentPlan& sent) {
   const std::vector<Ranked> before = std::exchange(ranks_, {});
+  for (const Share& share : sent.plan.shares) {
+    if (ActiveLaunch* launch = find(share.launch)) launch->is_admitted = false;
+  }
   std::ranges::copy_if(before, std::back_inserter(ranks_), [](const Ranked& old) { return old.launch->is_admitted; });
   heard_ = sent.launches;
   for (const Share& share : sent.plan.shares) {
     ActiveLaunch* launch = find(share.launch);
-    if (launch == nullptr || launch->is_admitted) continue;  // never submitted here, or none of the plan's business
+    if (launch == nullptr) continue;  // never submitted here
     launch->workers.bring(share.quota);
     ranks_.push_back({.launch = launch, .quota = share.quota});
     if (share.quota.largest() == 0 || !launch->evicted()) continue;
@@ -54,6 +58,7 @@ void SimulatedGpu::make_effective(const SentPlan& sent) {
 /// It may have taken over a place, which is not all that it can have.
 void SimulatedGpu::admit(OperationId operation) {
   ActiveLaunch* launch = find(operation);
+  GPUSHARE_EXPECT(launch != nullptr, "what is admitted has been submitted");
   std::erase_if(ranks_, [launch](const Ranked& ranked) { return ranked.launch == launch; });
   const auto behind = std::ranges::find_if(ranks_, [](const Ranked& other) { return !other.launch->is_admitted; });
   const Quota full = Quota::everywhere(launch->max_residency);

@@ -17,7 +17,7 @@ struct LevelInUse {
 
 /// The level for workers of this rank, among `levels` of them: behind or beside all that rank before it, before all
 /// that rank behind it. Where both cannot be, it does not overtake. It is the least urgent such level, to leave room
-/// for who comes next. Ranks are different but for the launch's own workers, which do not hold back the new ones.
+/// for who comes next. Who has the same rank, such as the launch's own workers, does not hold it back.
 inline int level_for(int rank, std::span<const LevelInUse> in_use, int levels) {
   int level = levels - 1;
   int behind = 0;

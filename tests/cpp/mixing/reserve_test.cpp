@@ -89,19 +89,58 @@ TEST(Reserve, WhoNeedsMoreThanIsKeptIsPlannedFor) {
 }
 
 TEST(Reserve, ALongOneThatWasAdmittedKeepsItsSms) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=200:patience_us=0");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=2000:patience_us=0");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
   run.arrive(2, 30'000);
-  run.reach_deadline(500'000);
+  run.reach_deadline(5'000'000);
   EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
   EXPECT_THAT(run.order(), ElementsAre(0));
-  EXPECT_EQ(run.plan().wake_at, at(700'000));
-  run.end_launch(2, 600'000);
-  run.reach_deadline(700'000);
+  EXPECT_EQ(ns(*run.plan().wake_at), 7'000'000);
+  run.end_launch(2, 6'000'000);
+  run.reach_deadline(7'000'000);
   EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
-  run.reach_deadline(800'000);
+  run.reach_deadline(8'000'000);
   EXPECT_THAT(run.quotas(0), Each(4));
+}
+
+/// One that always runs, and urgent ones of so many blocks, of which four fill an SM.
+PolicyRehearsal several_urgent(std::string_view policy, int count, int blocks) {
+  std::vector<Launch> launches(static_cast<std::size_t>(count) + 1, launch_of(blocks, 1000));
+  launches[0] = launch_of(100'000, 1000);
+  Workload workload = workload_of(launches);
+  for (Application& each : workload.applications) each.priority = 1;
+  workload.applications[0].priority = 0;
+  PolicyRehearsal run(policy, small_device(10), std::move(workload));
+  run.arrive(0, 0);
+  return run;
+}
+
+// Four SMs are kept, sixteen places. The first one is planned for, and counts all the same.
+TEST(Reserve, NoMoreAreAdmittedThanThereIsRoomFor) {
+  PolicyRehearsal run = several_urgent("auto:reserve=0.4", 5, 5);
+  for (int urgent = 1; urgent <= 5; ++urgent) run.arrive(urgent, 10'000 * urgent);
+  EXPECT_THAT(run.admitted(), ElementsAre(2, 3));
+  EXPECT_THAT(run.quotas(4), Each(4));
+}
+
+TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {
+  PolicyRehearsal run = several_urgent("auto:reserve=0.4", 3, 16);
+  run.arrive(1, 10'000);
+  run.arrive(2, 20'000);
+  EXPECT_THAT(run.admitted(), testing::IsEmpty());
+  run.end_launch(1, 30'000);
+  run.end_launch(2, 30'000);
+  run.arrive(3, 40'000);
+  EXPECT_THAT(run.admitted(), ElementsAre(3));
+}
+
+TEST(Reserve, WhoIsNotUrgentIsPlannedForThoughRoomIsKept) {
+  PolicyRehearsal run = several_urgent("auto:reserve=0.4", 2, 3);
+  run.arrive(1, 10'000);
+  run.change_priority(2, 0, 15'000);
+  run.arrive(2, 20'000);
+  EXPECT_THAT(run.admitted(), testing::IsEmpty());
 }
 
 TEST(Reserve, NothingIsKeptForWhatWouldNotFit) {

@@ -36,6 +36,14 @@ TEST(DrainErrors, TheLastTwoLaunchesCount) {
   EXPECT_DOUBLE_EQ(errors.factor(0.6), 2.5);
 }
 
+TEST(DrainErrors, WhereBothWereLookedAtTheirMeanCounts) {
+  DrainErrors errors;
+  errors.add({{0.25, 3}, {0.5, 3}});
+  errors.add({{0.25, 1}, {0.5, 2}});
+  EXPECT_DOUBLE_EQ(errors.factor(0.25), 2);
+  EXPECT_DOUBLE_EQ(errors.factor(0.3), 2.1);
+}
+
 TEST(DrainErrors, ALaunchThatNobodyLookedAtSaysNothing) {
   DrainErrors errors;
   errors.add({{0.5, 2}});
@@ -114,6 +122,16 @@ TEST(RememberingDrain, ALaunchTeachesWhatWasWrongAboutIt) {
   run.run_launch(0, 0);
   run.arrive(1, 2000);
   run.wave(1, 8, 2000, 2100);
+  EXPECT_DOUBLE_EQ(run.factor(1), 1300.0 / 400);
+}
+
+// It stood still for a while before its last wave, as where another has the GPU in turns.
+TEST(RememberingDrain, WhatNobodyRanDoesNotCount) {
+  BothHear run;
+  run.arrive(0, 0);
+  run.run_launch(0, 0, 5000);
+  run.arrive(1, 9000);
+  run.wave(1, 8, 9000, 9100);
   EXPECT_DOUBLE_EQ(run.factor(1), 1300.0 / 400);
 }
 

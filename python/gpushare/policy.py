@@ -72,6 +72,15 @@ class Policy:
         """The plan for this state. Called when :meth:`wants` says so and at least one launch is running."""
         raise NotImplementedError(f"{type(self).__name__} must override decide(self, state) and return a gpushare.Plan")
 
+    def admits(self, launch: RunningLaunch, state: State) -> bool:
+        """May a launch that has just arrived begin at once, ahead of all others and with all that it can have?
+
+        Asked once, before :meth:`observe` hears of the arrival; never by default. The policy has kept room for it, by
+        smaller quotas of the others: nobody makes any. :meth:`decide` leaves it out, and a plan that names it holds for
+        it from then on. On a GPU it runs as it was written and cannot be preempted.
+        """
+        return False
+
     def wants(self, event: Event) -> bool:
         """Is a new plan needed after this event?
 

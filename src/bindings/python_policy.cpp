@@ -76,12 +76,21 @@ class PythonPolicy : public Policy {
   PythonPolicy(py::object policy, std::shared_ptr<const void> world)
       : policy_(std::move(policy)),
         world_(std::move(world)),
+        admits_(overrides("admits")),
         observes_(overrides("observe")),
         asks_(overrides("wants")) {}
 
   ~PythonPolicy() override {
     const py::gil_scoped_acquire gil;
     policy_ = py::object();
+  }
+
+  bool admits(const RunningLaunch& launch, const State& state) override {
+    if (!admits_) return false;
+    const py::gil_scoped_acquire gil;
+    const auto position = static_cast<std::size_t>(&launch - state.running().data());
+    const std::shared_ptr<Snapshot> snapshot = view(state);
+    return py::bool_(policy_.attr("admits")(LaunchView{snapshot, position}, snapshot));
   }
 
   void observe(const Event& event, const State& state) override {
@@ -113,6 +122,7 @@ class PythonPolicy : public Policy {
 
   py::object policy_;
   std::shared_ptr<const void> world_;
+  bool admits_;
   bool observes_;
   bool asks_;
 };

@@ -193,3 +193,45 @@ def test_launches_and_their_ids_are_the_same_key(pair):
             return gs.Plan({launch.id: launch.max_residency for launch in state.running})
 
     assert gs.run(pair, ById()).trace == gs.run(pair, "fifo").trace
+
+
+class KeepsAnSm(gs.Policy):
+    """Lets in what is short, on the last SM, which nobody else has."""
+
+    def admits(self, launch, state):
+        return launch.blocks < 10
+
+    def decide(self, state):
+        planned = [launch for launch in state.running if launch.blocks >= 10]
+        return gs.Plan({each: [each.max_residency] * (state.sms - 1) + [0] for each in planned})
+
+
+def test_a_policy_may_admit_what_it_has_kept_room_for():
+    kernel = gs.KernelModel("kernel", threads=1024, latency_ns=100_000)
+    short = gs.KernelModel("short", threads=256, latency_ns=1_000)
+    workload = gs.Workload(
+        "urgent",
+        [
+            gs.Application("long", [gs.Launch(kernel, 3000)]),
+            gs.Application("short", [gs.Launch(short, 4)], arrival_ns=250_000),
+        ],
+    )
+    run = gs.run(workload, KeepsAnSm(), device="sim:h100")
+    blocks = run.blocks()
+    mine = blocks[blocks["application"] == "short"]
+    delays = gs.device("sim:h100").delays
+    assert set(mine["sm"]) == {131}
+    assert set(mine["start_ns"]) == {250_000 + delays.launch_ns}
+
+
+def test_what_admits_raises_is_told_with_the_policys_name(pair):
+    class Breaks(gs.Policy):
+        def admits(self, launch, state):
+            raise ValueError("no")
+
+        def decide(self, state):
+            return gs.Plan()
+
+    result = gs.compare(pair, ["fifo", Breaks()])
+    assert "Breaks" in result.errors
+    assert "no" in result.errors["Breaks"]

@@ -88,6 +88,7 @@ class CudaGpu final : public LiveGpu {
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
   std::vector<Admitted>::const_iterator find_admitted(OperationId launch) const;
+  bool is_admitted(const LaunchOnGpu& launch) const { return find_admitted(launch.submission().id) != admitted_.end(); }
   void leaves_room(OperationId ended);
   bool is_passing(const LaunchOnGpu& launch, Time time) const;
   RoomClaim claim_of(const LaunchOnGpu& launch) const;

@@ -130,14 +130,13 @@ void CudaGpu::hand_to_hardware(Time time) {
   std::vector<LaunchOnGpu*> wanting;
   std::size_t under_way = 0;
   for (const auto& launch : launches_) {
-    if (!launch->hardware().empty() && find_admitted(launch->submission().id) == admitted_.end()) ++under_way;
+    if (!launch->hardware().empty() && !is_admitted(*launch)) ++under_way;
     if (launch->wants_hardware(time)) wanting.push_back(launch.get());
   }
   if (wanting.empty() || !may_use_gpu(time)) return;
   std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
   for (LaunchOnGpu* launch : wanting) {
-    const bool is_admitted = find_admitted(launch->submission().id) != admitted_.end();
-    if (!is_admitted && launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
+    if (!is_admitted(*launch) && launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
     if (launch->lacks_slot() && resources_.tables.is_full()) find_slot_for(*launch, launches_, time);
     launch->hand_to_hardware(level_for(*launch), time);
     if (launch->is_in_tables()) look_soon();

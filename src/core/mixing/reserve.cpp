@@ -50,19 +50,24 @@ int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
 
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {
   if (!is_urgent(launch) || !is_kept(state.now()) || !fits(launch, state)) return false;
-  if (wanted_for(launch, state) > sms_ || admitted_.size() == most_admitted) return false;
+  if (wanted_for(launch, state) > sms_ || admitted() == most_admitted) return false;
   double filled = sms_filled_by(launch);
-  for (const auto& [id, sms] : guests_) filled += sms;
+  for (const auto& [id, guest] : guests_) filled += guest.sms;
   if (filled > sms_) return false;
-  admitted_.insert(launch.id);
+  guests_[launch.id] = {sms_filled_by(launch), true};
   return true;
+}
+
+std::size_t Reserve::admitted() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(guests_, [](const auto& each) { return each.second.was_admitted; }));
 }
 
 void Reserve::observe(const Event& event, const State& state) {
   held_up_.observe(event);
   if (event.kind == EventKind::LaunchEnded) {
-    guests_.erase(event.operation);
-    if (admitted_.erase(event.operation) > 0) until_ = event.time + options_.patience;
+    const auto guest = guests_.extract(event.operation);
+    if (guest && guest.mapped().was_admitted) until_ = event.time + options_.patience;
   }
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
@@ -70,12 +75,12 @@ void Reserve::observe(const Event& event, const State& state) {
   if (!is_kept(event.time)) sms_ = 0;
   sms_ = std::max(sms_, wanted_for(launch, state));
   until_ = event.time + options_.patience;
-  guests_[launch.id] = sms_filled_by(launch);
+  guests_.try_emplace(launch.id, Guest{sms_filled_by(launch)});
 }
 
 /// While somebody who was admitted is there, nobody can say for how long.
 Time Reserve::kept_until(Time now) const {
-  return admitted_.empty() ? until_ : now + std::max(options_.patience, least_patience);
+  return admitted() == 0 ? until_ : now + std::max(options_.patience, least_patience);
 }
 
 Plan Reserve::applied_to(Plan plan, const State& state) const {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "core/mixing/held_up.hpp"
 #include "core/policy.hpp"
@@ -41,6 +40,12 @@ class Reserve {
   Plan applied_to(Plan plan, const State& state) const;
 
  private:
+  /// A launch that may be on the SMs that are kept.
+  struct Guest {
+    double sms = 0;  // that it fills
+    bool was_admitted = false;
+  };
+
   /// Few enough SMs hold it at full residency.
   bool fits(const RunningLaunch& launch, const State& state) const;
   bool is_for(const RunningLaunch& launch, const State& state) const {
@@ -49,14 +54,13 @@ class Reserve {
 
   /// So many SMs are to be kept when such a launch comes.
   int wanted_for(const RunningLaunch& launch, const State& state) const;
-  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || !admitted_.empty()); }
+  std::size_t admitted() const;
+  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || admitted() > 0); }
   Time kept_until(Time now) const;
 
   ReserveOptions options_;
   HeldUp held_up_;
-  std::map<OperationId, double>
-      guests_;                      // that have not ended: who may be on the SMs that are kept, and how many it fills
-  std::set<OperationId> admitted_;  // of these
+  std::map<OperationId, Guest> guests_;  // that have not ended
   int sms_ = 0;
   Time until_{};  // for as long as nothing else is known
 };

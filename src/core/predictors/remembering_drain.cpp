@@ -20,8 +20,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   }
   if (event.kind == EventKind::LaunchArrived) under_way_[event.operation] = {};
   if (event.kind == EventKind::BlockStarted) {
-    const auto found = under_way_.find(event.operation);
-    if (found != under_way_.end()) found->second.goes_on(event.time);
+    if (UnderWay* launched = find(event.operation)) launched->goes_on(event.time);
   }
   if (event.kind == EventKind::BlockEnded) {
     const RunningLaunch& launch = *state.find(event.operation);
@@ -32,12 +31,18 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   if (event.next_is_known || event.kind == EventKind::DeadlineReached) return;
   for (const OperationId id : reported_) {
     const RunningLaunch* launch = state.find(id);
-    if (launch == nullptr) continue;
-    forecast(*launch, state.now());
-    const auto found = under_way_.find(id);
-    if (found != under_way_.end() && launch->started == launch->done) found->second.still_since = state.now();
+    UnderWay* launched = find(id);
+    if (launch == nullptr || launched == nullptr) continue;
+    forecast(*launch, *launched, state.now());
+    if (launch->started == launch->done) launched->still_since = state.now();
   }
   reported_.clear();
+}
+
+/// Nothing of what had begun before anybody listened.
+RememberingDrain::UnderWay* RememberingDrain::find(OperationId launch) {
+  const auto found = under_way_.find(launch);
+  return found == under_way_.end() ? nullptr : &found->second;
 }
 
 void RememberingDrain::UnderWay::goes_on(Time now) {
@@ -50,23 +55,21 @@ void RememberingDrain::reslice() {
   for (auto& [id, each] : under_way_) each.is_disturbed = true;
 }
 
-void RememberingDrain::forecast(const RunningLaunch& launch, Time now) {
-  const auto found = under_way_.find(launch.id);
-  if (found == under_way_.end() || found->second.is_disturbed || !drain_.has_sample(launch)) return;
-  UnderWay& launched = found->second;
+void RememberingDrain::forecast(const RunningLaunch& launch, UnderWay& launched, Time now) {
+  if (launched.is_disturbed || !drain_.has_sample(launch)) return;
   if (launch.unfinished() == 0 || done(launch) < launched.next_done) return;
   launched.forecasts.push_back({done(launch), now - launched.stood_still, drain_.remaining(launch, now)});
   launched.next_done = done(launch) + between_forecasts;
 }
 
 void RememberingDrain::learn(const RunningLaunch& launch, Time end) {
-  const auto found = under_way_.find(launch.id);
-  if (found == under_way_.end() || found->second.is_disturbed) return;
+  const UnderWay* launched = find(launch.id);
+  if (launched == nullptr || launched->is_disturbed) return;
   std::vector<DrainError> errors;
-  for (const Forecast& each : found->second.forecasts) {
+  for (const Forecast& each : launched->forecasts) {
     const double said = nanoseconds(each.remaining);
     if (said <= least_remaining * nanoseconds(end - launch.arrival)) continue;
-    errors.push_back({each.done, nanoseconds(end - found->second.stood_still - each.time) / said});
+    errors.push_back({each.done, nanoseconds(end - launched->stood_still - each.time) / said});
   }
   if (!errors.empty()) errors_[name_and_threads(launch.launch->kernel)].add(std::move(errors));
 }

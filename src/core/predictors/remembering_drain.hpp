@@ -53,7 +53,8 @@ class RememberingDrain {
   static double done(const RunningLaunch& launch) {
     return static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
   }
-  void forecast(const RunningLaunch& launch, Time now);
+  UnderWay* find(OperationId launch);
+  void forecast(const RunningLaunch& launch, UnderWay& launched, Time now);
   void learn(const RunningLaunch& launch, Time end);
 
   DrainRate drain_;

@@ -115,25 +115,20 @@ class BothHear : public HandWrittenRun {
   }
 };
 
-// After one wave, 400 are said to remain, and 1300 do.
-TEST(RememberingDrain, ALaunchTeachesWhatWasWrongAboutIt) {
-  BothHear run;
-  run.arrive(0, 0);
-  run.run_launch(0, 0);
-  run.arrive(1, 2000);
-  run.wave(1, 8, 2000, 2100);
-  EXPECT_DOUBLE_EQ(run.factor(1), 1300.0 / 400);
-}
+class AfterALaunch : public testing::TestWithParam<int> {};
 
-// It stood still for a while before its last wave, as where another has the GPU in turns.
-TEST(RememberingDrain, WhatNobodyRanDoesNotCount) {
+// After one wave, 400 are said to remain, and 1300 do; how long it stood still before its last wave, as where another
+// has the GPU in turns, does not count.
+TEST_P(AfterALaunch, WhatWasWrongAboutItIsPutRight) {
   BothHear run;
   run.arrive(0, 0);
-  run.run_launch(0, 0, 5000);
+  run.run_launch(0, 0, GetParam());
   run.arrive(1, 9000);
   run.wave(1, 8, 9000, 9100);
   EXPECT_DOUBLE_EQ(run.factor(1), 1300.0 / 400);
 }
+
+INSTANTIATE_TEST_SUITE_P(StandingStillFor, AfterALaunch, testing::Values(0, 5000));
 
 // At half the speed as much is wrong.
 TEST(RememberingDrain, WhatIsLearntHoldsAtAnotherRate) {

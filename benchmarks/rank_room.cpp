@@ -43,6 +43,17 @@ void rank_room_of_large(benchmark::State& timing) {
 }
 BENCHMARK(rank_room_of_large)->Unit(benchmark::kMicrosecond);
 
+/// A small one that wants another division of the L1 cache comes before a large one that is everywhere.
+void rank_room_with_another_split(benchmark::State& timing) {
+  const Device device = device_of({});
+  RoomClaim small = large_launch(device, 0);
+  small.unclaimed = blocks;
+  small.split = Bytes{32 << 10};
+  const std::vector<RoomClaim> launches{small, large_launch(device, 8)};
+  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+}
+BENCHMARK(rank_room_with_another_split)->Unit(benchmark::kMicrosecond);
+
 /// Small ones, of which every other one has begun, before a large one that is everywhere.
 void rank_room_before_large(benchmark::State& timing) {
   const Device device = device_of({});

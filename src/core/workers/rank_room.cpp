@@ -2,40 +2,20 @@
 #include "core/workers/rank_room.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 
 #include "core/workers/claims_by_sm.hpp"
+#include "core/workers/leftover_by_sm.hpp"
+#include "core/workers/places_by_rank.hpp"
+#include "core/workers/room_need.hpp"
 
 namespace gpushare {
 namespace {
 
-/// What a launch has use for.
-struct Need {
-  int per_sm = 0;                ///< workers on an SM where it may have some, if its tasks are spread evenly
-  std::size_t emptied_from = 0;  ///< from this SM on there would be places for all tasks, if who ranks behind were gone
-};
-
-constexpr Bytes undivided{-1};
-
-/// How an SM's L1 cache is divided, at least: all who are there have been let in.
-Bytes divided(std::span<const RoomClaim> launches, std::size_t sm) {
-  Bytes widest = undivided;
-  for (const RoomClaim& launch : launches) {
-    if (launch.present[sm] > 0) widest = std::max(widest, launch.split);
-  }
-  return widest;
-}
-
 int workers_per_sm(const RoomClaim& launch) {
   const auto sms = std::ranges::count_if(launch.wanted, [](int wanted) { return wanted > 0; });
   return sms == 0 ? 0 : static_cast<int>(std::min<std::int64_t>((launch.unclaimed + sms - 1) / sms, 1 << 16));
-}
-
-/// What it has there, or will have.
-int held(const RoomClaim& launch, const Need& need, std::size_t sm) {
-  return std::max(launch.present[sm], std::min(launch.wanted[sm], need.per_sm));
 }
 
 /// The first of as many SMs as have so many places together, counted from the end: there policies keep SMs free.
@@ -44,44 +24,6 @@ std::optional<std::size_t> enough_from(std::int64_t lacking, std::size_t sms, co
   std::size_t sm = sms;
   while (lacking > 0 && sm > 0) lacking -= places(--sm);
   return lacking > 0 ? std::nullopt : std::optional(sm);
-}
-
-/// What is left of an SM beside all that anybody has there or wants.
-struct Leftover {
-  SmRoom room;
-  Bytes narrowest{std::numeric_limits<std::int64_t>::max()};  ///< split of those who will be there
-
-  void reserve(const RoomClaim& launch, int blocks) {
-    if (blocks == 0) return;
-    room.take(launch.block, blocks);
-    narrowest = std::min(narrowest, launch.split);
-  }
-
-  /// For one who has `present` blocks of its own there.
-  int places(const RoomClaim& launch, std::size_t sm) const {
-    if (narrowest < launch.split) return 0;
-    if (launch.present[sm] == 0) return room.count(launch.block, launch.wanted[sm]);
-    SmRoom beside = room;
-    beside.give_back(launch.block, launch.present[sm]);
-    return beside.count(launch.block, launch.wanted[sm]);
-  }
-};
-
-/// Beside what is there, and what launches that are not small will have.
-std::vector<Leftover> leftover_of(const ClaimsBySm& claims, std::span<const Need> needs) {
-  std::vector<Leftover> all;
-  for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    if (claims.first_like(sm) < sm) {
-      all.push_back(all[claims.first_like(sm)]);
-      continue;
-    }
-    all.push_back({.room = SmRoom(claims.device.per_sm)});
-    for (std::size_t rank = 0; rank < claims.size(); ++rank) {
-      const RoomClaim& launch = claims.launches[rank];
-      all.back().reserve(launch, claims.is_small(rank) ? launch.present[sm] : held(launch, needs[rank], sm));
-    }
-  }
-  return all;
 }
 
 /// Does anybody behind it want less shared memory?
@@ -122,7 +64,7 @@ class PlacesOfSmall {
 /// Small launches in rank order: each takes places that nobody else wants, or those of another one, or keeps its need.
 void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
   if (!claims.is_any_small()) return;
-  std::vector<Leftover> leftover = leftover_of(claims, needs);
+  LeftoverBySm leftover(claims, needs);
   PlacesOfSmall places_of_small;
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     if (!claims.is_small(rank)) continue;
@@ -131,7 +73,8 @@ void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
       needs[rank] = {};
       continue;
     }
-    const auto places_on = [&](std::size_t sm) { return leftover[sm].places(launch, sm); };
+    leftover.turn_to(launch);
+    const auto places_on = [&](std::size_t sm) { return leftover.places(sm); };
     const auto from = enough_from(launch.unclaimed, claims.sms(), places_on);
     if (from) {
       needs[rank] = {};
@@ -142,45 +85,19 @@ void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
     for (std::size_t sm = claims.sms(); sm-- > from.value_or(0);) {
       const int takes = from ? static_cast<int>(std::min<std::int64_t>(lacking, places_on(sm))) : 0;
       lacking -= takes;
-      leftover[sm].reserve(launch, std::max(takes, held(launch, needs[rank], sm)) - launch.present[sm]);
+      leftover.take(sm, std::max(takes, held(launch, needs[rank], sm)) - launch.present[sm]);
     }
   }
 }
 
-/// How many more each launch could have on the SM if all who rank behind it were gone.
-std::vector<int> places_by_rank(const ClaimsBySm& claims, std::span<const Need> needs, std::size_t sm) {
-  const Bytes division = divided(claims.launches, sm);
-  std::vector<int> places;
-  SmRoom room(claims.device.per_sm);
-  bool somebody_is_there = false;
-  for (std::size_t rank = 0; rank < claims.size(); ++rank) {
-    const RoomClaim& launch = claims.launches[rank];
-    const bool is_let_in = !somebody_is_there || launch.split <= division;
-    const int fits = room.count(launch.block, launch.wanted[sm]) - launch.present[sm];
-    places.push_back(is_let_in ? std::max(0, fits) : 0);
-    room.take(launch.block, room.count(launch.block, held(launch, needs[rank], sm)));
-    somebody_is_there |= launch.present[sm] > 0;
-  }
-  return places;
-}
-
-std::vector<std::vector<int>> all_places_by_rank(const ClaimsBySm& claims, std::span<const Need> needs) {
-  std::vector<std::vector<int>> all;
-  for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    const std::size_t like = claims.first_like(sm);
-    all.push_back(like < sm ? all[like] : places_by_rank(claims, needs, sm));
-  }
-  return all;
-}
-
 void find_sms_to_empty(const ClaimsBySm& claims, std::span<Need> needs) {
-  std::optional<std::vector<std::vector<int>>> places;
+  std::optional<PlacesByRank> places;
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     const RoomClaim& launch = claims.launches[rank];
     const std::int64_t wanted = std::reduce(launch.wanted.begin(), launch.wanted.end(), std::int64_t{0});
     if (needs[rank].per_sm == 0 || launch.unclaimed >= wanted || !may_be_kept_out(claims.launches, rank)) continue;
-    if (!places) places = all_places_by_rank(claims, needs);
-    const auto places_on = [&](std::size_t sm) { return (*places)[sm][rank]; };
+    if (!places) places.emplace(claims, needs);
+    const auto places_on = [&](std::size_t sm) { return places->on(sm, rank); };
     needs[rank].emptied_from = enough_from(launch.unclaimed, claims.sms(), places_on).value_or(0);
   }
 }

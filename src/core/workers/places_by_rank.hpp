@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/workers/claims_by_sm.hpp"
+#include "core/workers/room_need.hpp"
+
+namespace gpushare {
+
+/// How many more each launch could have on an SM if all who rank behind it were gone.
+class PlacesByRank {
+ public:
+  PlacesByRank(const ClaimsBySm& claims, std::span<const Need> needs);
+
+  int on(std::size_t sm, std::size_t rank) const { return places_[claims_.first_like(sm) * claims_.size() + rank]; }
+
+ private:
+  void count(std::span<const Need> needs, std::size_t sm);
+
+  const ClaimsBySm& claims_;
+  std::vector<int> places_;  // by the first SM of a kind, and rank
+};
+
+}  // namespace gpushare

@@ -34,6 +34,8 @@ struct LaunchResources {
   Partitions partitions;
   BlockTimes block_times{4096};
   LaunchPaces paces;
+  /// A launch whose blocks all begin at once and take no longer is over before it could be stopped.
+  Duration fleeting{30'000};
   std::mutex turn;
 
   explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots,

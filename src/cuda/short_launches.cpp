@@ -18,6 +18,15 @@ std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_
   return sms;
 }
 
+std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                         const std::vector<SmId>& sms) {
+  const Duration* block_time = resources.block_times.peek(code.kernel->worker());
+  if (code.kernel->worker() == nullptr || block_time == nullptr || *block_time > resources.fleeting) return std::nullopt;
+  const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
+  if (sms.size() < static_cast<std::size_t>(resources.device.sms) || count(code.grid) > places) return std::nullopt;
+  return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms, .is_fleeting = true};
+}
+
 std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                       const std::vector<SmId>& sms, Duration longest) {
   const Duration* block_time = resources.block_times.peek(code.kernel->worker());
@@ -27,7 +36,8 @@ std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLa
   const Duration expected = *block_time * waves;
   if (expected > longest) return std::nullopt;
   if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
-  if (sms.size() == static_cast<std::size_t>(resources.device.sms)) return WholeWay{code.kernel->original(), sms, sms};
+  const bool has_all = sms.size() == static_cast<std::size_t>(resources.device.sms);
+  if (has_all) return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms};
   return resources.partitions.find(code.kernel, sms, expected);
 }
 

@@ -21,10 +21,16 @@ struct WholeWay {
   std::vector<SmId> sms{};
   std::vector<SmId> wanted{};             ///< of which the context may lack some
   std::shared_ptr<StreamPool> streams{};  ///< none: the GPU's own
+  bool is_fleeting = false;               ///< it is over before anybody could see where its blocks are
 };
 
 /// The SMs that it has, if it has all or nothing of each; nothing otherwise, or if it has none.
 std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_residency);
+
+/// For a launch on all SMs that is worth nobody's while to stop, as earlier ones of its kernel have shown: its blocks
+/// all begin at once, and are as short as the way of an order to them.
+std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                         const std::vector<SmId>& sms);
 
 /// For a launch that should end within `longest` on these SMs, as earlier ones of its kernel have shown. Nothing where
 /// that is not known, or where the hardware cannot keep it to these SMs, or not yet.

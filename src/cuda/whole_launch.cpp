@@ -14,6 +14,24 @@ WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code) {
   return way;
 }
 
+/// Whoever takes so much longer than a fleeting launch did not only wait for room.
+constexpr int fleeting_waits_up_to = 10;
+
+struct TimedWay {
+  WholeWay way;
+  Duration longest;
+};
+
+std::optional<TimedWay> way_for(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                const std::vector<SmId>& sms, Duration longest) {
+  if (auto way = way_for_fleeting(resources, code, max_residency, sms)) {
+    return TimedWay{*std::move(way), std::max(longest, fleeting_waits_up_to * resources.fleeting)};
+  }
+  if (longest == Duration{}) return std::nullopt;
+  auto way = way_for_short(resources, code, max_residency, sms, longest);
+  return way ? std::optional(TimedWay{*std::move(way), longest}) : std::nullopt;
+}
+
 }  // namespace
 
 WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
@@ -23,7 +41,8 @@ WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submissio
                          WholeWay way, Duration longest)
     : LaunchOnGpu(resources, submission, code, way.streams), way_(std::move(way)), longest_(longest) {}
 
-// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have.
+// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have. A fleeting one is
+// one that nobody has looked at yet.
 RoomClaim WholeLaunch::claim() const {
   const std::int64_t blocks = launched_ || has_quota_ ? count(code_.grid) : 0;
   return {.block = footprint_,
@@ -31,7 +50,7 @@ RoomClaim WholeLaunch::claim() const {
           .present = std::vector<int>(wanted_.size()),
           .unclaimed = progress_.finished() ? 0 : blocks,
           .split = split_,
-          .is_seen = false};
+          .is_seen = way_.is_fleeting};
 }
 
 void WholeLaunch::hand_to_hardware(int level, Time now) {
@@ -65,24 +84,22 @@ bool WholeLaunch::may_be_followed() const {
 }
 
 void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time /*now*/) {
-  std::optional<WholeWay> way =
-      way_for_short(resources_, code, residency_of(resources_.device, next), way_.wanted, whole_up_to_);
-  if (!way) return;
-  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(*way), whole_up_to_);
+  auto found = way_for(resources_, code, residency_of(resources_.device, next), way_.wanted, whole_up_to_);
+  if (!found) return;
+  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(found->way), found->longest);
   follower_->take_share_of(*this);
   follower_->hardware_.launch(follower_->way_.function, code.grid, code, {}, hardware_.level(), hardware_.mark_ends());
   follower_->launched_ = follower_->has_quota_ = true;
 }
 
 std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {
-  const Duration longest = launch.whole_up_to();
-  if (longest == Duration{} || launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
+  if (launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
   const std::optional<std::vector<SmId>> sms = whole_sms(launch.wanted(), launch.max_residency());
   if (!sms) return nullptr;
-  std::optional<WholeWay> way = way_for_short(launch.resources(), launch.code(), launch.max_residency(), *sms, longest);
-  if (!way) return nullptr;
-  auto whole =
-      std::make_unique<WholeLaunch>(launch.resources(), launch.submission(), launch.code(), std::move(*way), longest);
+  auto found = way_for(launch.resources(), launch.code(), launch.max_residency(), *sms, launch.whole_up_to());
+  if (!found) return nullptr;
+  auto whole = std::make_unique<WholeLaunch>(launch.resources(), launch.submission(), launch.code(),
+                                             std::move(found->way), found->longest);
   whole->take_share_of(launch);
   return whole;
 }

@@ -30,6 +30,7 @@ class OnStandIn : public testing::Test {
     setenv("GPUSHARE_STAND_IN_LOG", log_.c_str(), 1);
     context = std::make_shared<Context>(0);
     resources = std::make_unique<LaunchResources>(context);
+    resources->fleeting = {};  // tests of workers are as short
   }
   ~OnStandIn() override {
     resources.reset();

@@ -44,7 +44,7 @@ WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submissio
 // Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have. A fleeting one is
 // one that nobody has looked at yet.
 RoomClaim WholeLaunch::claim() const {
-  const std::int64_t blocks = launched_ || has_quota_ ? count(code_.grid) : 0;
+  const std::int64_t blocks = launched_ || !is_stopped() ? count(code_.grid) : 0;
   return {.block = footprint_,
           .wanted = wanted_,
           .present = std::vector<int>(wanted_.size()),

@@ -2,7 +2,7 @@
 // Launches whose blocks all begin at once, and are over before an order could reach them, run as they were written.
 #include <gmock/gmock.h>
 
-#include "cuda/short_launches.hpp"
+#include "cuda/whole_launch.hpp"
 #include "telling_launches.hpp"
 #include "trace_promises.hpp"
 
@@ -48,6 +48,15 @@ TEST_F(FleetingLaunches, HaveAllSms) {
   for (const std::size_t application : {0u, 1u}) {  // with half of the SMs, or alone with all
     EXPECT_THAT(whole_launches(application, all_at_once), Each(testing::SizeIs(testing::Gt(2u))));
   }
+}
+
+TEST_F(FleetingLaunches, LackRoomAsSoonAsThePolicyGivesThemAny) {
+  add_application("only", 1, all_at_once);
+  const Submission submission{.operation = &work.workload.applications.front().operations.front()};
+  WholeLaunch launch(*resources, submission, std::get<DeviceLaunch>(work.program.front()));
+  EXPECT_EQ(launch.claim().unclaimed, 0);
+  launch.set_share({.quota = Quota::everywhere(1)}, 0);
+  EXPECT_EQ(launch.claim().unclaimed, all_at_once);
 }
 
 TEST_F(FleetingLaunches, HaveRoomMadeForThem) {

@@ -17,6 +17,7 @@ from gpushare.workload import Launch
 
 from .driver import CopyTraffic
 from .evicting_policy import Evicting, Eviction
+from .eviction_floor import floor_row
 from .report import Report
 from .spread import Spread, percentile
 from .suite_on_gpu import add_kernels_option, alone, chosen_kernels, runner_with, turnaround_ns
@@ -31,6 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_kernels_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="of the moments of eviction")
     parser.add_argument("--no-copies", action="store_true", help="leave out the part with busy copy engines")
+    parser.add_argument("--no-floor", action="store_true", help="leave out the part without a scheduler")
 
 
 @dataclass
@@ -51,6 +53,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
     launches = {name: Launch.of_suite(name, options.size) for name in chosen_kernels(options)}
     runner = runner_with(options.device, list(launches.values()))
     ordinal = int(options.device.partition(":")[2] or 0)
+    floors: list[dict[str, object]] = []
     for title, busy in (("nothing else", False), ("both copy engines busy with 256 MB copies", True)):
         if busy and options.no_copies:
             continue
@@ -58,9 +61,15 @@ def measure(options: argparse.Namespace, report: Report) -> None:
         try:
             with CopyTraffic(ordinal) if busy else nullcontext():
                 for name, launch in launches.items():
-                    rows.append(_row(name, _samples(runner, name, launch, options)))
+                    samples = _samples(runner, name, launch, options)
+                    rows.append(_row(name, samples))
+                    loaded, limit_us = runner._loaded[launch], _limit_us(samples)
+                    if loaded.code.is_preemptible and not busy and not options.no_floor:
+                        floors.append(floor_row(runner.device, name, loaded, samples.block_us, limit_us))
         finally:
             report.add(f"Eviction with {title}", rows, NOTE)
+    if floors:
+        report.add("Eviction without a scheduler", floors, FLOOR_NOTE)
 
 
 NOTE = (
@@ -71,6 +80,15 @@ NOTE = (
     "counters of a look). Lost: turnaround without the pause, less the median turnaround of launches left alone. "
     "Too late: the launch ended before it could come back. Looks come some microseconds apart, which is in all figures."
 )
+
+FLOOR_NOTE = (
+    "Microseconds, nothing else on the GPU. The thread that writes the order waits for the end of the workers and does "
+    "nothing else: no policy, no looks, no events. Without prefix: with the chunk that gpushare chooses."
+)
+
+
+def _limit_us(samples: Samples) -> float:
+    return 2 * samples.block_us + ALLOWANCE_US
 
 
 def _samples(runner: CudaRunner, name: str, launch: Launch, options: argparse.Namespace) -> Samples:
@@ -143,7 +161,7 @@ def _times(moments: dict[str, np.ndarray]) -> dict[int, int]:
 
 
 def _row(name: str, samples: Samples) -> dict[str, object]:
-    limit_us = 2 * samples.block_us + ALLOWANCE_US
+    limit_us = _limit_us(samples)
     p50, p99 = percentile(samples.gone, 50), percentile(samples.gone, 99)
     return {
         "kernel": name,

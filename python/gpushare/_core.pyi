@@ -1357,6 +1357,11 @@ class WorkerTrial:
         Per sample, from the launch on.
         """
     @property
+    def told_ns(self) -> int | None:
+        """
+        When the workers were told to leave, from the launch on; None where the launch ended within its limit.
+        """
+    @property
     def workers(self) -> numpy.typing.NDArray[numpy.int64]:
         """
         Workers present, per sample and SM.

@@ -86,6 +86,10 @@ void bind_trial(py::module_& module) {
   py::class_<cuda::Trial>(module, "WorkerTrial", "Counters of a launch under fixed quotas, sample by sample.")
       .def_readonly("finished", &cuda::Trial::finished, "Have all its blocks ended?")
       .def_property_readonly(
+          "told_ns",
+          [](const cuda::Trial& self) { return self.told ? std::optional(count(*self.told)) : std::nullopt; },
+          "When the workers were told to leave, from the launch on; None where the launch ended within its limit.")
+      .def_property_readonly(
           "end_ns", [](const cuda::Trial& self) { return count(self.end); },
           "When no worker was left, from the launch on.")
       .def_property_readonly(

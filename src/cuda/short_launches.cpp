@@ -20,10 +20,11 @@ std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_
 
 std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                          const std::vector<SmId>& sms) {
+  if (code.kernel->worker() == nullptr || sms.size() < static_cast<std::size_t>(resources.device.sms)) return {};
   const Duration* block_time = resources.block_times.peek(code.kernel->worker());
-  if (code.kernel->worker() == nullptr || block_time == nullptr || *block_time > resources.fleeting) return std::nullopt;
+  if (block_time == nullptr || *block_time > resources.fleeting) return {};
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
-  if (sms.size() < static_cast<std::size_t>(resources.device.sms) || count(code.grid) > places) return std::nullopt;
+  if (count(code.grid) > places) return {};
   return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms, .is_fleeting = true};
 }
 

@@ -4,6 +4,7 @@
 // trial has a limit, after which the workers leave at the next block boundary.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cuda/launch_on_gpu.hpp"
@@ -28,6 +29,7 @@ struct TrialSample {
 struct Trial {
   std::vector<TrialSample> samples;  ///< the last one after the end
   bool finished = false;             ///< have all blocks ended?
+  std::optional<Duration> told{};    ///< when the order to leave was written; none if all had ended by the limit
   Duration end{};                    ///< when no worker was left, from the launch on
 };
 

@@ -90,11 +90,27 @@ TEST_F(OnHardware, ATrialKeepsToItsQuotas) {
   const auto& launch = std::get<DeviceLaunch>(work.program.front());
   const Trial trial = run_trial(*resources, launch, {.quotas = {0, 2, 1, 0}, .limit = Duration(5'000'000'000)});
   EXPECT_TRUE(trial.finished);
+  EXPECT_FALSE(trial.told);
   const std::vector<WorkerSm>& sms = trial.samples.back().sms;
   EXPECT_EQ(sms[0].tasks_done + sms[3].tasks_done, 0u);
   EXPECT_EQ(sms[1].tasks_done + sms[2].tasks_done, Saxpys::blocks);
   for (const TrialSample& sample : trial.samples) EXPECT_LE(sample.sms[2].workers, 1u);
   EXPECT_EQ(values<float>(data.result(), Saxpys::count), data.expected());
+}
+
+TEST_F(OnHardware, ATrialEndsAtABlockBoundaryAfterItsLimit) {
+  const std::vector<unsigned> closed{0};
+  const DeviceMemory gate = array(closed);
+  const DeviceMemory arrived = array(closed);
+  Work work;
+  work.add_application("only");
+  work.add_launch(load("wait_at_gate", wait_at_gate), 8, 32, arguments(gate.get(), arrived.get(), some_ms));
+  const auto& launch = std::get<DeviceLaunch>(work.program.front());
+  const Trial trial = run_trial(*resources, launch, {.quotas = {1, 1, 0, 0}, .limit = Duration(1)});
+  ASSERT_TRUE(trial.told);
+  EXPECT_GE(*trial.told, Duration(1));
+  EXPECT_GT(trial.end, *trial.told);
+  EXPECT_FALSE(trial.finished);
 }
 
 TEST_F(OnHardware, LaunchesAndCopiesAreTimed) {

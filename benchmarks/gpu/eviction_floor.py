@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eviction without a scheduler: from the write of the order until the host sees that no worker is left."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from gpushare import _core
+from gpushare.cuda_device import CudaDevice
+from gpushare.cuda_workload import LoadedLaunch
+
+from .spread import percentile
+
+FLOOR_REPEATS = 40
+WORK_PER_CLAIM_US = 8.0
+MOST_PER_CLAIM = 16
+"""As in src/core/workers/worker_demand.hpp."""
+NO_LIMIT_NS = 10_000_000_000
+NO_LOOKS_NS = 10_000_000_000
+
+
+class Floor:
+    """One kernel's full set of workers, told to leave at random moments by the thread that then waits for their end."""
+
+    def __init__(self, gpu: CudaDevice, loaded: LoadedLaunch, seed: int) -> None:
+        self.gpu = gpu
+        self.loaded = loaded
+        launch = loaded.launch
+        self.program = _core.CudaProgram()
+        self.program.add_launch(loaded.code, launch.grid, launch.block, launch.shared_bytes, loaded.packed)
+        residency = loaded.code.occupancy(gpu.core, math.prod(launch.block), launch.shared_bytes)
+        self.quotas = [residency] * gpu.description.sms
+        self.source = random.Random(seed)
+
+    def gone_us(self, chunk: int) -> list[float]:
+        """Per eviction, in microseconds."""
+        whole_ns = self._trial(chunk, NO_LIMIT_NS).end_ns
+        gone = []
+        for _ in range(FLOOR_REPEATS):
+            trial = self._trial(chunk, round(self.source.uniform(0.2, 0.7) * whole_ns))
+            if trial.told_ns is not None:
+                gone.append((trial.end_ns - trial.told_ns) / 1e3)
+        return gone
+
+    def _trial(self, chunk: int, limit_ns: int) -> _core.WorkerTrial:
+        self.loaded.restore()
+        return _core.run_worker_trial(self.gpu.core, self.program, self.quotas, chunk, 0, limit_ns, NO_LOOKS_NS)
+
+
+def floor_row(gpu: CudaDevice, name: str, loaded: LoadedLaunch, block_us: float, limit_us: float) -> dict[str, object]:
+    """With the chunk that gpushare chooses, and with claims of one block."""
+    floor = Floor(gpu, loaded, seed=0)
+    chosen = int(min(max(WORK_PER_CLAIM_US / block_us, 1), MOST_PER_CLAIM)) if block_us > 0 else 1
+    row: dict[str, object] = {"kernel": name, "block": block_us, "limit": limit_us}
+    for words, chunk in (("", chosen), ("chunk 1, ", 1)):
+        gone = floor.gone_us(chunk)
+        row |= {f"{words}n": len(gone), f"{words}p50": percentile(gone, 50), f"{words}p99": percentile(gone, 99)}
+    return row

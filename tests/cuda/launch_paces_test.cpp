@@ -50,6 +50,20 @@ TEST_F(TwoWays, AnEndThatWasNoticedLateDoesNotDecide) {
   EXPECT_TRUE(may_run_whole());
 }
 
+TEST_F(TwoWays, KernelsWhoseLaunchesDifferRunWhole) {
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100));
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Whole, Duration(120));
+  EXPECT_FALSE(may_run_whole());
+  for (const int other : {240, 60}) {
+    add(LaunchWay::Whole, Duration(other));
+    for (int time = 0; time < 20; ++time) {
+      EXPECT_TRUE(may_run_whole());
+      add(LaunchWay::Whole, Duration(120));
+    }
+    EXPECT_FALSE(may_run_whole());
+  }
+}
+
 TEST_F(TwoWays, WhatWasLongAgoIsForgotten) {
   for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100));
   for (int time = 0; time < 4; ++time) add(LaunchWay::Whole, Duration(110));

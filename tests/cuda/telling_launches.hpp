@@ -50,7 +50,8 @@ class TellingLaunches : public OnStandIn {
 
   /// On the stand-in nobody knows which way is faster.
   void let_win(LaunchWay faster) {
-    resources->paces = LaunchPaces(faster == LaunchWay::Workers ? std::numeric_limits<double>::infinity() : 0);
+    constexpr double never = std::numeric_limits<double>::infinity();
+    resources->paces = LaunchPaces(faster == LaunchWay::Workers ? never : 0, never);
     for (const std::size_t sms : {2u, 4u}) {
       for (const LaunchWay way : {LaunchWay::Workers, LaunchWay::Whole}) {
         for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), sms, way, Duration(1), 1);

@@ -39,7 +39,7 @@ class Floor:
         gone = []
         for _ in range(FLOOR_REPEATS):
             trial = self._trial(chunk, round(self.source.uniform(0.2, 0.7) * whole_ns))
-            if trial.told_ns is not None and trial.told_ns < trial.end_ns:
+            if trial.told_ns is not None and not trial.finished:
                 gone.append((trial.end_ns - trial.told_ns) / 1e3)
         return gone
 

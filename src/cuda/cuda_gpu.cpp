@@ -96,7 +96,7 @@ void CudaGpu::put_into_effect() {
     const auto rank = static_cast<int>(share - plan_.begin());
     launch->set_share(share == plan_.end() ? nothing : *share, rank);
   }
-  leave_short_whole();
+  choose_ways();
   make_room(time);
   hand_to_hardware(time);
   look_soon();

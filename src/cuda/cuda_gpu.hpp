@@ -84,7 +84,7 @@ class CudaGpu final : public LiveGpu {
   void make_room(Time time);
   void hand_to_hardware(Time time);
   void line_up_followers(Time time);
-  void leave_short_whole();
+  void choose_ways();
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
   std::vector<Admitted>::const_iterator find_admitted(OperationId launch) const;

@@ -64,8 +64,9 @@ void CudaGpu::report_ends(Time time) {
   });
 }
 
-/// What it took says something only where nobody else was on its SMs.
+/// What it took says something only where nobody else was on its SMs, and it was not whole for its length alone.
 void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
+  if (launch.is_fleeting()) return;
   const auto sms = whole_sms(launch.wanted(), launch.max_residency());
   if (!sms || launch.code().kernel->worker() == nullptr) return;
   const auto has_some = [&](const LaunchOnGpu& other) {

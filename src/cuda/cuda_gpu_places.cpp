@@ -155,9 +155,11 @@ void CudaGpu::line_up_followers(Time time) {
   }
 }
 
-void CudaGpu::leave_short_whole() {
+/// As long as a launch has not begun, it can go either way.
+void CudaGpu::choose_ways() {
   for (auto& launch : launches_) {
-    if (std::unique_ptr<LaunchOnGpu> whole = whole_instead_of(*launch)) launch = std::move(whole);
+    if (is_admitted(*launch)) continue;
+    if (std::unique_ptr<LaunchOnGpu> other = launch->in_other_way()) launch = std::move(other);
   }
 }
 

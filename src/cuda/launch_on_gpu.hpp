@@ -36,6 +36,8 @@ struct LaunchResources {
   LaunchPaces paces;
   /// A launch whose blocks all begin at once and take no longer is over before it could be stopped.
   Duration fleeting{30'000};
+  /// Kernels of which a fleeting launch took long: the time of a block is to be measured anew.
+  RecentMap<CUfunction, bool> doubtful{4096};
   std::mutex turn;
 
   explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots,
@@ -130,6 +132,10 @@ class LaunchOnGpu {
   void close(std::vector<gpushare::Event>& events) {
     if (is_withdrawn_) progress_.end_rest(end_, events);
   }
+  /// Will it be over before anybody could see where its blocks are?
+  virtual bool is_fleeting() const { return false; }
+  /// Itself in the other way, as workers or whole, where it has not begun and that suits better what the policy gives.
+  virtual std::unique_ptr<LaunchOnGpu> in_other_way() const = 0;
   /// When the last block ended. Requires ended().
   Time end() const { return end_; }
   virtual LaunchWay way() const = 0;

@@ -13,38 +13,50 @@ constexpr std::size_t remembered_launches = 5;
 /// Rows of ten, of which the first finds all the work, are not steady.
 constexpr int unsteady_launches = 20;
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 }  // namespace
 
 /// The first launch of a kernel is slower than the others.
-void LaunchPaces::Tried::add(std::optional<double> per_block) {
+void LaunchPaces::Tried::add(std::optional<Timed> timed) {
   ++launches_;
-  if (!per_block || launches_ == 1) return;
+  if (!timed || launches_ == 1) return;
   if (recent_.size() == remembered_launches) recent_.erase(recent_.begin());
-  recent_.push_back(*per_block);
-}
-
-double LaunchPaces::Tried::difference(double per_block) const {
-  return is_known() ? std::max(per_block / pace(), pace() / per_block) : 1;
+  recent_.push_back(*timed);
 }
 
 bool LaunchPaces::Tried::is_known() const { return recent_.size() >= enough_launches; }
 
 double LaunchPaces::Tried::pace() const {
   if (recent_.empty()) return std::numeric_limits<double>::infinity();
-  std::vector<double> paces = recent_;
-  const auto middle = paces.begin() + static_cast<std::ptrdiff_t>(paces.size() / 2);
-  std::ranges::nth_element(paces, middle);
-  return *middle;
+  std::vector<double> paces;
+  for (const Timed& each : recent_) paces.push_back(each.per_block);
+  return median(std::move(paces));
+}
+
+double LaunchPaces::Tried::difference(const Timed& timed) const {
+  std::vector<double> paces;
+  for (const Timed& each : recent_) {
+    if (each.blocks == timed.blocks) paces.push_back(each.per_block);
+  }
+  if (paces.size() < enough_launches) return 1;
+  const double usual = median(std::move(paces));
+  return std::max(timed.per_block / usual, usual / timed.per_block);
 }
 
 void LaunchPaces::add(CUfunction worker, std::size_t sms, LaunchWay way, std::optional<Duration> took,
                       std::int64_t blocks) {
   BothWays& known = kernels_[{worker, sms}];
   Tried& tried = way == LaunchWay::Workers ? known.workers : known.whole;
-  const auto per_block = took ? std::optional(nanoseconds(*took) / static_cast<double>(blocks)) : std::nullopt;
-  const bool differs = per_block && tried.difference(*per_block) >= differs_from_;
+  std::optional<Tried::Timed> timed;
+  if (took) timed = {nanoseconds(*took) / static_cast<double>(blocks), blocks};
+  const bool differs = timed && tried.difference(*timed) >= differs_from_;
   known.unsteady_for = differs ? unsteady_launches : std::max(0, known.unsteady_for - 1);
-  tried.add(per_block);
+  tried.add(timed);
 }
 
 bool LaunchPaces::may_run_whole(CUfunction worker, std::size_t sms) const {

@@ -23,8 +23,8 @@ class LaunchPaces {
  public:
   /// Workers are taken where they need at most this part of the time. Launches that are left whole need nobody to look
   /// after them, so it has to be clearly less.
-  /// Launches differ if one takes so many times as long as usual, or so many times less: an end that is noticed 40 us
-  /// late does not do that to a launch of 0.1 ms.
+  /// Launches differ if one takes so many times as long as usual, or so many times less. An end that is noticed 40 us
+  /// late does that to one of less than 0.08 ms, which are then left whole.
   explicit LaunchPaces(double clearly_less = 0.97, double differs_from = 1.5)
       : clearly_less_(clearly_less), differs_from_(differs_from) {}
 
@@ -37,9 +37,14 @@ class LaunchPaces {
  private:
   class Tried {
    public:
-    void add(std::optional<double> per_block);
-    /// How many times as long it takes, or how many times less, than usual; 1 where nothing is usual yet.
-    double difference(double per_block) const;
+    struct Timed {
+      double per_block;
+      std::int64_t blocks;
+    };
+    void add(std::optional<Timed> timed);
+    /// How many times as long it takes, or how many times less, as the last launches of as many blocks; 1 where there
+    /// are not enough of these.
+    double difference(const Timed& timed) const;
     int launches() const { return launches_; }
     bool is_known() const;
     /// Nanoseconds per block: the median of the last launches; infinite before the first one was timed.
@@ -47,7 +52,7 @@ class LaunchPaces {
 
    private:
     int launches_ = 0;
-    std::vector<double> recent_;  // without the first
+    std::vector<Timed> recent_;  // without the first
   };
   struct BothWays {
     Tried workers;

@@ -22,7 +22,8 @@ std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const
                                          const std::vector<SmId>& sms) {
   if (code.kernel->worker() == nullptr || sms.size() < static_cast<std::size_t>(resources.device.sms)) return {};
   const Duration* block_time = resources.block_times.peek(code.kernel->worker());
-  if (block_time == nullptr || *block_time > resources.fleeting) return {};
+  const bool* doubtful = resources.doubtful.peek(code.kernel->worker());
+  if (block_time == nullptr || *block_time > resources.fleeting || (doubtful != nullptr && *doubtful)) return {};
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
   if (count(code.grid) > places) return {};
   return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms, .is_fleeting = true};

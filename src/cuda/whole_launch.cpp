@@ -14,7 +14,7 @@ WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code) {
   return way;
 }
 
-/// Whoever takes so much longer than a fleeting launch did not only wait for room.
+/// A fleeting launch that takes so many times as long has waited for somebody's long blocks, or is none.
 constexpr int fleeting_waits_up_to = 10;
 
 struct TimedWay {
@@ -25,7 +25,7 @@ struct TimedWay {
 std::optional<TimedWay> way_for(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                 const std::vector<SmId>& sms, Duration longest) {
   if (auto way = way_for_fleeting(resources, code, max_residency, sms)) {
-    return TimedWay{*std::move(way), std::max(longest, fleeting_waits_up_to * resources.fleeting)};
+    return TimedWay{*std::move(way), fleeting_waits_up_to * resources.fleeting};
   }
   if (longest == Duration{}) return std::nullopt;
   auto way = way_for_short(resources, code, max_residency, sms, longest);
@@ -50,7 +50,7 @@ RoomClaim WholeLaunch::claim() const {
           .present = std::vector<int>(wanted_.size()),
           .unclaimed = progress_.finished() ? 0 : blocks,
           .split = split_,
-          .is_seen = way_.is_fleeting};
+          .is_seen = way_.is_fleeting && !is_overdue_};
 }
 
 void WholeLaunch::hand_to_hardware(int level, Time now) {
@@ -63,14 +63,23 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!launched_) return false;
   if (!is_reported_) progress_.start_whole(way_.sms, start_, events);
   is_reported_ = true;
+  is_overdue_ = now - start_ > longest_;
   if (!hardware_.collect()) return false;
   end_ = now;
   const std::int64_t at_a_time = std::min(count(code_.grid), places());
   const Duration block_time = (end_ - start_) * at_a_time / count(code_.grid);
   progress_.end_whole(block_time, end_, events);
-  // The next one had better be preemptible.
-  if (longest_ > Duration{} && end_ - start_ > longest_) resources_.block_times[code_.kernel->worker()] = block_time;
+  if (is_overdue_ && start_ > Time{}) doubt_time_of(block_time);
   return true;
+}
+
+/// The next one had better be preemptible.
+void WholeLaunch::doubt_time_of(Duration block_time) {
+  if (way_.is_fleeting) {
+    resources_.doubtful[code_.kernel->worker()] = true;
+  } else if (longest_ > Duration{}) {
+    resources_.block_times[code_.kernel->worker()] = block_time;
+  }
 }
 
 std::optional<Duration> WholeLaunch::steady_time() const {
@@ -90,6 +99,13 @@ void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, T
   follower_->take_share_of(*this);
   follower_->hardware_.launch(follower_->way_.function, code.grid, code, {}, hardware_.level(), hardware_.mark_ends());
   follower_->launched_ = follower_->has_quota_ = true;
+}
+
+std::unique_ptr<LaunchOnGpu> WholeLaunch::in_other_way() const {
+  if (launched_ || !can_be_workers(code_) || is_where_wanted()) return nullptr;
+  std::unique_ptr<LaunchOnGpu> workers = make_launch(resources_, submission_, code_);
+  workers->take_share_of(*this);
+  return workers;
 }
 
 std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {

@@ -34,18 +34,22 @@ class WholeLaunch final : public LaunchOnGpu {
   std::unique_ptr<LaunchOnGpu> take_follower() override { return std::move(follower_); }
   void submitted(Time now) override { start_ = now; }
   LaunchWay way() const override { return LaunchWay::Whole; }
+  bool is_fleeting() const override { return way_.is_fleeting; }
+  std::unique_ptr<LaunchOnGpu> in_other_way() const override;
   std::optional<Duration> steady_time() const override;
 
  private:
   std::int64_t places() const { return max_residency_ * static_cast<std::int64_t>(way_.sms.size()); }
   /// Does it run where the policy still wants it?
   bool is_where_wanted() const { return whole_sms(wanted_, max_residency_) == way_.wanted; }
+  void doubt_time_of(Duration block_time);
 
   WholeWay way_;
   Duration longest_{};  // none where the kernel leaves no choice
   bool has_quota_ = false;
   bool launched_ = false;
   bool is_reported_ = false;
+  bool is_overdue_ = false;  // it takes longer than it should
   Time start_{};
   std::unique_ptr<WholeLaunch> follower_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/short_launches.hpp"
+#include "cuda/whole_launch.hpp"
 
 namespace gpushare::cuda {
 namespace {
@@ -34,6 +35,8 @@ WorkerLaunch::~WorkerLaunch() {
     resources_.tables.rings().abandon(ring_);
   }
 }
+
+std::unique_ptr<LaunchOnGpu> WorkerLaunch::in_other_way() const { return whole_instead_of(*this); }
 
 RoomClaim WorkerLaunch::claim() const {
   const std::span<const int> present = progress_.workers_by_sm();
@@ -210,6 +213,7 @@ void WorkerLaunch::adapt_chunk() {
   const Duration block_time = progress_.block_time();
   if (block_time <= Duration{}) return;
   resources_.block_times[code_.kernel->worker()] = block_time;
+  if (bool* doubtful = resources_.doubtful.find(code_.kernel->worker())) *doubtful = false;
   const std::uint16_t chunk = chunk_for(block_time);
   if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
   set_chunk(chunk);

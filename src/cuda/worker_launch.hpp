@@ -36,6 +36,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   std::unique_ptr<LaunchOnGpu> take_follower() override;
   void submitted(Time now) override;
   LaunchWay way() const override { return LaunchWay::Workers; }
+  std::unique_ptr<LaunchOnGpu> in_other_way() const override;
   std::optional<Duration> steady_time() const override {
     return is_disturbed_ ? std::nullopt : std::optional(end_ - since_);
   }

@@ -63,7 +63,7 @@ class RunningTrial {
   bool look_and_act() {
     const Duration time = now();
     if (hardware_.collect() && hardware_.empty()) trial_.end = time;
-    if (!trial_.told && time >= setup_.limit) tell_to_leave();
+    if (!told_to_leave_ && time >= setup_.limit) tell_to_leave();
     require_progress(time);
     WorkerTables& tables = resources_.tables;
     if (tables.look_has_ended()) {
@@ -103,7 +103,7 @@ class RunningTrial {
 
   /// Are workers missing, blocks left for them, and all that were launched either at their place or gone?
   bool wants_more() const {
-    if (trial_.told || trial_.samples.empty()) return false;
+    if (told_to_leave_ || trial_.samples.empty()) return false;
     const TrialSample& last = trial_.samples.back();
     std::int64_t present = 0;
     for (const WorkerSm& sm : last.sms) present += sm.workers;
@@ -149,8 +149,9 @@ class RunningTrial {
   }
 
   void tell_to_leave() {
+    told_to_leave_ = true;
     for (WorkerOrder& order : orders_) order.quota = 0;
-    trial_.told = now();
+    if (!hardware_.empty()) trial_.told = now();
     resources_.tables.write_orders(slot_, orders_);
   }
 
@@ -176,6 +177,7 @@ class RunningTrial {
   Trial trial_;
   std::int64_t launched_ = 0;  // workers
   std::int64_t gone_ = 0;      // workers, at the last sample
+  bool told_to_leave_ = false;
   Duration look_started_{};
   Duration retry_at_{};
   Duration retry_ = first_retry;

@@ -29,8 +29,8 @@ struct TrialSample {
 struct Trial {
   std::vector<TrialSample> samples;  ///< the last one after the end
   bool finished = false;             ///< have all blocks ended?
-  std::optional<Duration> told{};    ///< when the order to leave was written; none if all had ended by the limit
-  Duration end{};                    ///< when no worker was left, from the launch on
+  std::optional<Duration> told{};  ///< when the order to leave began to be written; none if all had ended by the limit
+  Duration end{};                  ///< when no worker was left, from the launch on
 };
 
 /// Throws InvalidInput where the kernel has no worker, the quotas hold no worker or another run is on the GPU.

@@ -2,6 +2,10 @@
 // Launches whose blocks all begin at once, and are over before an order could reach them, run as they were written.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <thread>
+
+#include "core/workers/rank_room.hpp"
 #include "cuda/whole_launch.hpp"
 #include "telling_launches.hpp"
 #include "trace_promises.hpp"
@@ -9,10 +13,10 @@
 namespace gpushare::cuda::test {
 namespace {
 
-using testing::Each;
 using testing::IsEmpty;
 
 constexpr unsigned all_at_once = 8;
+constexpr Duration some_us(20'000);
 
 class FleetingLaunches : public TellingLaunches {
  protected:
@@ -23,6 +27,21 @@ class FleetingLaunches : public TellingLaunches {
     run_under(policy);
     resources->fleeting = Duration(1'000'000'000);
     return run_under(policy);
+  }
+
+  void know_block_time(Duration block_time) {
+    resources->fleeting = some_us;
+    resources->block_times[kernel->worker()] = block_time;
+  }
+  Submission first_submission() const { return {.operation = &work.workload.applications.front().operations.front()}; }
+  const DeviceLaunch& first_launch() const { return std::get<DeviceLaunch>(work.program.front()); }
+  int residency() const { return residency_of(resources->device, first_submission()); }
+
+  /// Of the first launch, under a plan that gives it all SMs.
+  std::unique_ptr<LaunchOnGpu> whole() {
+    const auto launch = make_launch(*resources, first_submission(), first_launch());
+    launch->set_share({.quota = Quota::everywhere(residency())}, 0);
+    return launch->in_other_way();
   }
 };
 
@@ -41,29 +60,97 @@ TEST_F(FleetingLaunches, HaveBlocksThatWaitForNoOthers) {
   EXPECT_THAT(whole_launches(), IsEmpty());
 }
 
-TEST_F(FleetingLaunches, HaveAllSms) {
-  add_application("first", 6, all_at_once);
-  add_application("second", 6, all_at_once);
-  run_again_under("even");
-  for (const std::size_t application : {0u, 1u}) {  // with half of the SMs, or alone with all
-    EXPECT_THAT(whole_launches(application, all_at_once), Each(testing::SizeIs(testing::Gt(2u))));
-  }
+TEST_F(FleetingLaunches, HaveShortBlocksAndAllSms) {
+  add_application("only", 1, all_at_once);
+  const auto is_fleeting = [this](const std::vector<SmId>& sms) {
+    return way_for_fleeting(*resources, first_launch(), residency(), sms).has_value();
+  };
+  const std::vector<SmId> all{SmId{0}, SmId{1}, SmId{2}, SmId{3}};
+  EXPECT_FALSE(is_fleeting(all));  // nobody knows
+  know_block_time(some_us);
+  EXPECT_TRUE(is_fleeting(all));
+  EXPECT_FALSE(is_fleeting({SmId{0}, SmId{1}}));
+  know_block_time(some_us + Duration(1));
+  EXPECT_FALSE(is_fleeting(all));
 }
 
-TEST_F(FleetingLaunches, LackRoomAsSoonAsThePolicyGivesThemAny) {
+TEST_F(FleetingLaunches, AreWorkersAgainWhereThePolicyTakesSmsAway) {
   add_application("only", 1, all_at_once);
-  const Submission submission{.operation = &work.workload.applications.front().operations.front()};
-  WholeLaunch launch(*resources, submission, std::get<DeviceLaunch>(work.program.front()));
-  EXPECT_EQ(launch.claim().unclaimed, 0);
-  launch.set_share({.quota = Quota::everywhere(1)}, 0);
-  EXPECT_EQ(launch.claim().unclaimed, all_at_once);
+  know_block_time(some_us);
+  const auto launch = whole();
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->way(), LaunchWay::Whole);
+  EXPECT_FALSE(launch->in_other_way());
+  launch->set_share({.quota = Quota::per_sm({residency(), residency(), 0, 0})}, 0);
+  const auto workers = launch->in_other_way();
+  ASSERT_TRUE(workers);
+  EXPECT_EQ(workers->way(), LaunchWay::Workers);
+  EXPECT_THAT(workers->wanted(), testing::ElementsAre(residency(), residency(), 0, 0));
+  EXPECT_FALSE(workers->in_other_way());
 }
 
 TEST_F(FleetingLaunches, HaveRoomMadeForThem) {
-  add_application("long", 1, 4000);
-  add_application("fleeting", 6, all_at_once);
+  add_application("only", 1, all_at_once);
+  know_block_time(some_us);
+  const auto launch = whole();
+  ASSERT_TRUE(launch);
+  EXPECT_TRUE(launch->claim().is_seen);
+  RoomClaim behind = launch->claim();
+  behind.present = behind.wanted;
+  behind.unclaimed = 100'000;
+  const std::vector<Allowance> allowed = make_room(resources->device, std::vector{launch->claim(), behind});
+  EXPECT_THAT(allowed[1].workers, testing::Contains(testing::Lt(residency())));
+}
+
+TEST_F(FleetingLaunches, AreDoubtedOnceOneTookLong) {
+  const auto waits = load("wait_at_gate", wait_at_gate);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  work.add_application("only");
+  work.add_launch(waits, all_at_once, 32, arguments(gate.get(), arrived.get(), some_ms));
+  resources->fleeting = some_us;
+  resources->block_times[waits->worker()] = Duration(1);
+  run_under("fifo");
+  ASSERT_TRUE(resources->doubtful.peek(waits->worker()));
+  EXPECT_TRUE(*resources->doubtful.peek(waits->worker()));
+  EXPECT_EQ(*resources->block_times.peek(waits->worker()), Duration(1));
+  run_under("fifo");  // as workers, which are measured
+  EXPECT_FALSE(*resources->doubtful.peek(waits->worker()));
+  EXPECT_GT(*resources->block_times.peek(waits->worker()), some_us);
+}
+
+TEST_F(FleetingLaunches, SayNothingOfWhichWayIsFaster) {
+  add_application("only", 6, all_at_once);
+  resources->paces = LaunchPaces();
+  run_under("fifo");
+  const bool was_tried = resources->paces.may_run_whole(kernel->worker(), 4);
   run_again_under("fifo");
-  EXPECT_EQ(whole_launches(1, all_at_once).size(), 6u);
+  EXPECT_EQ(resources->paces.may_run_whole(kernel->worker(), 4), was_tried);
+}
+
+TEST_F(FleetingLaunches, AreNotLostWhereTheyWereAdmittedInAQuietMoment) {
+  add_application("only", 1, all_at_once);
+  know_block_time(some_us);
+  CudaGpu gpu(*resources, work.program);
+  std::atomic<bool> is_quiet = false;
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    const Quiet quiet = context->quiet_moments().ask();
+    is_quiet = true;
+    while (!is_over) std::this_thread::yield();
+  });
+  while (!is_quiet) std::this_thread::yield();
+  gpu.submit(first_submission());
+  gpu.admit(OperationId{0});
+  is_over = true;
+  const Time end = gpu.now() + Duration(5'000'000'000);
+  bool has_ended = false;
+  while (!has_ended && gpu.now() < end) {
+    const auto event = gpu.next_event(gpu.now() + Duration(1'000'000));
+    has_ended = event && event->kind == EventKind::LaunchEnded;
+  }
+  EXPECT_TRUE(has_ended);
+  other.join();
 }
 
 }  // namespace

@@ -64,6 +64,13 @@ TEST_F(TwoWays, KernelsWhoseLaunchesDifferRunWhole) {
   }
 }
 
+TEST_F(TwoWays, GridsOfOtherSizesDoNotDiffer) {
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100'000), 1000);
+  for (int time = 0; time < 4; ++time) add(LaunchWay::Whole, Duration(130'000), 1000);
+  add(LaunchWay::Workers, Duration(20'000), 50);
+  EXPECT_FALSE(may_run_whole());
+}
+
 TEST_F(TwoWays, WhatWasLongAgoIsForgotten) {
   for (int time = 0; time < 4; ++time) add(LaunchWay::Workers, Duration(100));
   for (int time = 0; time < 4; ++time) add(LaunchWay::Whole, Duration(110));

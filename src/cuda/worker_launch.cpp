@@ -190,7 +190,10 @@ bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.empty()) return true;
   end_ = now;
   some_were_told_to_leave_ = false;  // who comes from now on has not heard it
-  if (will_stay_ && progress_.done() > count(code_.grid) / 4) progress_.finish(now, events);
+  if (will_stay_ && progress_.done() > count(code_.grid) / 4) {
+    progress_.finish(now, events);
+    learn_block_time();
+  }
   return true;
 }
 
@@ -209,12 +212,18 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   adapt_chunk();
 }
 
-void WorkerLaunch::adapt_chunk() {
-  const Duration block_time = progress_.block_time();
-  if (block_time <= Duration{}) return;
-  resources_.block_times[code_.kernel->worker()] = block_time;
+// The first blocks of a grid may be much shorter than the others: before its end, they do not let anybody claim more of
+// these at a time than earlier launches did.
+void WorkerLaunch::learn_block_time() {
+  const Duration mean = progress_.block_time();
+  resources_.block_times[code_.kernel->worker()] = progress_.finished() ? mean : std::max(mean, usual_block_time_);
   if (bool* doubtful = resources_.doubtful.find(code_.kernel->worker())) *doubtful = false;
-  const std::uint16_t chunk = chunk_for(block_time);
+}
+
+void WorkerLaunch::adapt_chunk() {
+  if (progress_.block_time() <= Duration{}) return;
+  learn_block_time();
+  const std::uint16_t chunk = chunk_for(*resources_.block_times.peek(code_.kernel->worker()));
   if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
   set_chunk(chunk);
   write_orders();
@@ -270,7 +279,10 @@ std::unique_ptr<LaunchOnGpu> WorkerLaunch::take_follower() {
   return std::move(follower_);
 }
 
+// One that was put behind another was made when that had hardly begun.
 void WorkerLaunch::submitted(Time now) {
+  const Duration* known = resources_.block_times.peek(code_.kernel->worker());
+  if (known != nullptr) usual_block_time_ = *known;
   if (!slot_) return;
   progress_.launched(launched_, now);
   changed_ = asked_ = now;

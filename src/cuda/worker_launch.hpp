@@ -59,11 +59,13 @@ class WorkerLaunch final : public LaunchOnGpu {
   WorkerDemand demand() const;
   int workers_to_launch() const;
   WorkerParameters parameters(int workers) const;
+  void learn_block_time();
   void adapt_chunk();
   void set_chunk(std::uint16_t chunk);
 
   std::optional<Slot> slot_;
   CUdeviceptr ring_ = 0;             // none before the first slot
+  Duration usual_block_time_{};      // as earlier launches have shown; zero where there were none
   WorkerControl control_;            // as of the last look
   std::vector<WorkerOrder> orders_;  // by SM
   bool are_orders_late_ = false;     // the GPU has others, by which the workers do the same

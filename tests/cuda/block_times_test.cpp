@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is remembered of how long blocks take: it says how many of them a worker claims at a time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/engine.hpp"
+#include "cuda/cuda_gpu.hpp"
+#include "sample_work.hpp"
+
+namespace gpushare::cuda::test {
+namespace {
+
+constexpr Duration long_block(300'000);
+
+/// One block per SM at a time; sees what is remembered at every event of the second launch.
+class Watching : public Policy {
+ public:
+  Watching(const BlockTimes& times, CUfunction worker) : times_(times), worker_(worker) {}
+  void observe(const gpushare::Event& event, const State& /*state*/) override {
+    const bool is_first = event.operation == OperationId{0};
+    if (event.kind == EventKind::LaunchEnded && is_first) after_first = *times_.peek(worker_);
+    if (event.kind != EventKind::BlockEnded || is_first) return;
+    shortest_in_second = std::min(shortest_in_second, *times_.peek(worker_));
+  }
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) plan.shares.push_back({launch.id, Quota::everywhere(1)});
+    return plan;
+  }
+
+  Duration after_first{};
+  Duration shortest_in_second = Duration::max();
+
+ private:
+  const BlockTimes& times_;
+  CUfunction worker_;
+};
+
+TEST_F(OnStandIn, ShortBlocksAtTheBeginningOfAGridHideNoLongOnes) {
+  const std::string loop = "again:";
+  std::string source = wait_at_gate;
+  source.replace(source.find(loop), loop.size(), "mov.u32 %r1, %ctaid.x;setp.lt.u32 %p, %r1, 40;@%p ret;" + loop);
+  const auto kernel = load("wait_at_gate", source);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  Work work;
+  work.add_application("only");
+  const auto patience = static_cast<std::uint64_t>(long_block.count());
+  for (int launch = 0; launch < 2; ++launch) {
+    work.add_launch(kernel, 80, 1, arguments(gate.get(), arrived.get(), patience));
+  }
+  Watching policy(resources->block_times, kernel->worker());
+  CudaGpu gpu(*resources, work.program);
+  run(gpu, policy, work.workload, {});
+  EXPECT_GT(policy.after_first, long_block / 4);
+  EXPECT_GE(policy.shortest_in_second, policy.after_first / 2);
+}
+
+}  // namespace
+}  // namespace gpushare::cuda::test

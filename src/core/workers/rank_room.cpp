@@ -162,6 +162,20 @@ void share_out(RoomInRankOrder room, std::size_t sm, std::span<const RoomClaim> 
   }
 }
 
+/// By SM, the first one for which the answer is the same: everybody wants and has the same there, and the same launches
+/// may have it emptied.
+std::vector<std::size_t> representatives(const ClaimsBySm& claims, std::span<const Need> needs) {
+  std::vector<std::size_t> found(claims.sms());
+  std::vector<std::size_t> last(claims.sms());  // by the first of its kind
+  for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
+    const std::size_t first = claims.first_like(sm);
+    const auto is_between = [&](const Need& need) { return last[first] < need.emptied_from && need.emptied_from <= sm; };
+    if (first == sm || std::ranges::any_of(needs, is_between)) last[first] = sm;
+    found[sm] = last[first];
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim> launches) {
@@ -174,25 +188,18 @@ std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim
   const ClaimsBySm claims(device, launches);
   find_spare_room(claims, needs);
   find_sms_to_empty(claims, needs);
-  std::vector<char> all_open(claims.sms() * launches.size());
-  const auto open_on = [&](std::size_t sm) {
-    return std::span(all_open).subspan(sm * launches.size(), launches.size());
-  };
-  std::vector<std::size_t> last_like(claims.sms());  // by the first
+  const std::vector<std::size_t> like = representatives(claims, needs);
+  std::vector<char> is_open(claims.sms() * launches.size());  // by representative, and rank
   for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
-    const std::size_t first = claims.first_like(sm);
-    const std::size_t like = first < sm ? last_like[first] : sm;
-    last_like[first] = sm;
-    const auto is_emptied_between = [&](const Need& need) {
-      return like < need.emptied_from && need.emptied_from <= sm;
-    };
-    if (like < sm && std::ranges::none_of(needs, is_emptied_between)) {
-      for (Allowance& each : allowed) each.workers[sm] = each.workers[like];
-      std::ranges::copy(open_on(like), open_on(sm).begin());
-    } else {
-      share_out(RoomInRankOrder(SmRoom(device.per_sm)), sm, launches, needs, allowed, open_on(sm));
+    const auto open_there = std::span(is_open).subspan(sm * launches.size(), launches.size());
+    if (like[sm] == sm) share_out(RoomInRankOrder(SmRoom(device.per_sm)), sm, launches, needs, allowed, open_there);
+  }
+  for (std::size_t rank = 0; rank < launches.size(); ++rank) {
+    Allowance& each = allowed[rank];
+    for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
+      each.workers[sm] = each.workers[like[sm]];
+      each.open_sms += is_open[like[sm] * launches.size() + rank];
     }
-    for (std::size_t rank = 0; rank < launches.size(); ++rank) allowed[rank].open_sms += open_on(sm)[rank];
   }
   return allowed;
 }

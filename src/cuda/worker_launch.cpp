@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cuda/short_launches.hpp"
 #include "cuda/whole_launch.hpp"
 
 namespace gpushare::cuda {
@@ -238,45 +237,6 @@ bool WorkerLaunch::some_are_to_leave() const {
     if (progress_.workers_by_sm()[sm] > orders_[sm].quota) return true;
   }
   return false;
-}
-
-bool WorkerLaunch::may_be_followed() const {
-  return will_stay_ && !follower_ && !hardware_.empty() && progress_.done() > 0 && !progress_.finished();
-}
-
-// One that will run whole comes to the hardware when this one has ended: only then are its SMs its own.
-void WorkerLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time now) {
-  if (!can_be_workers(code)) return;
-  const int residency = residency_of(resources_.device, next);
-  const auto sms = whole_sms(wanted_, max_residency_);
-  if (sms && way_for_short(resources_, code, residency, *sms, whole_up_to_)) return;
-  auto follower = std::make_unique<WorkerLaunch>(resources_, next, code);
-  follower->start_behind(*this, now);
-  if (follower->slot_) follower_ = std::move(follower);
-}
-
-void WorkerLaunch::start_behind(WorkerLaunch& leader, Time now) {
-  rank_ = leader.rank_;
-  open_sms_ = leader.open_sms_;
-  std::vector<int> workers;
-  for (const WorkerOrder& order : leader.orders_) workers.push_back(std::min<int>(order.quota, max_residency_));
-  take_orders(workers);
-  place(now);
-  if (!slot_) return;
-  std::vector<CUevent> behind = leader.hardware_.mark_ends();
-  behind.push_back(resources_.tables.written(*slot_));
-  launch_workers(leader.hardware_.level(), behind);
-}
-
-// Before anything is written that lets workers of this launch leave, and before more of them are launched: the writes
-// are in one stream, so who could start too early finds the zeros.
-void WorkerLaunch::stop_follower() {
-  if (follower_) follower_->take_orders(std::vector<int>(orders_.size(), 0));
-}
-
-std::unique_ptr<LaunchOnGpu> WorkerLaunch::take_follower() {
-  if (!ended()) stop_follower();
-  return std::move(follower_);
 }
 
 // One that was put behind another was made when that had hardly begun.

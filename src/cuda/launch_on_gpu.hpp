@@ -14,6 +14,7 @@
 #include "core/workers/rank_room.hpp"
 #include "core/workers/worker_demand.hpp"
 #include "core/workers/worker_progress.hpp"
+#include "cuda/doubtful_kernels.hpp"
 #include "cuda/hardware_launches.hpp"
 #include "cuda/launch_paces.hpp"
 #include "cuda/partitions.hpp"
@@ -36,8 +37,9 @@ struct LaunchResources {
   LaunchPaces paces;
   /// A launch whose blocks all begin at once and take no longer is over before it could be stopped.
   Duration fleeting{30'000};
-  /// Kernels of which a fleeting launch took long: the time of a block is to be measured anew.
-  RecentMap<CUfunction, bool> doubtful{4096};
+  /// A fleeting launch that takes longer has waited for somebody's long blocks, or is none.
+  Duration fleeting_at_most() const { return 10 * fleeting; }
+  DoubtfulKernels doubtful;
   std::mutex turn;
 
   explicit LaunchResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots,

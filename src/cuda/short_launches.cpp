@@ -18,12 +18,21 @@ std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_
   return sms;
 }
 
+std::optional<Duration> expected_time(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                      std::size_t sms) {
+  if (code.kernel->worker() == nullptr) return std::nullopt;
+  const Duration* block_time = resources.block_times.peek(code.kernel->worker());
+  if (block_time == nullptr) return std::nullopt;
+  const std::int64_t places = max_residency * static_cast<std::int64_t>(sms);
+  return *block_time * ((count(code.grid) + places - 1) / places);
+}
+
 std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                          const std::vector<SmId>& sms) {
   if (code.kernel->worker() == nullptr || sms.size() < static_cast<std::size_t>(resources.device.sms)) return {};
   const Duration* block_time = resources.block_times.peek(code.kernel->worker());
-  const bool* doubtful = resources.doubtful.peek(code.kernel->worker());
-  if (block_time == nullptr || *block_time > resources.fleeting || (doubtful != nullptr && *doubtful)) return {};
+  if (block_time == nullptr || *block_time > resources.fleeting) return {};
+  if (resources.doubtful.contains(code.kernel->worker())) return {};
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
   if (count(code.grid) > places) return {};
   return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms, .is_fleeting = true};
@@ -31,16 +40,13 @@ std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const
 
 std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                       const std::vector<SmId>& sms, Duration longest) {
-  const Duration* block_time = resources.block_times.peek(code.kernel->worker());
-  if (code.kernel->worker() == nullptr || block_time == nullptr) return std::nullopt;
-  const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
-  const std::int64_t waves = (count(code.grid) + places - 1) / places;
-  const Duration expected = *block_time * waves;
-  if (expected > longest) return std::nullopt;
+  const std::optional<Duration> expected = expected_time(resources, code, max_residency, sms.size());
+  if (!expected || *expected > longest) return std::nullopt;
+  if (resources.doubtful.contains(code.kernel->worker())) return std::nullopt;
   if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
   const bool has_all = sms.size() == static_cast<std::size_t>(resources.device.sms);
   if (has_all) return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms};
-  return resources.partitions.find(code.kernel, sms, expected);
+  return resources.partitions.find(code.kernel, sms, *expected);
 }
 
 }  // namespace gpushare::cuda

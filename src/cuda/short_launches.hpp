@@ -27,6 +27,10 @@ struct WholeWay {
 /// The SMs that it has, if it has all or nothing of each; nothing otherwise, or if it has none.
 std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_residency);
 
+/// Of a launch with nobody else on its SMs, as earlier ones of its kernel have shown; nothing where there were none.
+std::optional<Duration> expected_time(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                      std::size_t sms);
+
 /// For a launch on all SMs that is worth nobody's while to stop, as earlier ones of its kernel have shown: its blocks
 /// all begin at once, and are as short as the way of an order to them.
 std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,

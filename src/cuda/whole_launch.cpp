@@ -14,9 +14,6 @@ WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code) {
   return way;
 }
 
-/// A fleeting launch that takes so many times as long has waited for somebody's long blocks, or is none.
-constexpr int fleeting_waits_up_to = 10;
-
 struct TimedWay {
   WholeWay way;
   Duration longest;
@@ -25,7 +22,7 @@ struct TimedWay {
 std::optional<TimedWay> way_for(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                 const std::vector<SmId>& sms, Duration longest) {
   if (auto way = way_for_fleeting(resources, code, max_residency, sms)) {
-    return TimedWay{*std::move(way), fleeting_waits_up_to * resources.fleeting};
+    return TimedWay{*std::move(way), resources.fleeting_at_most()};
   }
   if (longest == Duration{}) return std::nullopt;
   auto way = way_for_short(resources, code, max_residency, sms, longest);
@@ -76,7 +73,7 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
 /// The next one had better be preemptible.
 void WholeLaunch::doubt_time_of(Duration block_time) {
   if (way_.is_fleeting) {
-    resources_.doubtful[code_.kernel->worker()] = true;
+    resources_.doubtful.add(code_.kernel->worker());
   } else if (longest_ > Duration{}) {
     resources_.block_times[code_.kernel->worker()] = block_time;
   }
@@ -88,7 +85,7 @@ std::optional<Duration> WholeLaunch::steady_time() const {
 }
 
 bool WholeLaunch::may_be_followed() const {
-  return longest_ > Duration{} && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_ &&
+  return longest_ > Duration{} && !is_overdue_ && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_ &&
          is_where_wanted();
 }
 
@@ -102,7 +99,8 @@ void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, T
 }
 
 std::unique_ptr<LaunchOnGpu> WholeLaunch::in_other_way() const {
-  if (launched_ || !can_be_workers(code_) || is_where_wanted()) return nullptr;
+  if (launched_ || !can_be_workers(code_)) return nullptr;
+  if (is_where_wanted() && way_for(resources_, code_, max_residency_, way_.wanted, whole_up_to_)) return nullptr;
   std::unique_ptr<LaunchOnGpu> workers = make_launch(resources_, submission_, code_);
   workers->take_share_of(*this);
   return workers;

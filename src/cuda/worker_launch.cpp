@@ -2,7 +2,9 @@
 #include "cuda/worker_launch.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "cuda/short_launches.hpp"
 #include "cuda/whole_launch.hpp"
 
 namespace gpushare::cuda {
@@ -22,7 +24,9 @@ constexpr Duration report_interval(100'000);
 WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
     : LaunchOnGpu(resources, submission, code), orders_(static_cast<std::size_t>(resources.device.sms)) {
   const Duration* known = resources.block_times.peek(code.kernel->worker());
-  if (known != nullptr) set_chunk(chunk_for(*known));
+  if (known == nullptr) return;
+  usual_block_time_ = *known;
+  set_chunk(chunk_for(*known));
 }
 
 WorkerLaunch::~WorkerLaunch() {
@@ -189,10 +193,8 @@ bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.empty()) return true;
   end_ = now;
   some_were_told_to_leave_ = false;  // who comes from now on has not heard it
-  if (will_stay_ && progress_.done() > count(code_.grid) / 4) {
-    progress_.finish(now, events);
-    learn_block_time();
-  }
+  if (took_as_long_as_known()) resources_.doubtful.remove(code_.kernel->worker());
+  if (will_stay_ && progress_.done() > count(code_.grid) / 4) progress_.finish(now, events);
   return true;
 }
 
@@ -211,12 +213,18 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   adapt_chunk();
 }
 
-// The first blocks of a grid may be much shorter than the others: before its end, they do not let anybody claim more of
-// these at a time than earlier launches did.
+bool WorkerLaunch::took_as_long_as_known() const {
+  const std::optional<Duration> expected = expected_time(resources_, code_, max_residency_, orders_.size());
+  return expected && end_ - since_ <= 2 * *expected + resources_.fleeting_at_most();
+}
+
+// The first blocks of a grid may be much shorter than the others, and those that nobody has seen yet take as long as
+// usual: else workers would claim many long ones at a time.
 void WorkerLaunch::learn_block_time() {
   const Duration mean = progress_.block_time();
-  resources_.block_times[code_.kernel->worker()] = progress_.finished() ? mean : std::max(mean, usual_block_time_);
-  if (bool* doubtful = resources_.doubtful.find(code_.kernel->worker())) *doubtful = false;
+  const double unseen = 1 - static_cast<double>(progress_.done()) / static_cast<double>(count(code_.grid));
+  const auto missing = Duration(std::llround(unseen * nanoseconds(usual_block_time_ - mean)));
+  resources_.block_times[code_.kernel->worker()] = mean + std::max(missing, Duration{});
 }
 
 void WorkerLaunch::adapt_chunk() {

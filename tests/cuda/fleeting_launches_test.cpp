@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <limits>
 #include <thread>
 
 #include "core/workers/rank_room.hpp"
@@ -111,21 +112,24 @@ TEST_F(FleetingLaunches, AreDoubtedOnceOneTookLong) {
   resources->fleeting = some_us;
   resources->block_times[waits->worker()] = Duration(1);
   run_under("fifo");
-  ASSERT_TRUE(resources->doubtful.peek(waits->worker()));
-  EXPECT_TRUE(*resources->doubtful.peek(waits->worker()));
+  EXPECT_TRUE(resources->doubtful.contains(waits->worker()));
   EXPECT_EQ(*resources->block_times.peek(waits->worker()), Duration(1));
+  EXPECT_FALSE(way_for_short(*resources, first_launch(), residency(), {SmId{0}, SmId{1}, SmId{2}, SmId{3}}, some_us));
   run_under("fifo");  // as workers, which are measured
-  EXPECT_FALSE(*resources->doubtful.peek(waits->worker()));
+  EXPECT_FALSE(resources->doubtful.contains(waits->worker()));
   EXPECT_GT(*resources->block_times.peek(waits->worker()), some_us);
 }
 
 TEST_F(FleetingLaunches, SayNothingOfWhichWayIsFaster) {
   add_application("only", 6, all_at_once);
-  resources->paces = LaunchPaces();
+  constexpr double never = std::numeric_limits<double>::infinity();
+  resources->paces = LaunchPaces(never, never);  // workers win as soon as the other way is known
+  for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), 4, LaunchWay::Workers, Duration(1), 1);
+  resources->block_times[kernel->worker()] = Duration(1);
+  resources->fleeting = Duration(1'000'000'000);
   run_under("fifo");
-  const bool was_tried = resources->paces.may_run_whole(kernel->worker(), 4);
-  run_again_under("fifo");
-  EXPECT_EQ(resources->paces.may_run_whole(kernel->worker(), 4), was_tried);
+  EXPECT_EQ(whole_launches(0, all_at_once).size(), 6u);
+  EXPECT_TRUE(resources->paces.may_run_whole(kernel->worker(), 4));
 }
 
 TEST_F(FleetingLaunches, AreNotLostWhereTheyWereAdmittedInAQuietMoment) {
@@ -150,6 +154,7 @@ TEST_F(FleetingLaunches, AreNotLostWhereTheyWereAdmittedInAQuietMoment) {
     has_ended = event && event->kind == EventKind::LaunchEnded;
   }
   EXPECT_TRUE(has_ended);
+  EXPECT_EQ(whole_launches(0, all_at_once).size(), 1u);
   other.join();
 }
 

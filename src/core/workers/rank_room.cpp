@@ -169,7 +169,9 @@ std::vector<std::size_t> representatives(const ClaimsBySm& claims, std::span<con
   std::vector<std::size_t> last(claims.sms());  // by the first of its kind
   for (std::size_t sm = 0; sm < claims.sms(); ++sm) {
     const std::size_t first = claims.first_like(sm);
-    const auto is_between = [&](const Need& need) { return last[first] < need.emptied_from && need.emptied_from <= sm; };
+    const auto is_between = [&](const Need& need) {
+      return last[first] < need.emptied_from && need.emptied_from <= sm;
+    };
     if (first == sm || std::ranges::any_of(needs, is_between)) last[first] = sm;
     found[sm] = last[first];
   }

@@ -193,7 +193,7 @@ bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.empty()) return true;
   end_ = now;
   some_were_told_to_leave_ = false;  // who comes from now on has not heard it
-  if (took_as_long_as_known()) resources_.doubtful.remove(code_.kernel->worker());
+  end_doubt();
   if (will_stay_ && progress_.done() > count(code_.grid) / 4) progress_.finish(now, events);
   return true;
 }
@@ -211,11 +211,14 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave() &&
                tables.control.returned_tasks == 0;
   adapt_chunk();
+  if (hardware_.empty()) end_doubt();
 }
 
-bool WorkerLaunch::took_as_long_as_known() const {
+/// It has left the GPU: did it take about as long as is known of its kernel, perhaps since the last look?
+void WorkerLaunch::end_doubt() {
   const std::optional<Duration> expected = expected_time(resources_, code_, max_residency_, orders_.size());
-  return expected && end_ - since_ <= 2 * *expected + resources_.fleeting_at_most();
+  const bool as_expected = expected && end_ - since_ <= 2 * *expected + resources_.fleeting_at_most();
+  if (as_expected) resources_.doubtful.remove(code_.kernel->worker());
 }
 
 // The first blocks of a grid may be much shorter than the others, and those that nobody has seen yet take as long as

@@ -59,7 +59,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   WorkerDemand demand() const;
   int workers_to_launch() const;
   WorkerParameters parameters(int workers) const;
-  bool took_as_long_as_known() const;
+  void end_doubt();
   void learn_block_time();
   void adapt_chunk();
   void set_chunk(std::uint16_t chunk);

@@ -11,11 +11,9 @@ from gpushare.cuda_device import CudaDevice
 from gpushare.cuda_workload import LoadedLaunch
 
 from .spread import percentile
+from .timed_kernel import chosen_chunk
 
 FLOOR_REPEATS = 40
-WORK_PER_CLAIM_US = 8.0
-MOST_PER_CLAIM = 16
-"""As in src/core/workers/worker_demand.hpp."""
 NO_LIMIT_NS = 10_000_000_000
 NO_LOOKS_NS = 10_000_000_000
 
@@ -51,9 +49,8 @@ class Floor:
 def floor_row(gpu: CudaDevice, name: str, loaded: LoadedLaunch, block_us: float, limit_us: float) -> dict[str, object]:
     """With the chunk that gpushare chooses, and with claims of one block."""
     floor = Floor(gpu, loaded, seed=0)
-    chosen = int(min(max(WORK_PER_CLAIM_US / block_us, 1), MOST_PER_CLAIM)) if block_us > 0 else 1
     row: dict[str, object] = {"kernel": name, "block": block_us, "limit": limit_us}
-    for words, chunk in (("", chosen), ("chunk 1, ", 1)):
+    for words, chunk in (("", chosen_chunk(block_us)), ("chunk 1, ", 1)):
         gone = floor.gone_us(chunk)
         row |= {f"{words}n": len(gone), f"{words}p50": percentile(gone, 50), f"{words}p99": percentile(gone, 99)}
     return row

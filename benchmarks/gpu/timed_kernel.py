@@ -64,8 +64,8 @@ class TimedKernel:
         return time
 
     def chosen_chunk(self) -> int:
-        """As gpushare chooses it: worker_demand.hpp."""
-        return int(min(max(8.0 / self.block_us, 1), 16)) if self.block_us > 0 else 1
+        """As gpushare chooses it."""
+        return chosen_chunk(self.block_us)
 
     def _parameters(self, workers: int) -> bytes:
         late = 0 if 0 < self.block_us < 50 else 4 * workers
@@ -95,6 +95,11 @@ class TimedKernel:
         self._end.record(self._stream)
         self._end.wait()
         return self._end.us_since(self._start)
+
+
+def chosen_chunk(block_us: float) -> int:
+    """As in src/core/workers/worker_demand.hpp."""
+    return int(min(max(8.0 / block_us, 1), 16)) if block_us > 0 else 1
 
 
 def _divisor(divisor: int) -> bytes:

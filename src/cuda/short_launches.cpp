@@ -29,13 +29,16 @@ std::optional<Duration> expected_time(const LaunchResources& resources, const De
 
 std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                          const std::vector<SmId>& sms) {
-  if (code.kernel->worker() == nullptr || sms.size() < static_cast<std::size_t>(resources.device.sms)) return {};
-  const Duration* block_time = resources.block_times.peek(code.kernel->worker());
-  if (block_time == nullptr || *block_time > resources.fleeting) return {};
-  if (resources.doubtful.contains(code.kernel->worker())) return {};
-  const std::int64_t places = max_residency * static_cast<std::int64_t>(sms.size());
-  if (count(code.grid) > places) return {};
-  return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms, .is_fleeting = true};
+  const std::size_t all = static_cast<std::size_t>(resources.device.sms);
+  const bool begins_at_once = sms.size() == all && count(code.grid) <= max_residency * static_cast<std::int64_t>(all);
+  const std::optional<Duration> expected = expected_time(resources, code, max_residency, sms.size());
+  if (!begins_at_once || !expected || *expected > resources.fleeting) return std::nullopt;
+  if (resources.doubtful.contains(code.kernel->worker())) return std::nullopt;
+  return WholeWay{.function = code.kernel->original(),
+                  .sms = sms,
+                  .wanted = sms,
+                  .longest = resources.fleeting_at_most(),
+                  .is_fleeting = true};
 }
 
 std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
@@ -45,8 +48,21 @@ std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLa
   if (resources.doubtful.contains(code.kernel->worker())) return std::nullopt;
   if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
   const bool has_all = sms.size() == static_cast<std::size_t>(resources.device.sms);
-  if (has_all) return WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms};
-  return resources.partitions.find(code.kernel, sms, *expected);
+  std::optional<WholeWay> way;
+  if (has_all) {
+    way = WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms};
+  } else {
+    way = resources.partitions.find(code.kernel, sms, *expected);
+  }
+  if (way) way->longest = longest;
+  return way;
+}
+
+std::optional<WholeWay> way_to_run_whole(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                         const std::vector<SmId>& sms, Duration longest) {
+  if (auto way = way_for_fleeting(resources, code, max_residency, sms)) return way;
+  if (longest == Duration{}) return std::nullopt;
+  return way_for_short(resources, code, max_residency, sms, longest);
 }
 
 }  // namespace gpushare::cuda

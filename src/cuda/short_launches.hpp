@@ -21,6 +21,7 @@ struct WholeWay {
   std::vector<SmId> sms{};
   std::vector<SmId> wanted{};             ///< of which the context may lack some
   std::shared_ptr<StreamPool> streams{};  ///< none: the GPU's own
+  Duration longest{};                     ///< it should end within this; zero where the kernel leaves no choice
   bool is_fleeting = false;               ///< it is over before anybody could see where its blocks are
 };
 
@@ -40,5 +41,9 @@ std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const
 /// that is not known, or where the hardware cannot keep it to these SMs, or not yet.
 std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                       const std::vector<SmId>& sms, Duration longest);
+
+/// One of these two, of which the first asks for no `longest`.
+std::optional<WholeWay> way_to_run_whole(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
+                                         const std::vector<SmId>& sms, Duration longest);
 
 }  // namespace gpushare::cuda

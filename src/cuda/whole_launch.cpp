@@ -14,32 +14,17 @@ WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code) {
   return way;
 }
 
-struct TimedWay {
-  WholeWay way;
-  Duration longest;
-};
-
-std::optional<TimedWay> way_for(LaunchResources& resources, const DeviceLaunch& code, int max_residency,
-                                const std::vector<SmId>& sms, Duration longest) {
-  if (auto way = way_for_fleeting(resources, code, max_residency, sms)) {
-    return TimedWay{*std::move(way), resources.fleeting_at_most()};
-  }
-  if (longest == Duration{}) return std::nullopt;
-  auto way = way_for_short(resources, code, max_residency, sms, longest);
-  return way ? std::optional(TimedWay{*std::move(way), longest}) : std::nullopt;
-}
-
 }  // namespace
 
 WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
     : LaunchOnGpu(resources, submission, code), way_(anywhere(resources, code)) {}
 
 WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code,
-                         WholeWay way, Duration longest)
-    : LaunchOnGpu(resources, submission, code, way.streams), way_(std::move(way)), longest_(longest) {}
+                         WholeWay way)
+    : LaunchOnGpu(resources, submission, code, way.streams), way_(std::move(way)) {}
 
-// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have. A fleeting one is
-// one that nobody has looked at yet.
+// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have. A fleeting one
+// counts as workers that nobody has looked at yet.
 RoomClaim WholeLaunch::claim() const {
   const std::int64_t blocks = launched_ || !is_stopped() ? count(code_.grid) : 0;
   return {.block = footprint_,
@@ -60,7 +45,7 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!launched_) return false;
   if (!is_reported_) progress_.start_whole(way_.sms, start_, events);
   is_reported_ = true;
-  is_overdue_ = now - start_ > longest_;
+  is_overdue_ = now - start_ > way_.longest;
   if (!hardware_.collect()) return false;
   end_ = now;
   const std::int64_t at_a_time = std::min(count(code_.grid), places());
@@ -74,7 +59,7 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
 void WholeLaunch::doubt_time_of(Duration block_time) {
   if (way_.is_fleeting) {
     resources_.doubtful.add(code_.kernel->worker());
-  } else if (longest_ > Duration{}) {
+  } else if (way_.longest > Duration{}) {
     resources_.block_times[code_.kernel->worker()] = block_time;
   }
 }
@@ -85,14 +70,14 @@ std::optional<Duration> WholeLaunch::steady_time() const {
 }
 
 bool WholeLaunch::may_be_followed() const {
-  return longest_ > Duration{} && !is_overdue_ && is_reported_ && !follower_ && !hardware_.empty() && !is_withdrawn_ &&
-         is_where_wanted();
+  return way_.longest > Duration{} && !is_overdue_ && is_reported_ && !follower_ && !hardware_.empty() &&
+         !is_withdrawn_ && is_where_wanted();
 }
 
 void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time /*now*/) {
-  auto found = way_for(resources_, code, residency_of(resources_.device, next), way_.wanted, whole_up_to_);
-  if (!found) return;
-  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, std::move(found->way), found->longest);
+  auto way = way_to_run_whole(resources_, code, residency_of(resources_.device, next), way_.wanted, whole_up_to_);
+  if (!way) return;
+  follower_ = std::make_unique<WholeLaunch>(resources_, next, code, *std::move(way));
   follower_->take_share_of(*this);
   follower_->hardware_.launch(follower_->way_.function, code.grid, code, {}, hardware_.level(), hardware_.mark_ends());
   follower_->launched_ = follower_->has_quota_ = true;
@@ -100,7 +85,8 @@ void WholeLaunch::put_behind(const Submission& next, const DeviceLaunch& code, T
 
 std::unique_ptr<LaunchOnGpu> WholeLaunch::in_other_way() const {
   if (launched_ || !can_be_workers(code_)) return nullptr;
-  if (is_where_wanted() && way_for(resources_, code_, max_residency_, way_.wanted, whole_up_to_)) return nullptr;
+  if (is_where_wanted() && way_to_run_whole(resources_, code_, max_residency_, way_.wanted, whole_up_to_))
+    return nullptr;
   std::unique_ptr<LaunchOnGpu> workers = make_launch(resources_, submission_, code_);
   workers->take_share_of(*this);
   return workers;
@@ -110,10 +96,9 @@ std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {
   if (launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
   const std::optional<std::vector<SmId>> sms = whole_sms(launch.wanted(), launch.max_residency());
   if (!sms) return nullptr;
-  auto found = way_for(launch.resources(), launch.code(), launch.max_residency(), *sms, launch.whole_up_to());
-  if (!found) return nullptr;
-  auto whole = std::make_unique<WholeLaunch>(launch.resources(), launch.submission(), launch.code(),
-                                             std::move(found->way), found->longest);
+  auto way = way_to_run_whole(launch.resources(), launch.code(), launch.max_residency(), *sms, launch.whole_up_to());
+  if (!way) return nullptr;
+  auto whole = std::make_unique<WholeLaunch>(launch.resources(), launch.submission(), launch.code(), *std::move(way));
   whole->take_share_of(launch);
   return whole;
 }

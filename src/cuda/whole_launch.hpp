@@ -14,9 +14,8 @@ namespace gpushare::cuda {
 class WholeLaunch final : public LaunchOnGpu {
  public:
   WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code);
-  /// Only on the SMs to which the way leads. It should end within `longest`.
-  WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code, WholeWay way,
-              Duration longest);
+  /// Only on the SMs to which the way leads.
+  WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code, WholeWay way);
 
   RoomClaim claim() const override;
   void allow(const Allowance& /*allowance*/, Time /*now*/) override { has_quota_ = !is_stopped(); }
@@ -45,7 +44,6 @@ class WholeLaunch final : public LaunchOnGpu {
   void doubt_time_of(Duration block_time);
 
   WholeWay way_;
-  Duration longest_{};  // none where the kernel leaves no choice
   bool has_quota_ = false;
   bool launched_ = false;
   bool is_reported_ = false;

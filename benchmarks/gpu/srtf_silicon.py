@@ -45,6 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=30.0, help="for the pairs; no new one is begun after that")
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--seed", type=int, default=0, help="of the order of the pairs")
+    parser.add_argument("--layers", type=int, default=1, help="how often every launch does its work")
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Measured:
 
 def measure(options: argparse.Namespace, report: Report) -> None:
     """All pairs that there is time for, in random order, each under everything."""
-    launches = {name: Launch.of_suite(name, options.size) for name in chosen_kernels(options)}
+    launches = {name: Launch.of_suite(name, options.size, layers=options.layers) for name in chosen_kernels(options)}
     runner = runner_with(options.device, list(launches.values()), timeout_s=10.0)
     measured = Measured()
     times_alone(runner, launches, measured, report)

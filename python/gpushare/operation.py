@@ -97,15 +97,24 @@ class Launch:
         object.__setattr__(self, "_args_key", tuple(key_of(value) for value in self.args))
 
     @staticmethod
-    def of_suite(name: str, size: str = "large", seed: int = 0) -> Launch:
+    def of_suite(name: str, size: str = "large", seed: int = 0, layers: int = 1) -> Launch:
         """A kernel of ``gpushare.suite`` on its own data, which is made when a run needs it.
 
         Args:
             name: of the kernel, a key of ``gpushare.suite.KERNELS``.
             size: "small" or "large".
             seed: of the data.
+            layers: how often the launch does its work: its grid is so many times as large, and it takes so many times
+                as long, with the same blocks.
+
+        Raises:
+            InvalidInput: there is no such kernel or size, or it has no layers, since its blocks read what others of
+                them write, or use the grid's z already.
+
+        >>> Launch.of_suite("transpose", layers=10).grid
+        (320, 384, 10)
         """
-        arguments = SuiteArguments(name, size, seed)
+        arguments = SuiteArguments(name, size, seed, layers)
         grid, block, shared_bytes = arguments.geometry
         return Launch(_kernel_of_suite(name), grid=grid, block=block, args=arguments, shared_bytes=shared_bytes)
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Geometry = tuple[Extent, Extent, int]
 
+MOST_LAYERS = 65_535
+"""What CUDA allows for a grid's ``z``."""
+
 
 @cache
 def known_geometry() -> dict[str, dict[str, Geometry]]:
@@ -70,6 +73,7 @@ class SuiteArguments:
         name: of the kernel.
         size: "small" or "large".
         seed: of the data.
+        layers: of the grid, each of which does all of the work: for launches that take longer.
 
     >>> [type(argument).__name__ for argument in SuiteArguments("triad", "small").build()]
     ['Zeros', 'ndarray', 'ndarray', 'float32', 'int32']
@@ -78,16 +82,24 @@ class SuiteArguments:
     name: str
     size: str = "large"
     seed: int = 0
+    layers: int = 1
 
     def __post_init__(self) -> None:
         suite_kernel(self.name)
         require_size(self.size)
         object.__setattr__(self, "seed", whole("seed", self.seed, 0, LARGEST_DATA_SEED))
+        object.__setattr__(self, "layers", whole("layers", self.layers, 1, MOST_LAYERS))
+        require(
+            self.layers == 1 or suite_kernel(self.name).is_layerable,
+            f"suite kernel {self.name!r} has no layers: a second one would have other work to do; leave out "
+            f"layers={self.layers}, or launch it several times",
+        )
 
     @property
     def geometry(self) -> Geometry:
         """Grid, block and dynamic shared bytes."""
-        return known_geometry()[self.name][self.size]
+        (x, y, z), block, shared_bytes = known_geometry()[self.name][self.size]
+        return (x, y, z * self.layers), block, shared_bytes
 
     def build(self) -> tuple[Any, ...]:
         """The arguments, made anew: nothing is kept here, so the memory is free once the caller drops them."""
@@ -103,5 +115,6 @@ class SuiteArguments:
 
     def _require_known_geometry(self, case: Case) -> None:
         found = (case.grid, case.block, case.shared_bytes)
-        if found != self.geometry:
-            raise InvalidInput(f"suite kernel {self.name!r}: its case has {found}, the table has {self.geometry}")
+        known = known_geometry()[self.name][self.size]
+        if found != known:
+            raise InvalidInput(f"suite kernel {self.name!r}: its case has {found}, the table has {known}")

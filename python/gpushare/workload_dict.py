@@ -121,8 +121,9 @@ def _work_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) 
 
 
 def _suite_to_dict(launch: Launch, arguments: SuiteArguments) -> dict[str, Any]:
-    own = Launch.of_suite(arguments.name, arguments.size, arguments.seed)
+    own = Launch.of_suite(arguments.name, arguments.size, arguments.seed, arguments.layers)
     same = replace(launch, pace=AT_ONCE) == own
     require(same, f"launch of {launch.kernel.name!r}: a changed launch of the suite cannot be written to a file")
     data: dict[str, Any] = {"suite": arguments.name, "size": arguments.size}
-    return data | ({"seed": arguments.seed} if arguments.seed else {})
+    data |= {"seed": arguments.seed} if arguments.seed else {}
+    return data | ({"layers": arguments.layers} if arguments.layers > 1 else {})

@@ -30,7 +30,7 @@ FORMS: dict[str, tuple[set[str], set[str]]] = {
         {"launch", "grid", "block"},
         {"args", "shared_bytes"},
     ),
-    "{suite = NAME}": ({"suite"}, {"size", "seed"}),
+    "{suite = NAME}": ({"suite"}, {"size", "seed", "layers"}),
     "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_us"}),
 }
 """The keys that an operation must and may have."""
@@ -111,7 +111,8 @@ def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operati
     if table.copy_ is not None and table.bytes is not None:
         return Copy(table.copy_, table.bytes, time_ns=_ns(table.time_us), pace=_pace(table))
     if table.suite is not None:
-        return replace(Launch.of_suite(table.suite, table.size or "large", table.seed or 0), pace=_pace(table))
+        launch = Launch.of_suite(table.suite, table.size or "large", table.seed or 0, table.layers or 1)
+        return replace(launch, pace=_pace(table))
     return _launch(table, subject, kernels)
 
 

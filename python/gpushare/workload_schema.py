@@ -19,7 +19,7 @@ from gpushare.kernel_model import (
 from gpushare.launch_arguments import LARGEST_DATA_SEED
 from gpushare.launch_geometry import block_of, grid_of
 from gpushare.operation import MOST_BLOCKS, MOST_SHARED_BYTES
-from gpushare.suite_arguments import require_size, suite_kernel
+from gpushare.suite_arguments import MOST_LAYERS, require_size, suite_kernel
 from gpushare.terms import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS
 from gpushare.toml_file import Schema, accepted_by, tag_of
 from gpushare.workload import LATEST_ARRIVAL_NS, PRIORITIES
@@ -93,6 +93,7 @@ class OperationTable(Schema):
     suite: Annotated[Any, accepted_by(suite_kernel)] = None
     size: Annotated[Any, accepted_by(require_size)] = None
     seed: int | None = Field(None, ge=0, le=LARGEST_DATA_SEED)
+    layers: int | None = _within((1, MOST_LAYERS), None)
     repeat: int = _within((1, MOST_REPEATS), 1)
     time_us: float | None = _within((1, LONGEST_BLOCK_NS), None, unit=1e3)
     host_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)

@@ -10,6 +10,7 @@ from gpushare.reproduce import effisha, effisha_closed_loop, effisha_preemption,
 from gpushare.reproduce.effisha_slicing import Slice, tuned
 from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
 from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
+from gpushare.suite import KERNELS
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
@@ -122,7 +123,8 @@ def test_on_a_gpu_the_suite_stands_in_as_often_as_lengths_need(monkeypatch):
     for benchmark, figures in BENCHMARKS.items():
         operations = platform.operations(benchmark)
         assert all(operation.is_real for operation in operations)
-        assert len(operations) == round(figures["alone_ms"] / 0.5)
+        assert sum(operation.args.layers for operation in operations) == round(figures["alone_ms"] / 0.5)
+        assert (len(operations) == 1) == KERNELS[figures["suite"]].is_layerable
 
 
 def test_elsewhere_it_needs_a_paper_that_can():

@@ -73,3 +73,16 @@ def test_depends_neither_on_the_order_of_threads_nor_on_old_outputs(name):
 def test_workers_leave_the_same_bytes(name, plan):
     results = ptx_run.run_on_interpreter(KERNELS[name], KERNELS[name].case("small"), plan)
     assert ptx_run.differences(results, original(name)) == []
+
+
+@every_kernel
+def test_a_second_layer_does_the_same_work_again_where_the_suite_says_so(name):
+    kernel, case = KERNELS[name], KERNELS[name].case("small")
+    x, y, z = case.grid
+    if z > 1:
+        assert not kernel.is_layerable
+        return
+    once = ptx_run.run_with_figures(kernel, case, ptx_run.AS_IT_IS)[1]
+    results, twice = ptx_run.run_with_figures(kernel, replace(case, grid=(x, y, 2)), ptx_run.AS_IT_IS)
+    does_the_same = twice["instructions"] == 2 * once["instructions"] and case.mistakes(results) == []
+    assert kernel.is_layerable == does_the_same

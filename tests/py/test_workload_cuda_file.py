@@ -44,7 +44,7 @@ operations = [{ launch = "scale", grid = 1, block = [8, 8], args = [
 
 [[application]]
 name = "c"
-operations = [{ suite = "triad", size = "small", seed = 4 }]
+operations = [{ suite = "triad", size = "small", seed = 4, layers = 3 }]
 """
 
 
@@ -69,7 +69,7 @@ def test_keys_become_fields(read):
     args = [Generated("random", (64,), "float32", seed=1), 5]
     kernel = Kernel(CODE, "scale", preemptible=False)
     assert b.operations == (gs.Launch(kernel, grid=1, block=(8, 8), args=args),)
-    assert c.operations == (gs.Launch.of_suite("triad", "small", 4),)
+    assert c.operations == (gs.Launch.of_suite("triad", "small", 4, layers=3),)
     assert read().is_real
 
 
@@ -117,6 +117,7 @@ FIRST, SECOND, THIRD = (f"key 'application.{number}.operations.0" for number in 
         ("  5,", "{ array = [[1], 2], dtype = 'int8' },", 24, f"{SECOND}.args.1': array: the rows of the list"),
         ('"triad"', '"triadd"', 31, f"{THIRD}.suite': no kernel 'triadd' in the suite; it has: triad, tri"),
         ('"small"', '"huge"', 31, f"{THIRD}.size': no size 'huge'; known: small, large"),
+        ("layers = 3", "layers = 0", 31, f"{THIRD}.layers': Input should be greater than or equal"),
         ("seed = 4", "seed = 0.5", 31, f"{THIRD}.seed': Input should be a valid integer, got 0.5"),
         ('"scale.cu"', '"scaled.cu"', 4, "kernel 'twice': source: there is no file '"),
         ('source = "scale.cu"', 'source = "scale.cu"\ncode = "x"', 4, "kernel 'twice': give its CUDA code as one of"),

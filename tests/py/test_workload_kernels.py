@@ -191,6 +191,13 @@ def test_the_data_of_the_suite_are_made_only_when_asked_for(monkeypatch):
     assert all(np.array_equal(a, b.value) for a, b in zip(arguments[1:], expected[1:], strict=True))
 
 
+def test_layers_are_more_of_the_same_grid():
+    long, short = gs.Launch.of_suite("triad", layers=10), gs.Launch.of_suite("triad")
+    assert (long.grid, long.blocks) == ((*short.grid[:2], 10), 10 * short.blocks)
+    assert long != short
+    assert gs.Workload.from_dict(workload_of(long).to_dict()) == workload_of(long)
+
+
 def test_what_a_suite_kernel_reads_and_writes_is_uploaded():
     arguments = gs.Launch.of_suite("histogram", "small").build_arguments()
     assert [type(each) for each in arguments[:2]] == [np.ndarray, np.ndarray]
@@ -203,6 +210,8 @@ def test_what_a_suite_kernel_reads_and_writes_is_uploaded():
         ([3], "no kernel 3 in the suite"),
         (["triad", "huge"], "no size 'huge'; known: small, large"),
         (["triad", "small", -1], "seed must lie in"),
+        (["triad", "small", 0, 0], "layers must lie in 1..65535, got 0"),
+        (["lud", "small", 0, 2], "suite kernel 'lud' has no layers: .* leave out layers=2"),
     ],
 )
 def test_a_suite_kernel_that_is_not_there(arguments, message):

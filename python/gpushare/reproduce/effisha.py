@@ -19,7 +19,7 @@ TITLE = "EffiSha: preemptive scheduling with priorities (Chen et al. 2017)"
 def reproduce(
     *, seeds: int = 6, quick: bool = False, progress: bool | None = None, device: str | None = None
 ) -> Reproduction:
-    """Figs. 9 to 15. On a GPU the suite's kernels stand in for SHOC's, each launched as often as its length needs.
+    """Figs. 9 to 15. On a GPU the suite's kernels stand in for SHOC's, each as often as its length needs.
 
     Fig. 9 is left out there: its arrivals depend on what has ended, which a workload cannot say and repeated simulation
     finds.

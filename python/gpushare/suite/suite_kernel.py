@@ -37,6 +37,8 @@ class SuiteKernel:
     build: Callable[[Size, np.random.Generator], Case]
     stands_for: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The benchmarks that it computes anew: the paper's short name -> the name in that paper's table."""
+    is_layerable: bool = True
+    """Does it do the same work, with the same results, once for every layer (``z``) of its grid?"""
 
     @property
     def field(self) -> str:

@@ -56,4 +56,6 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("philox_random", "Counter-based random numbers: blockIdx read in non-inlined functions", _build)
+KERNEL = SuiteKernel(
+    "philox_random", "Counter-based random numbers: blockIdx read in non-inlined functions", _build, is_layerable=False
+)

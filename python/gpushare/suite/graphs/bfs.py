@@ -62,5 +62,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
 
 
 KERNEL = SuiteKernel(
-    "bfs", "A level of breadth-first search: ballots, shuffles, scattered loads", _build, {"EffiSha": "BFS"}
+    "bfs",
+    "A level of breadth-first search: ballots, shuffles, scattered loads",
+    _build,
+    {"EffiSha": "BFS"},
+    is_layerable=False,
 )

@@ -86,5 +86,9 @@ def _build(size: Size, random: np.random.Generator) -> Case:
 
 
 KERNEL = SuiteKernel(
-    "page_view_count", "Visits per page: hashing of text, global atomics", _build, {"CD-search": "PVC"}
+    "page_view_count",
+    "Visits per page: hashing of text, global atomics",
+    _build,
+    {"CD-search": "PVC"},
+    is_layerable=False,
 )

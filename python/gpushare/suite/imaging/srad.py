@@ -117,4 +117,6 @@ COEFFICIENTS = SuiteKernel(
     _build_coefficients,
     {"CuMAS": "srad_v2"},
 )
-UPDATE = SuiteKernel("srad_2", "Diffusion of an image: a tile in shared memory, updated in place", _build_update)
+UPDATE = SuiteKernel(
+    "srad_2", "Diffusion of an image: a tile in shared memory, updated in place", _build_update, is_layerable=False
+)

@@ -84,4 +84,5 @@ ADJUST = SuiteKernel(
     "New weights of a neural layer, with momentum: streams two arrays in place",
     _build_adjust,
     {"CuMAS": "backprop"},
+    is_layerable=False,
 )

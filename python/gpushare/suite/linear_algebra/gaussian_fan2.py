@@ -51,4 +51,5 @@ KERNEL = SuiteKernel(
     "A step of Gaussian elimination: 2-D grid, blocks that return at once",
     _build,
     {"Slate": "GS", "CD-search": "GAUSSIAN", "CuMAS": "gaussian"},
+    is_layerable=False,
 )

@@ -49,4 +49,5 @@ KERNEL = SuiteKernel(
     "The trailing update of blocked LU: 16 x 16 shared tiles, short blocks",
     _build,
     {"CuMAS": "lud"},
+    is_layerable=False,
 )

@@ -45,4 +45,4 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("histogram", "256-bin histogram: shared and global atomics", _build)
+KERNEL = SuiteKernel("histogram", "256-bin histogram: shared and global atomics", _build, is_layerable=False)

@@ -39,4 +39,5 @@ KERNEL = SuiteKernel(
     "Single-pass prefix sum: blocks wait for earlier blocks",
     _build,
     {"EffiSha": "Scan"},
+    is_layerable=False,
 )

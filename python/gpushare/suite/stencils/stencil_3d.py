@@ -47,4 +47,6 @@ def _build(size: Size, random: np.random.Generator) -> Case:
     )
 
 
-KERNEL = SuiteKernel("stencil_3d", "7-point stencil, 3-D grid of 3-D blocks: memory-bound, short blocks", _build)
+KERNEL = SuiteKernel(
+    "stencil_3d", "7-point stencil, 3-D grid of 3-D blocks: memory-bound, short blocks", _build, is_layerable=False
+)

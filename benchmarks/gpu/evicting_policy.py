@@ -16,9 +16,10 @@ LOOK_AGAIN_NS = 100_000
 
 @dataclass
 class Eviction:
-    """What the policy did to one launch, by the GPU's clock; -1 where it has not come to that.
+    """What the policy did to one launch; -1 where it has not come to that.
 
-    ``evicted_ns`` is when ``decide`` returned the plan, ``due_ns`` when the policy wanted to be asked.
+    ``evicted_ns`` and ``resumed_ns`` are when ``decide`` returned the plan, ``due_ns`` is when the policy wanted to be
+    asked.
     """
 
     launch: int
@@ -41,8 +42,6 @@ class Evicting(Policy):
         self._launches = 0
         self._current: Eviction | None = None
         self._last_id = -1
-        self._offset_ns: int | None = None
-        self._by_clock: list[tuple[Eviction, str, int]] = []
         self.evictions: list[Eviction] = []
 
     def __deepcopy__(self, memo: object) -> Evicting:
@@ -51,7 +50,6 @@ class Evicting(Policy):
 
     def decide(self, state: State) -> Plan:
         """Asked when a launch arrives or ends, and at the times it asked for."""
-        self._learn_clock(state.now_ns)
         (launch,) = state.running
         if launch.id != self._last_id:
             return self._begin(launch, state.now_ns)
@@ -62,8 +60,9 @@ class Evicting(Policy):
             return self._evict(current, state.now_ns)
         if launch.started > launch.done:
             return Plan({}, state.now_ns + LOOK_AGAIN_NS)
-        self._note(current, "resumed_ns")
-        return Plan({launch: launch.max_residency})
+        plan = Plan({launch: launch.max_residency})
+        current.resumed_ns = time.monotonic_ns()
+        return plan
 
     def _begin(self, launch: RunningLaunch, now_ns: int) -> Plan:
         self._last_id = launch.id
@@ -77,22 +76,14 @@ class Evicting(Policy):
         return Plan({launch: launch.max_residency}, due_ns)
 
     def _evict(self, current: Eviction, now_ns: int) -> Plan:
-        self._note(current, "evicted_ns")
-        return Plan({}, now_ns + SHORTEST_PAUSE_NS)
+        plan = Plan({}, now_ns + SHORTEST_PAUSE_NS)
+        current.evicted_ns = time.monotonic_ns()
+        return plan
 
-    def _note(self, current: Eviction, what: str) -> None:
-        now_ns = time.monotonic_ns()
-        setattr(current, what, now_ns)
-        self._by_clock.append((current, what, now_ns))
-
-    def _learn_clock(self, now_ns: int) -> None:
-        """The smallest difference is the nearest to the true one: an event is never seen before it has happened."""
-        offset_ns = time.monotonic_ns() - now_ns
-        self._offset_ns = offset_ns if self._offset_ns is None else min(self._offset_ns, offset_ns)
-
-    def settle(self) -> list[Eviction]:
-        """After the run: the evictions, their times by the GPU's clock."""
-        for eviction, what, clock_ns in self._by_clock:
-            setattr(eviction, what, clock_ns - (self._offset_ns or 0))
-        self._by_clock.clear()
+    def settle(self, began_ns: int) -> list[Eviction]:
+        """After the run, which began at this time by ``time.monotonic_ns``: the evictions, by the GPU's clock."""
+        for eviction in self.evictions:
+            for moment in ("evicted_ns", "resumed_ns"):
+                if getattr(eviction, moment) >= 0:
+                    setattr(eviction, moment, getattr(eviction, moment) - began_ns)
         return self.evictions

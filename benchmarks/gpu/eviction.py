@@ -100,7 +100,7 @@ def _samples(runner: CudaRunner, name: str, launch: Launch, options: argparse.Na
     policy = Evicting([round(source.uniform(0.1, 0.7) * duration_ns) + 20_000 for _ in range(options.repeats)])
     prepared.restore()
     record = runner._record(prepared, policy, {}, record=True)
-    return samples_of(record.trace, policy.settle())
+    return samples_of(record.trace, policy.settle(record.began))
 
 
 def samples_of(trace: _core.Trace, evictions: list[Eviction]) -> Samples:

@@ -771,6 +771,11 @@ class RunRecord:
         Per application.
         """
     @property
+    def began(self) -> int | None:
+        """
+        Time 0 of a run on a GPU by the clock of time.monotonic_ns(); None elsewhere.
+        """
+    @property
     def blocks(self) -> int: ...
     @property
     def ends(self) -> list[int]:

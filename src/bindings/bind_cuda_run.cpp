@@ -84,14 +84,17 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   std::vector<RunObserver*> observers{&meter};
   if (record_trace) observers.push_back(&recorder.emplace());
   cuda::SchedulerDelays delays;
+  Duration began{};
   {
     const py::gil_scoped_release no_gil;
     cuda::CudaGpu gpu(*device.resources, program.operations);
     gpu.set_heartbeat([&] { interruption.look([&] { return names_on_gpu(gpu, world->workload, program); }); });
     run_or_stop(gpu, *decides, world->workload, program, observers, ordering.get());
     delays = gpu.scheduler_delays();
+    began = gpu.began().time_since_epoch();
   }
   RunRecord record = record_of(meter);
+  record.began = count(began);
   record.longest_pause = count(delays.longest_pause);
   record.without_processor = count(delays.without_processor);
   if (recorder) record.trace = recorder->take();

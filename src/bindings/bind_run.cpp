@@ -76,6 +76,8 @@ void bind_record(py::module_& module) {
       .def_readonly("makespan", &RunRecord::makespan)
       .def_readonly("blocks", &RunRecord::blocks)
       .def_readonly("trace", &RunRecord::trace, "The trace, or None where it was not recorded.")
+      .def_readonly("began", &RunRecord::began,
+                    "Time 0 of a run on a GPU by the clock of time.monotonic_ns(); None elsewhere.")
       .def_readonly("longest_pause", &RunRecord::longest_pause,
                     "Of the thread that schedules a real GPU, between two looks at it; None where there is none.")
       .def_readonly("without_processor", &RunRecord::without_processor,

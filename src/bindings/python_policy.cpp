@@ -52,8 +52,8 @@ Duration to_whole_up_to(const py::object& value) {
   return Duration(whole);
 }
 
-Plan to_plan(const py::object& answer) {
-  if (!py::isinstance(answer, py::module_::import("gpushare.policy").attr("Plan"))) {
+Plan to_plan(const py::object& answer, const py::object& plan_type) {
+  if (!py::isinstance(answer, plan_type)) {
     throw PolicyError("decide() must return a gpushare.Plan, got " + shown(answer));
   }
   Plan plan;
@@ -75,6 +75,7 @@ class PythonPolicy : public Policy {
  public:
   PythonPolicy(py::object policy, std::shared_ptr<const void> world)
       : policy_(std::move(policy)),
+        plan_type_(py::module_::import("gpushare.policy").attr("Plan")),
         world_(std::move(world)),
         admits_(overrides("admits")),
         observes_(overrides("observe")),
@@ -83,6 +84,7 @@ class PythonPolicy : public Policy {
   ~PythonPolicy() override {
     const py::gil_scoped_acquire gil;
     policy_ = py::object();
+    plan_type_ = py::object();
   }
 
   bool admits(const RunningLaunch& launch, const State& state) override {
@@ -107,7 +109,7 @@ class PythonPolicy : public Policy {
 
   Plan decide(const State& state) const override {
     const py::gil_scoped_acquire gil;
-    return to_plan(policy_.attr("decide")(view(state)));
+    return to_plan(policy_.attr("decide")(view(state)), plan_type_);
   }
 
  private:
@@ -121,6 +123,7 @@ class PythonPolicy : public Policy {
   }
 
   py::object policy_;
+  py::object plan_type_;
   std::shared_ptr<const void> world_;
   bool admits_;
   bool observes_;

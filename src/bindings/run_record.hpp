@@ -24,6 +24,7 @@ struct RunRecord {
   std::int64_t makespan = 0;
   std::int64_t blocks = 0;
   std::optional<Trace> trace{};
+  std::optional<std::int64_t> began{};              // time 0 by the clock of the process, on a real GPU
   std::optional<std::int64_t> longest_pause{};      // of the scheduler's thread, on a real GPU
   std::optional<std::int64_t> without_processor{};  // likewise
 };

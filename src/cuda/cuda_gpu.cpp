@@ -96,10 +96,18 @@ void CudaGpu::put_into_effect() {
     const auto rank = static_cast<int>(share - plan_.begin());
     launch->set_share(share == plan_.end() ? nothing : *share, rank);
   }
+  stop_first(time);
   choose_ways();
   make_room(time);
   hand_to_hardware(time);
   look_soon();
+}
+
+// Somebody waits for their SMs, and they need not wait for how room is shared out: they get none of it.
+void CudaGpu::stop_first(Time time) {
+  for (const auto& launch : launches_) {
+    if (launch->is_stopped() && launch->has_begun()) launch->evict(time);
+  }
 }
 
 // The clock is read after some events: it may cost as much as a policy's decision. Deadlines and calls may follow each

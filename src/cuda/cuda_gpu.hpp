@@ -53,6 +53,8 @@ class CudaGpu final : public LiveGpu {
   std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override;
 
+  /// Time 0.
+  std::chrono::steady_clock::time_point began() const { return start_.value_or(Clock::now()); }
   /// To be asked by the thread that runs the engine.
   SchedulerDelays scheduler_delays() const { return watch_.until(elapsed()); }
 
@@ -66,6 +68,7 @@ class CudaGpu final : public LiveGpu {
 
   std::optional<gpushare::Event> next_event_in_use(std::optional<Time> deadline);
   void put_into_effect();
+  void stop_first(Time time);
   const DeviceOperation& operation_of(const Submission& submission) const;
   Time elapsed() const;
   gpushare::Event take_event();

@@ -18,7 +18,7 @@ from .place import Place, RealPlace
 
 LONG = ("triad", "stencil_2d", "mandelbrot", "matrix_product", "nbody", "spmv_csr")
 SHORT = ("reduction", "triad")
-POLICIES = ("fifo", "srtf", "auto:reserve=0", "auto", "auto:reserve=0.3")
+POLICIES = ("fifo", "srtf", "effisha-static", "auto:reserve=0", "auto", "auto:reserve=0.3")
 HARDWARE = ("hardware-streams", "hardware-priority")
 SEED = 11
 
@@ -35,7 +35,9 @@ class Arrivals:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Of this part."""
     parser.add_argument("--long", default=",".join(LONG), help="kernels of the suite, with commas")
-    parser.add_argument("--short", default=",".join(SHORT), help="kernels of the suite, with commas; their small data")
+    parser.add_argument("--short", default=",".join(SHORT), help="kernels of the suite, with commas")
+    parser.add_argument("--short-size", default="small", choices=["small", "large"], help="of their data")
+    parser.add_argument("--short-layers", type=int, default=1, help="how often each of their launches does its work")
     parser.add_argument("--urgent", type=int, default=100, help="short launches in a run")
 
 
@@ -44,11 +46,12 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     long_names = [name for name in options.long.split(",") if name]
     short_names = [name for name in options.short.split(",") if name]
     place.load([Launch.of_suite(name, options.size) for name in long_names])
-    place.load([Launch.of_suite(name, "small") for name in short_names])
+    shorts = [Launch.of_suite(name, options.short_size, layers=options.short_layers) for name in short_names]
+    place.load(shorts)
     rows = []
     try:
-        for short in short_names:
-            arrivals = _arrivals(place, Launch.of_suite(short, "small"), options.urgent)
+        for short in shorts:
+            arrivals = _arrivals(place, short, options.urgent)
             for name in long_names:
                 rows += _rows(place, name, arrivals, options)
     finally:
@@ -58,8 +61,8 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
 NOTE = (
     "The short launches arrive at random (exponential gaps, the same under every policy), on the average every two "
     "times as long as one takes alone; each is an application of its own with priority 1. p50 and p99: turnaround / "
-    "that of the same launches without the long application. Throughput kept: the long one's speed while they come, "
-    "relative to that alone."
+    "that of the same launches without the long application, on a stream. Throughput kept: the long one's speed while "
+    "they come, relative to that alone; where the short ones fill the GPU they leave it half of it."
 )
 
 
@@ -96,6 +99,7 @@ def _rows(
             {
                 "short": arrivals.launch.kernel.name,
                 "blocks": arrivals.launch.blocks,
+                "alone us": float(np.percentile(alone_us, 50)),
                 "long": name,
                 "policy": way,
                 "p50": float(np.percentile(times, 50) / np.percentile(alone_us, 50)),

@@ -45,17 +45,18 @@ def test_fifo_in_python_is_fifo(ercbench_pair):
 @pytest.mark.parametrize("number", [0, 13, 27, 55])
 def test_srtf_in_python_takes_the_built_in_ones_decisions(number):
     pair = gs.bundled_workload("ercbench").pairs(36)[number]
-    mine, built_in = gs.run(pair, Srtf()), gs.run(pair, "srtf")
+    mine, built_in = gs.run(pair, Srtf()), gs.run(pair, "srtf:predictor=simple-slicing")
     assert mine.decisions().equals(built_in.decisions())
     assert mine.trace == built_in.trace
 
 
 def test_a_python_policy_beside_built_in_ones(pair):
-    result = gs.compare(pair, ["fifo", Fifo(), Srtf(), "srtf"])
+    built_in = "srtf:predictor=simple-slicing"
+    result = gs.compare(pair, ["fifo", Fifo(), Srtf(), built_in])
     metrics = result.metrics()
-    assert result.policies == ["fifo", "Fifo", "Srtf", "srtf"]
+    assert result.policies == ["fifo", "Fifo", "Srtf", built_in]
     assert metrics.loc["Fifo"].equals(metrics.loc["fifo"])
-    assert metrics.loc["Srtf"].equals(metrics.loc["srtf"])
+    assert metrics.loc["Srtf"].equals(metrics.loc[built_in])
 
 
 class Remembers(Fifo):

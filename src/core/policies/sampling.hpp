@@ -37,14 +37,12 @@ inline Plan sampled_beside(const RunningLaunch& shortest, const RunningLaunch& s
                      {.launch = shortest.id, .quota = Quota::per_sm(std::move(others))}}};
 }
 
-/// The plan that samples the first launch, in order of arrival, that has no prediction yet; nullopt when all have.
-/// The very first launch is sampled while it has the GPU to itself.
-template <typename Predictor>
-std::optional<Plan> sampling_plan(const State& state, const Predictor& predictor) {
-  const auto unknown = std::ranges::find_if_not(
-      state.running(), [&](const RunningLaunch& launch) { return predictor.has_sample(launch); });
+/// The plan that samples the first launch, in order of arrival, of which too little is known, beside the shortest of
+/// the others; nullopt when there is none. The very first launch is sampled while it has the GPU to itself.
+template <typename IsSampled>
+std::optional<Plan> sampling_plan(const State& state, const RunningLaunch* shortest, IsSampled is_sampled) {
+  const auto unknown = std::ranges::find_if_not(state.running(), is_sampled);
   if (unknown == state.running().end()) return std::nullopt;
-  const RunningLaunch* shortest = shortest_sampled(state, predictor);
   if (shortest == nullptr) return Plan{.shares = {full_share(*unknown)}};
   return sampled_beside(*shortest, *unknown, state.sms());
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortest remaining time first (SRTF section 5.1.1). A newcomer is sampled on one SM; as soon as one of its blocks
-// has ended, the launch with the shortest predicted remaining time gets every SM at block boundary. Predictions are
-// refined as slices go by, and the GPU switches back when they change the order.
+// Shortest remaining time first (SRTF section 5.1.1). A newcomer is sampled on one SM; as soon as enough of its blocks
+// have ended, the launch with the shortest predicted remaining time gets every SM at block boundary. Predictions are
+// refined as blocks end, and the GPU switches back when they change the order.
 //
-// The paper's kernels are launched once. One that is launched again is not sampled anew (remembering_slicing.hpp),
-// unless remember=no.
+// The paper leaves open what "a sufficient number" of blocks is. One block that had the SM without others, here
+// (own_sm_blocks.hpp). Whoever is the shortest even by blocks beside those of others gets the GPU before that.
+// `predictor=simple-slicing` is the paper's: the first block tells, until somebody comes or goes.
+//
+// The paper's kernels are launched once. One that is launched again is not sampled anew, unless remember=no.
 //
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
 // blocks, where sampling and hand-off both wait for one to end; it is unfair to the longer of two equals; and with many
@@ -12,32 +15,71 @@
 #include "core/policies/options.hpp"
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
-#include "core/predictors/remembering_slicing.hpp"
+#include "core/predictors/own_sm_blocks.hpp"
+#include "core/predictors/simple_slicing.hpp"
 
 namespace gpushare {
 namespace {
 
+/// Whoever runs goes on unless another one needs less than `worth_a_change` of its time: a hand-over costs both.
+struct OwnBlocks : OwnSmBlocks {
+  using OwnSmBlocks::OwnSmBlocks;
+  static constexpr double worth_a_change = 0.9;
+};
+
+/// The paper's predictor, to which its first sample is certain.
+struct FirstBlock : SimpleSlicing {
+  static constexpr double worth_a_change = 1;
+  bool has_certain_sample(const RunningLaunch& launch) const { return has_sample(launch); }
+};
+
+template <typename Predictor>
 class Srtf : public Policy {
  public:
-  explicit Srtf(bool remembers) : predictor_(remembers) {}
+  explicit Srtf(Predictor predictor) : predictor_(std::move(predictor)) {}
 
-  void observe(const Event& event, const State& state) override { predictor_.observe(event, state); }
+  void observe(const Event& event, const State& state) override {
+    predictor_.observe(event, state);
+    if (!wants(event)) return;
+    const RunningLaunch* shortest = shortest_sampled(state, *this);
+    first_ = shortest == nullptr ? std::nullopt : std::optional(shortest->id);
+  }
 
   bool wants(const Event& event) const override { return Policy::wants(event) || predictor_.changed(); }
 
   Plan decide(const State& state) const override {
-    if (auto sampling = sampling_plan(state, predictor_)) return *std::move(sampling);
-    return ranked_by(state, [&](const RunningLaunch& launch) { return predictor_.remaining(launch); });
+    const RunningLaunch* first = first_ ? state.find(*first_) : nullptr;
+    const auto is_sampled = [&](const RunningLaunch& launch) { return &launch == first || is_known(launch); };
+    if (auto sampling = sampling_plan(state, first, is_sampled)) return *std::move(sampling);
+    return ranked_by(state, [&](const RunningLaunch& launch) { return remaining(launch); });
+  }
+
+  bool has_sample(const RunningLaunch& launch) const { return predictor_.has_sample(launch); }
+
+  /// As it counts in comparisons.
+  Duration remaining(const RunningLaunch& launch) const {
+    const Duration remaining = predictor_.remaining(launch);
+    if (launch.id != first_) return remaining;
+    return Duration(static_cast<Duration::rep>(Predictor::worth_a_change * nanoseconds(remaining)));
   }
 
  private:
-  RememberingSlicing predictor_;
+  /// Where no block is left to start, none can tell more.
+  bool is_known(const RunningLaunch& launch) const {
+    return predictor_.has_certain_sample(launch) || (launch.unstarted() == 0 && predictor_.has_sample(launch));
+  }
+
+  Predictor predictor_;
+  std::optional<OperationId> first_;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_srtf(const PolicyOptions& options) {
-  return std::make_unique<Srtf>(options.word("remember", {"yes", "no"}) == "yes");
+  const bool remembers = options.word("remember", {"yes", "no"}) == "yes";
+  const std::string predictor = options.word("predictor", {"own-blocks", "simple-slicing"});
+  if (predictor == "simple-slicing") return std::make_unique<Srtf<FirstBlock>>(FirstBlock());
+  return std::make_unique<Srtf<OwnBlocks>>(OwnBlocks(remembers));
 }
 
 }  // namespace gpushare

@@ -65,7 +65,57 @@ TEST(Srtf, SwitchesBackWhenThePredictionGrows) {
   run.arrive(1, 100);
   run.run_block(1, 0, 100, 150);
   ASSERT_THAT(run.order(), ElementsAre(1, 0));
-  run.run_block(1, 1, 150, 950);
+  run.start_group(1, 1, 12, 150);
+  run.end_group(1, 1, 12, 150, 60'000);
+  EXPECT_THAT(run.order(), ElementsAre(0, 1));
+}
+
+TEST(Srtf, IsSampledUntilABlockHasHadTheSmToItself) {
+  PolicyRehearsal run = with_one_sampled();
+  run.start_block(0, 0, 100);
+  run.arrive(1, 100);
+  run.run_block(1, 0, 110, 510);  // seems to be longer
+  EXPECT_THAT(run.quotas(1), ElementsAre(4, 0, 0));
+  run.end_block(0, 0, 100, 520);
+  run.run_block(1, 0, 520, 570);
+  EXPECT_THAT(run.order(), ElementsAre(1, 0));
+}
+
+TEST(Srtf, WhoIsTheShortestEvenBesideOthersNeedsNoMoreSamples) {
+  PolicyRehearsal run = with_one_sampled();
+  run.start_block(0, 0, 100);
+  run.arrive(1, 100);
+  run.run_block(1, 0, 110, 150);
+  EXPECT_THAT(run.order(), ElementsAre(1, 0));
+  EXPECT_THAT(run.quotas(1), ElementsAre(4, 4, 4));
+}
+
+TEST(Srtf, WhereNoBlockIsLeftToStartSamplingEnds) {
+  PolicyRehearsal run("srtf", small_device(3), workload_of({launch_of(24, 1), launch_of(2, 1, "two blocks")}));
+  run.arrive(0, 0);
+  run.run_block(0, 0, 0, 100);
+  run.start_block(0, 0, 100);
+  run.arrive(1, 100);
+  run.start_block(1, 0, 110);
+  run.run_block(1, 0, 110, 9'110);
+  EXPECT_THAT(run.order(), ElementsAre(0, 1));
+}
+
+TEST(Srtf, WithSimpleSlicingTheFirstBlockTells) {
+  PolicyRehearsal run("srtf:predictor=simple-slicing", small_device(3),
+                      workload_of({launch_of(24, 1), launch_of(24, 1)}));
+  run.arrive(0, 0);
+  run.run_block(0, 0, 0, 100);
+  run.start_block(0, 0, 100);
+  run.arrive(1, 100);
+  run.run_block(1, 0, 110, 510);
+  EXPECT_THAT(run.order(), ElementsAre(0, 1));
+}
+
+TEST(Srtf, OfTwoThatNeedAboutTheSameWhoeverRunsGoesOn) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  run.run_block(1, 0, 100, 195);
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
@@ -121,9 +171,9 @@ TEST(Srtf, AKernelIsSampledOnce) {
 TEST(Srtf, WhatIsRememberedNeedsNoNewPlan) {
   PolicyRehearsal run = with_one_known("srtf");
   const int before = run.plans();
-  run.run_block(2, 0, 1300, 9000);
+  run.run_block(2, 0, 1300, 90'000);
   EXPECT_EQ(run.plans(), before);
-  run.run_block(0, 1, 9000, 9100);
+  run.run_block(0, 1, 90'000, 90'100);
   EXPECT_EQ(run.plans(), before + 1);  // this one's block times are still learnt
 }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a block takes on an SM that its launch has to itself.
+//
+// A newcomer's first blocks run beside the last ones of whoever had the SM before, and so do those after every
+// hand-over. On an H100 one of Black-Scholes takes ten times as long beside blocks of an n-body simulation. Simple
+// Slicing takes the first block of a slice for all others, and whoever waits because of it gives no better one. Here
+// blocks beside others count until one has had its SM without others from beginning to end, which makes the sample
+// certain; from then on only such blocks do, the latest most.
+//
+// If it remembers, the mean of a kernel's last launch is taken for its next ones, from arrival to end.
+//
+// Suits: policies that let one launch at a time have an SM. Fails: where launches share SMs for good; where the last
+// blocks of a grid take longer than those before.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/predictors/name_and_threads.hpp"
+#include "core/recent_map.hpp"
+#include "core/state.hpp"
+
+namespace gpushare {
+
+class OwnSmBlocks {
+ public:
+  explicit OwnSmBlocks(bool remembers) : remembers_(remembers) {}
+
+  /// Feed every event, after the state includes it.
+  void observe(const Event& event, const State& state);
+
+  /// Is there a launch's first block, or its first certain one, or is it time to look at what predictions have become?
+  bool changed() const { return changed_; }
+
+  bool has_sample(const RunningLaunch& launch) const;
+  bool has_certain_sample(const RunningLaunch& launch) const;
+  /// On all SMs. Requires has_sample().
+  Duration remaining(const RunningLaunch& launch) const;
+
+ private:
+  struct Blocks {
+    double ended = 0;
+    double busy_ns = 0;
+    double latest_ns = 0;  // a mean in which older blocks count for less
+
+    void add(double blocks, double block_ns, double half_forgotten_after);
+    double mean_ns() const { return busy_ns / ended; }
+  };
+  struct Seen {
+    Blocks crowded;
+    Blocks own;
+    const Blocks& best() const { return own.ended > 0 ? own : crowded; }
+  };
+
+  static NameAndThreads key(const RunningLaunch& launch) { return name_and_threads(launch.launch->kernel); }
+  bool is_remembered(const RunningLaunch& launch) const { return known_ns_.peek(key(launch)) != nullptr; }
+  const Seen* find(const RunningLaunch& launch) const;
+  bool had_own_sm(const Event& ended, const RunningLaunch& launch);
+  void add(const Event& ended, const RunningLaunch& launch);
+
+  struct Sm {
+    std::int64_t resident = 0;
+    Time crowded{};  // when blocks of two launches were there last
+  };
+
+  bool remembers_;
+  bool changed_ = false;
+  Time looked_at_{};
+  std::vector<Sm> sms_;
+  std::map<OperationId, Seen> launches_;
+  RecentMap<NameAndThreads, double> known_ns_{4096};  // by kernel
+};
+
+}  // namespace gpushare

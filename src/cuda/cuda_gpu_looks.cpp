@@ -75,7 +75,7 @@ void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
   const bool is_alone_there =
       std::ranges::none_of(launches_, [&](const auto& other) { return other.get() != &launch && has_some(*other); });
   resources_.paces.add(launch.code().kernel->worker(), sms->size(), launch.way(),
-                       is_alone_there ? launch.steady_time() : std::nullopt, count(launch.code().grid));
+                       is_alone_there ? launch.time_in_a_row() : std::nullopt, count(launch.code().grid));
 }
 
 void CudaGpu::start_look(Time time) {

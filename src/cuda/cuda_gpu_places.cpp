@@ -7,6 +7,7 @@
 #include "core/workers/contenders.hpp"
 #include "core/workers/kept_room.hpp"
 #include "core/workers/look_room.hpp"
+#include "core/workers/own_sms.hpp"
 #include "core/workers/stream_level.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/whole_launch.hpp"
@@ -116,6 +117,7 @@ void CudaGpu::make_room(Time time) {
   const std::vector<LaunchOnGpu*> ranked = take_contenders(time);
   std::vector<RoomClaim> claims;
   for (const LaunchOnGpu* launch : ranked) claims.push_back(claim_of(*launch));
+  claim_own_sms(claims);
   const std::optional<BlockNeeds> needs = resources_.tables.room_for_look();
   const std::optional<RoomClaim> look = needs ? claim_of_look(device(), *needs, claims) : std::nullopt;
   room_is_kept_ = look.has_value();

@@ -141,8 +141,11 @@ class LaunchOnGpu {
   /// When the last block ended. Requires ended().
   Time end() const { return end_; }
   virtual LaunchWay way() const = 0;
-  /// What it took, if it had the SMs that the policy wants now from its beginning to its end. Requires ended().
-  virtual std::optional<Duration> steady_time() const = 0;
+  /// What it took behind another launch, if it had the SMs that the policy wants now from its beginning to its end. How
+  /// long a first launch takes is its host's as much as its own. Requires ended().
+  std::optional<Duration> time_in_a_row() const {
+    return came_behind_ && was_steady() ? std::optional(end_ - since_) : std::nullopt;
+  }
 
   /// May its application's next launch go to the hardware now, to start when this one has ended, in its place?
   virtual bool may_be_followed() const = 0;
@@ -151,11 +154,17 @@ class LaunchOnGpu {
   /// The launch that was put behind this one, if any. It starts only if this one has ended.
   virtual std::unique_ptr<LaunchOnGpu> take_follower() = 0;
   /// Of a launch that was put behind another: that one's end.
-  void came_after(Time end) { since_ = end; }
+  void came_after(Time end) {
+    since_ = end;
+    came_behind_ = true;
+  }
   /// From now on the launch is one like the others.
   virtual void submitted(Time now) = 0;
 
  protected:
+  /// Did it have the SMs that the policy wants now all the time? Requires ended().
+  virtual bool was_steady() const = 0;
+
   LaunchResources& resources_;
   const DeviceLaunch& code_;
   std::shared_ptr<StreamPool> streams_;
@@ -172,6 +181,7 @@ class LaunchOnGpu {
   Duration whole_up_to_{};
   bool is_withdrawn_ = false;
   Time since_{};  // the SMs could be its own: it was handed to the hardware, or the launch before it ended
+  bool came_behind_ = false;
   Time end_{};
 };
 

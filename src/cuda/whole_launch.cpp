@@ -32,7 +32,8 @@ RoomClaim WholeLaunch::claim() const {
           .present = std::vector<int>(wanted_.size()),
           .unclaimed = progress_.finished() ? 0 : blocks,
           .split = split_,
-          .is_seen = way_.is_fleeting && !is_overdue_};
+          .is_seen = way_.is_fleeting && !is_overdue_,
+          .is_fleeting = way_.is_fleeting && !is_overdue_};
 }
 
 void WholeLaunch::hand_to_hardware(int level, Time now) {
@@ -62,11 +63,6 @@ void WholeLaunch::doubt_time_of(Duration block_time) {
   } else if (way_.longest > Duration{}) {
     resources_.block_times[code_.kernel->worker()] = block_time;
   }
-}
-
-std::optional<Duration> WholeLaunch::steady_time() const {
-  if (!is_where_wanted()) return std::nullopt;
-  return end_ - since_;
 }
 
 bool WholeLaunch::may_be_followed() const {

@@ -35,9 +35,9 @@ class WholeLaunch final : public LaunchOnGpu {
   LaunchWay way() const override { return LaunchWay::Whole; }
   bool is_fleeting() const override { return way_.is_fleeting; }
   std::unique_ptr<LaunchOnGpu> in_other_way() const override;
-  std::optional<Duration> steady_time() const override;
 
  private:
+  bool was_steady() const override { return is_where_wanted(); }
   std::int64_t places() const { return max_residency_ * static_cast<std::int64_t>(way_.sms.size()); }
   /// Does it run where the policy still wants it?
   bool is_where_wanted() const { return whole_sms(wanted_, max_residency_) == way_.wanted; }

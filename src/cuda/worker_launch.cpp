@@ -19,6 +19,9 @@ constexpr Duration longest_patience(1'000'000);
 /// looks follow each other faster.
 constexpr Duration report_interval(100'000);
 
+/// Workers heed an order within two blocks.
+constexpr Duration short_block(50'000);
+
 }  // namespace
 
 WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
@@ -47,7 +50,13 @@ RoomClaim WorkerLaunch::claim() const {
           .wanted = wanted_,
           .present = {present.begin(), present.end()},
           .unclaimed = progress_.unclaimed(),
-          .split = split_};
+          .split = split_,
+          .leaves_soon = leaves_soon()};
+}
+
+bool WorkerLaunch::leaves_soon() const {
+  const Duration* block_time = resources_.block_times.peek(code_.kernel->worker());
+  return block_time != nullptr && *block_time <= short_block;
 }
 
 // An order that no worker could break need not reach the GPU before more of them come. Else every launch of a block

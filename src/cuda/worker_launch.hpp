@@ -37,11 +37,10 @@ class WorkerLaunch final : public LaunchOnGpu {
   void submitted(Time now) override;
   LaunchWay way() const override { return LaunchWay::Workers; }
   std::unique_ptr<LaunchOnGpu> in_other_way() const override;
-  std::optional<Duration> steady_time() const override {
-    return is_disturbed_ ? std::nullopt : std::optional(end_ - since_);
-  }
 
  private:
+  bool was_steady() const override { return !is_disturbed_; }
+  bool leaves_soon() const;
   void start_behind(WorkerLaunch& leader, Time now);
   void stop_follower();
   /// Would so many workers per SM, instead of what they were told before, make any of those who are there leave or

@@ -109,6 +109,17 @@ TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
   EXPECT_THAT(whole_launches(), IsEmpty());
 }
 
+TEST_F(ShortLaunches, ByThemselvesDoNotShowWhichWayIsFaster) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  resources->paces = LaunchPaces(never, never);  // workers would win as soon as both ways have been timed
+  add_application("only", 1);
+  for (int time = 0; time < 5; ++time) run_under("fifo");
+  for (int time = 0; time < 10; ++time) {
+    run_under("fifo:whole_up_to_us=1000000");
+    EXPECT_EQ(whole_launches().size(), 1u);
+  }
+}
+
 TEST_F(ShortLaunches, BothWaysAreTried) {
   resources->paces = LaunchPaces();
   add_application("only", 6);

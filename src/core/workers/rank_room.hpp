@@ -25,6 +25,8 @@ struct RoomClaim {
   std::int64_t unclaimed = 0;  ///< tasks that nobody works on yet: a launch needs no more workers than that
   Bytes split{};               ///< how it wants an SM's L1 cache divided: shared_memory_split()
   bool is_seen = true;         ///< does `present` tell where its blocks are? Else nobody could say what keeps it out
+  bool is_fleeting = false;    ///< it is over before anybody could see where its blocks are
+  bool leaves_soon = false;    ///< told to leave, its workers are gone within some tens of microseconds
   friend bool operator==(const RoomClaim&, const RoomClaim&) = default;
 };
 

@@ -139,6 +139,14 @@ def test_elsewhere_the_suites_kernels_are_looped_for_the_same_time():
         assert alone_ns[application.name] == pytest.approx(2e6, rel=0.3)
 
 
+def test_launches_can_be_longer_where_kernels_have_layers():
+    workload = looped_suite("sim:h100", {"MM": "matrix_product", "GS": "gaussian_fan2"}, loop_ns=12e6, launch_ns=4.2e6)
+    product, elimination = workload.applications
+    assert [launch.args.layers for launch in product.operations] == [2, 2, 2]
+    assert {launch.args.layers for launch in elimination.operations} == {1}
+    assert len(elimination.operations) > 10
+
+
 def test_an_unprofiled_kernel_has_no_class_and_runs_alone(titan_xp):
     unknown = _core.Launch(_core.KernelModel("k", threads=64, latency_ns=1000, is_profiled=False), 100)
     assert not unknown.kernel.is_profiled

@@ -66,6 +66,10 @@ def reproduce(
             sections.append(sensitivity_section(benchmarks, name, progress))
     elif not quick:
         sections.append(complementary(words, name, repeats))
+    if is_cuda(name):
+        from gpushare.reproduce.slate_long_launches import long_launches
+
+        sections.append(long_launches(words, name, repeats))
     where = "a simulated Titan Xp" if on_titan_xp else name
     return Reproduction(f"Slate: workload-aware sharing (Allen et al.), on {where}", tuple(sections), INTRODUCTION)
 

@@ -13,8 +13,8 @@ LAUNCH_NS = 5e6
 LOOP_NS = 30e6
 
 NOTE = (
-    "Launches of 5 ms in loops of 30 ms: their grids have as many layers as that takes, but for GS, whose launches stay "
-    "as they are, since each of them changes what it reads."
+    "Launches of 5 ms in loops of 30 ms: grids have as many layers as that takes, but for GS, whose launches stay as "
+    "they are, since each of them changes what it reads."
 )
 
 

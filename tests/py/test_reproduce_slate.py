@@ -11,8 +11,10 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.reproduce import reproduce, slate
 from gpushare.reproduce.slate_complementary import complementary_pairs, resize_us
+from gpushare.reproduce.slate_long_launches import long_launches
 from gpushare.reproduce.slate_loops import looped_suite
 from gpushare.reproduce.slate_sensitivity import ASSUMPTIONS, changed
+from gpushare.reproduce.slate_words import POLICIES
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
@@ -145,6 +147,13 @@ def test_launches_can_be_longer_where_kernels_have_layers():
     assert [launch.args.layers for launch in product.operations] == [2, 2, 2]
     assert {launch.args.layers for launch in elimination.operations} == {1}
     assert len(elimination.operations) > 10
+
+
+def test_the_pairs_are_run_with_long_launches():
+    section = long_launches(POLICIES, "sim:h100", progress=False, launch_ns=4e5, loop_ns=4e5)
+    assert list(section.table.index[-2:]) == ["TR-TR", "mean"]
+    assert section.table.loc["mean", "over MPS"] == pytest.approx(section.table["over MPS"][:-1].mean())
+    assert (section.table > 0.5).all(axis=None)
 
 
 def test_an_unprofiled_kernel_has_no_class_and_runs_alone(titan_xp):

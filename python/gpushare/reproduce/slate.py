@@ -40,7 +40,7 @@ def reproduce(
 
     Args:
         seeds: repeats on a GPU; nothing varies on a simulated one.
-        quick: leave out the sensitivity, and elsewhere other pairs of the suite.
+        quick: leave out the sensitivity, elsewhere other pairs of the suite, and on a GPU launches of 5 ms.
         progress: as in :func:`gpushare.compare`.
         device: the simulated Titan Xp unless named, with models of the paper's kernels; elsewhere the suite's kernels.
     """
@@ -66,10 +66,10 @@ def reproduce(
             sections.append(sensitivity_section(benchmarks, name, progress))
     elif not quick:
         sections.append(complementary(words, name, repeats))
-    if is_cuda(name):
+    if is_cuda(name) and not quick:
         from gpushare.reproduce.slate_long_launches import long_launches
 
-        sections.append(long_launches(words, name, repeats))
+        sections.append(long_launches(words, name, repeats, progress))
     where = "a simulated Titan Xp" if on_titan_xp else name
     return Reproduction(f"Slate: workload-aware sharing (Allen et al.), on {where}", tuple(sections), INTRODUCTION)
 

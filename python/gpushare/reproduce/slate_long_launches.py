@@ -19,13 +19,19 @@ NOTE = (
 
 
 def long_launches(
-    words: dict[str, str], device: str, repeats: int = 1, launch_ns: float = LAUNCH_NS, loop_ns: float = LOOP_NS
+    words: dict[str, str],
+    device: str,
+    repeats: int = 1,
+    progress: bool | None = None,
+    *,
+    launch_ns: float = LAUNCH_NS,
+    loop_ns: float = LOOP_NS,
 ) -> Section:
     """Throughput over the two baselines, for each pair and in the mean."""
     import pandas as pd
 
     benchmarks = looped_suite(device, loop_ns=loop_ns, launch_ns=launch_ns)
-    result = compare(pairs(benchmarks), words.values(), device=device, repeats=repeats, progress=False)
+    result = compare(pairs(benchmarks), words.values(), device=device, repeats=repeats, progress=progress)
     found = throughputs(result, words)
     table = pd.DataFrame(
         {

@@ -4,7 +4,8 @@
 // refined as blocks end, and the GPU switches back when they change the order.
 //
 // The paper leaves open what "a sufficient number" of blocks is. One block that had the SM without others, here
-// (own_sm_blocks.hpp). Whoever is the shortest even by blocks beside those of others gets the GPU before that.
+// (own_sm_blocks.hpp). Whoever is the shortest even by blocks beside those of others gets the GPU before that, and who
+// has run none yet comes first where some SM never becomes free of others.
 // `predictor=simple-slicing` is the paper's: the first block tells, until somebody comes or goes.
 //
 // The paper's kernels are launched once. One that is launched again is not sampled anew, unless remember=no.
@@ -40,7 +41,8 @@ class Srtf : public Policy {
 
   void observe(const Event& event, const State& state) override {
     predictor_.observe(event, state);
-    if (!wants(event)) return;
+    is_due_ |= wants(event);
+    if (event.next_is_known || !std::exchange(is_due_, false)) return;
     const RunningLaunch* shortest = shortest_sampled(state, *this);
     first_ = shortest == nullptr ? std::nullopt : std::optional(shortest->id);
   }
@@ -49,7 +51,11 @@ class Srtf : public Policy {
 
   Plan decide(const State& state) const override {
     const RunningLaunch* first = first_ ? state.find(*first_) : nullptr;
-    const auto is_sampled = [&](const RunningLaunch& launch) { return &launch == first || is_known(launch); };
+    const auto has_any = [&](const RunningLaunch& launch) { return has_sample(launch); };
+    const bool all_have = std::ranges::all_of(state.running(), has_any);
+    const auto is_sampled = [&](const RunningLaunch& launch) {
+      return &launch == first || (all_have ? is_known(launch) : has_sample(launch));
+    };
     if (auto sampling = sampling_plan(state, first, is_sampled)) return *std::move(sampling);
     return ranked_by(state, [&](const RunningLaunch& launch) { return remaining(launch); });
   }
@@ -71,14 +77,15 @@ class Srtf : public Policy {
 
   Predictor predictor_;
   std::optional<OperationId> first_;
+  bool is_due_ = false;  // to choose anew who is the first, once all is told that is known
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_srtf(const PolicyOptions& options) {
-  const bool remembers = options.word("remember", {"yes", "no"}) == "yes";
   const std::string predictor = options.word("predictor", {"own-blocks", "simple-slicing"});
   if (predictor == "simple-slicing") return std::make_unique<Srtf<FirstBlock>>(FirstBlock());
+  const bool remembers = options.word("remember", {"yes", "no"}) == "yes";
   return std::make_unique<Srtf<OwnBlocks>>(OwnBlocks(remembers));
 }
 

@@ -32,7 +32,8 @@ class SrtfAdaptive : public Policy {
 
   Plan decide(const State& state) const override {
     const auto is_sampled = [&](const RunningLaunch& launch) { return predictor_.has_sample(launch); };
-    if (auto sampling = sampling_plan(state, shortest_sampled(state, predictor_), is_sampled)) return *sampling;
+    auto sampling = sampling_plan(state, shortest_sampled(state, predictor_), is_sampled);
+    if (sampling) return *std::move(sampling);
     Plan plan;
     rank_behind(plan, order(state));
     if (mode_ == Mode::Sharing) plan.shares.front().quota = Quota::everywhere(limited(*order(state).front()));

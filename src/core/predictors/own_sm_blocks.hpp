@@ -7,13 +7,14 @@
 // blocks beside others count until one has had its SM without others from beginning to end, which makes the sample
 // certain; from then on only such blocks do, the latest most.
 //
-// If it remembers, the mean of a kernel's last launch is taken for its next ones, from arrival to end.
+// If it remembers, the mean of a kernel's last launch holds for its next one, from arrival to end.
 //
 // Suits: policies that let one launch at a time have an SM. Fails: where launches share SMs for good; where the last
 // blocks of a grid take longer than those before.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/predictors/name_and_threads.hpp"
@@ -43,19 +44,21 @@ class OwnSmBlocks {
     double busy_ns = 0;
     double latest_ns = 0;  // a mean in which older blocks count for less
 
-    void add(double blocks, double block_ns, double half_forgotten_after);
+    void add(double blocks, double block_ns, double remembered);
     double mean_ns() const { return busy_ns / ended; }
   };
   struct Seen {
-    Blocks crowded;
-    Blocks own;
+    std::optional<double> known_ns{};  // as an earlier launch has shown
+    Blocks crowded{};
+    Blocks own{};
+    std::vector<Time> reported{};  // by SM: when blocks had ended there last
+
     const Blocks& best() const { return own.ended > 0 ? own : crowded; }
   };
 
-  static NameAndThreads key(const RunningLaunch& launch) { return name_and_threads(launch.launch->kernel); }
-  bool is_remembered(const RunningLaunch& launch) const { return known_ns_.peek(key(launch)) != nullptr; }
+  void arrive(const RunningLaunch& launch);
   const Seen* find(const RunningLaunch& launch) const;
-  bool had_own_sm(const Event& ended, const RunningLaunch& launch);
+  bool had_own_sm(const Event& ended, const RunningLaunch& launch, Time reported);
   void add(const Event& ended, const RunningLaunch& launch);
 
   struct Sm {

@@ -13,7 +13,8 @@
 
 namespace gpushare {
 
-/// Changes the claims of fleeting launches. In rank order, as for make_room().
+/// Changes the claims of fleeting launches that would have somebody leave. In rank order, as for make_room(). Who comes
+/// when a quarter of the SMs is given away so waits for those before, which are over soon.
 void claim_own_sms(std::vector<RoomClaim>& launches);
 
 }  // namespace gpushare

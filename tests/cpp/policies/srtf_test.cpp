@@ -90,6 +90,20 @@ TEST(Srtf, WhoIsTheShortestEvenBesideOthersNeedsNoMoreSamples) {
   EXPECT_THAT(run.quotas(1), ElementsAre(4, 4, 4));
 }
 
+TEST(Srtf, WhoHasRunNoBlockYetIsSampledBeforeWhoHasRunSomeBesideOthers) {
+  PolicyRehearsal run = with_one_sampled();
+  run.start_block(0, 0, 100);
+  run.arrive(1, 100);
+  run.run_block(1, 0, 110, 510);
+  run.arrive(2, 520);
+  EXPECT_THAT(run.quotas(2), ElementsAre(4, 0, 0));
+  EXPECT_THAT(run.quotas(1), ElementsAre(0, 0, 0));
+}
+
+TEST(Srtf, SimpleSlicingRemembersNothing) {
+  EXPECT_THROW(make_policy("srtf:predictor=simple-slicing:remember=yes"), InvalidInput);
+}
+
 TEST(Srtf, WhereNoBlockIsLeftToStartSamplingEnds) {
   PolicyRehearsal run("srtf", small_device(3), workload_of({launch_of(24, 1), launch_of(2, 1, "two blocks")}));
   run.arrive(0, 0);

@@ -70,6 +70,20 @@ TEST(OwnSmBlocks, OneOnAnSmOfItsOwnTakesTheirPlace) {
   EXPECT_EQ(run.predictor.remaining(run.running(2)), Duration(21 * 60 / (4 * 3)));
 }
 
+TEST(OwnSmBlocks, AGroupMayHoldBlocksThatHadOthersBesideThem) {
+  Rehearsal run(false);
+  run.arrive(1, 0);
+  run.start_block(1, 0, 0);
+  run.arrive(2, 10);
+  run.start_group(2, 0, 4, 20);
+  run.end_block(1, 0, 0, 100);
+  run.end_group(2, 0, 4, 120, 140);  // a mean of 20: the last one began at 120, the first much earlier
+  EXPECT_FALSE(run.predictor.has_certain_sample(run.running(2)));
+  run.start_group(2, 0, 4, 140);
+  run.end_group(2, 0, 4, 150, 160);
+  EXPECT_TRUE(run.predictor.has_certain_sample(run.running(2)));
+}
+
 TEST(OwnSmBlocks, LaterBlocksCountForMoreThanEarlierOnes) {
   Rehearsal run(false);
   run.arrive(1, 0);
@@ -116,6 +130,20 @@ TEST(OwnSmBlocks, OfBlocksBesideOthersAloneTheMeanIsRemembered) {
   run.run_first_launch();
   run.arrive(1, 400);
   EXPECT_EQ(run.predictor.remaining(run.running(1)), Duration(24 * 200 / (4 * 3)));
+}
+
+TEST(OwnSmBlocks, WhichIsNotForgottenForBlocksBesideOthers) {
+  Rehearsal run(true, workload_of({launch_of(2, 1, "kernel"), launch_of(2, 1, "kernel"), launch_of(24, 1, "another"),
+                                   launch_of(24, 1, "kernel")}));
+  run.run_first_launch();
+  run.arrive(2, 400);
+  run.start_block(2, 0, 400);
+  run.arrive(1, 400);
+  run.run_block(1, 0, 400, 5'400);
+  run.run_block(1, 0, 5'400, 10'400);
+  run.end_launch(1, 10'400);
+  run.arrive(3, 10'400);
+  EXPECT_EQ(run.predictor.remaining(run.running(3)), Duration(24 * 200 / (4 * 3)));
 }
 
 TEST(OwnSmBlocks, OtherKernelsAreSampled) {

@@ -48,12 +48,53 @@ TEST(OwnSms, BehindLongBlocksAPlaceIsBetter) {
   EXPECT_EQ(launches[0], fleeting(5));
 }
 
-TEST(OwnSms, WhoRanksBeforeItOrIsNotThereDoesNotMatter) {
+TEST(OwnSms, NotWhereSomebodyIsWhoRanksBefore) {
+  RoomClaim before = resident(false);
+  before.present = {2, 2, 2, 2, 0, 0, 2, 0};
+  std::vector<RoomClaim> launches{before, fleeting(5), resident(true)};
+  claim_own_sms(launches);
+  EXPECT_THAT(launches[1].wanted, ElementsAre(0, 0, 0, 0, 0, 4, 0, 4));
+}
+
+TEST(OwnSms, NorWhereItMayNotRun) {
+  RoomClaim launch = fleeting(5);
+  launch.wanted = {4, 4, 4, 4, 4, 4, 4, 0};
+  std::vector<RoomClaim> launches{launch, resident(true)};
+  claim_own_sms(launches);
+  EXPECT_THAT(launches[0].wanted, ElementsAre(0, 0, 0, 0, 0, 4, 4, 0));
+}
+
+TEST(OwnSms, WhoIsNotThereDoesNotMatter) {
   RoomClaim not_there = resident(false);
   not_there.present.assign(sm_count, 0);
-  std::vector<RoomClaim> launches{resident(false), fleeting(5), not_there};
+  std::vector<RoomClaim> launches{fleeting(5), resident(true), not_there};
   claim_own_sms(launches);
-  EXPECT_EQ(launches[1].unclaimed, 8);
+  EXPECT_EQ(launches[0].unclaimed, 8);
+}
+
+TEST(OwnSms, BehindOneThatNobodySeesAPlaceIsBetter) {
+  RoomClaim unseen = resident(false);
+  unseen.present.assign(sm_count, 0);
+  unseen.is_seen = false;
+  std::vector<RoomClaim> launches{fleeting(5), resident(true), unseen};
+  claim_own_sms(launches);
+  EXPECT_EQ(launches[0], fleeting(5));
+}
+
+TEST(OwnSms, NobodyLeavesWhereOthersAreIdle) {
+  RoomClaim half = resident(true);
+  half.present = {0, 0, 0, 0, 2, 2, 2, 2};
+  std::vector<RoomClaim> launches{fleeting(5), half};
+  claim_own_sms(launches);
+  EXPECT_EQ(launches[0], fleeting(5));
+}
+
+TEST(OwnSms, WhereTooFewCanBeEmptiedAPlaceIsBetter) {
+  RoomClaim before = resident(false);
+  before.present = {2, 2, 2, 2, 2, 2, 2, 0};
+  std::vector<RoomClaim> launches{before, fleeting(5), resident(true)};
+  claim_own_sms(launches);
+  EXPECT_EQ(launches[1], fleeting(5));
 }
 
 TEST(OwnSms, OneThatNeedsMoreThanAPlaceOnEverySmIsNotSmall) {

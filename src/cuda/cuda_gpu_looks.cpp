@@ -64,7 +64,7 @@ void CudaGpu::report_ends(Time time) {
   });
 }
 
-/// What it took says something only where nobody else was on its SMs, and it was not whole for its length alone.
+/// What it took in a row says something where nobody else was on its SMs, and it was not whole for its length alone.
 void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
   if (launch.is_fleeting()) return;
   const auto sms = whole_sms(launch.wanted(), launch.max_residency());

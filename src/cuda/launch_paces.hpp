@@ -28,7 +28,8 @@ class LaunchPaces {
   explicit LaunchPaces(double clearly_less = 0.97, double differs_from = 1.5)
       : clearly_less_(clearly_less), differs_from_(differs_from) {}
 
-  /// A launch of the kernel that had so many SMs has ended; what it took, if nobody else was on them.
+  /// A launch of the kernel that had so many SMs has ended; what it took, if nobody else was on them and it came right
+  /// behind another.
   void add(CUfunction worker, std::size_t sms, LaunchWay way, std::optional<Duration> took, std::int64_t blocks);
 
   /// Is that not known to be slower? Requires some launches as workers first: they show how long blocks take.

@@ -14,8 +14,8 @@ constexpr Duration between_looks{50'000};
 
 }  // namespace
 
-void OwnSmBlocks::Blocks::add(double blocks, double block_ns, double remembered) {
-  const double weight = ended == 0 ? 1 : blocks / (blocks + remembered);
+void OwnSmBlocks::Blocks::add(double blocks, double block_ns, double fades_after) {
+  const double weight = ended == 0 ? 1 : blocks / (blocks + fades_after);
   latest_ns += weight * (block_ns - latest_ns);
   busy_ns += blocks * block_ns;
   ended += blocks;

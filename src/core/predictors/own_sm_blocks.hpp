@@ -44,7 +44,7 @@ class OwnSmBlocks {
     double busy_ns = 0;
     double latest_ns = 0;  // a mean in which older blocks count for less
 
-    void add(double blocks, double block_ns, double remembered);
+    void add(double blocks, double block_ns, double fades_after);
     double mean_ns() const { return busy_ns / ended; }
   };
   struct Seen {

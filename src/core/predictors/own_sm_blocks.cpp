@@ -25,13 +25,18 @@ void OwnSmBlocks::observe(const Event& event, const State& state) {
   changed_ = false;
   sms_.resize(static_cast<std::size_t>(state.sms()));
   if (event.kind == EventKind::LaunchArrived) arrive(*state.find(event.operation));
-  if (event.kind == EventKind::LaunchEnded) launches_.erase(event.operation);
+  if (event.kind == EventKind::LaunchEnded) seen_of(event.operation) = {};
   if (event.kind == EventKind::BlockStarted) sms_[index(event.sm)].resident += event.blocks;
   if (event.kind == EventKind::BlockEnded) add(event, *state.find(event.operation));
 }
 
+OwnSmBlocks::Seen& OwnSmBlocks::seen_of(OperationId launch) {
+  if (launches_.size() <= index(launch)) launches_.resize(index(launch) + 1);
+  return launches_[index(launch)];
+}
+
 void OwnSmBlocks::arrive(const RunningLaunch& launch) {
-  Seen& seen = launches_[launch.id] = {};
+  Seen& seen = seen_of(launch.id) = {};
   seen.reported.resize(sms_.size());
   const double* known_ns = known_ns_.peek(name_and_threads(launch.launch->kernel));
   if (known_ns != nullptr) seen.known_ns = *known_ns;
@@ -49,7 +54,7 @@ bool OwnSmBlocks::had_own_sm(const Event& ended, const RunningLaunch& launch, Ti
 }
 
 void OwnSmBlocks::add(const Event& ended, const RunningLaunch& launch) {
-  Seen& seen = launches_[launch.id];
+  Seen& seen = seen_of(launch.id);
   seen.reported.resize(sms_.size());
   Time& reported = seen.reported[index(ended.sm)];
   const bool is_own = had_own_sm(ended, launch, std::exchange(reported, ended.time));
@@ -65,8 +70,7 @@ void OwnSmBlocks::add(const Event& ended, const RunningLaunch& launch) {
 }
 
 const OwnSmBlocks::Seen* OwnSmBlocks::find(const RunningLaunch& launch) const {
-  const auto found = launches_.find(launch.id);
-  return found == launches_.end() ? nullptr : &found->second;
+  return index(launch.id) < launches_.size() ? &launches_[index(launch.id)] : nullptr;
 }
 
 bool OwnSmBlocks::has_sample(const RunningLaunch& launch) const {

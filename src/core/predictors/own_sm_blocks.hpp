@@ -13,7 +13,6 @@
 // blocks of a grid take longer than those before.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -56,6 +55,7 @@ class OwnSmBlocks {
     const Blocks& best() const { return own.ended > 0 ? own : crowded; }
   };
 
+  Seen& seen_of(OperationId launch);
   void arrive(const RunningLaunch& launch);
   const Seen* find(const RunningLaunch& launch) const;
   bool had_own_sm(const Event& ended, const RunningLaunch& launch, Time reported);
@@ -70,7 +70,7 @@ class OwnSmBlocks {
   bool changed_ = false;
   Time looked_at_{};
   std::vector<Sm> sms_;
-  std::map<OperationId, Seen> launches_;
+  std::vector<Seen> launches_;                        // by OperationId
   RecentMap<NameAndThreads, double> known_ns_{4096};  // by kernel
 };
 

@@ -21,14 +21,29 @@ bool leaves_soon(const RoomClaim& launch) {
   return launch.leaves_soon || std::ranges::all_of(launch.present, [](int workers) { return workers == 0; });
 }
 
-/// Would SMs on which nobody is hold it? Then nobody need leave.
-bool finds_idle_sms(std::span<const RoomClaim> launches, const RoomClaim& launch) {
-  std::int64_t places = 0;
-  for (std::size_t sm = 0; sm < launch.wanted.size(); ++sm) {
-    const bool is_idle = std::ranges::none_of(launches, [&](const RoomClaim& each) { return is_there(each, sm); });
-    if (is_idle) places += launch.wanted[sm];
+/// By SM: is nobody there?
+std::vector<char> idle_sms(std::span<const RoomClaim> launches, std::size_t sms) {
+  std::vector<char> idle(sms, 1);
+  for (const RoomClaim& launch : launches) {
+    for (std::size_t sm = 0; sm < sms; ++sm) {
+      if (is_there(launch, sm)) idle[sm] = 0;
+    }
   }
+  return idle;
+}
+
+/// Would SMs on which nobody is hold it? Then nobody need leave.
+bool finds_places(const std::vector<char>& idle, const RoomClaim& launch) {
+  std::int64_t places = 0;
+  for (std::size_t sm = 0; sm < idle.size(); ++sm) places += idle[sm] != 0 ? launch.wanted[sm] : 0;
   return places >= launch.unclaimed;
+}
+
+/// The first rank behind which all leave soon.
+std::size_t first_to_be_let_by(std::span<const RoomClaim> launches) {
+  std::size_t rank = launches.size();
+  while (rank > 0 && leaves_soon(launches[rank - 1])) --rank;
+  return rank == 0 ? 0 : rank - 1;
 }
 
 /// Takes SMs one by one, from the last on.
@@ -64,13 +79,14 @@ class OwnSms {
 }  // namespace
 
 void claim_own_sms(std::vector<RoomClaim>& launches) {
-  if (launches.empty()) return;
-  OwnSms sms(launches.front().wanted.size());
-  for (std::size_t rank = 0; rank < launches.size(); ++rank) {
-    const std::span<const RoomClaim> all(launches);
-    if (!launches[rank].is_fleeting || !is_small(launches[rank])) continue;
-    if (!std::ranges::all_of(all.subspan(rank + 1), leaves_soon) || finds_idle_sms(all, launches[rank])) continue;
-    sms.give(launches[rank], all.first(rank));
+  const auto may_have_own = [](const RoomClaim& launch) { return launch.is_fleeting && is_small(launch); };
+  if (std::ranges::none_of(launches, may_have_own)) return;
+  const std::size_t sms = launches.front().wanted.size();
+  const std::vector<char> idle = idle_sms(launches, sms);
+  OwnSms own(sms);
+  for (std::size_t rank = first_to_be_let_by(launches); rank < launches.size(); ++rank) {
+    RoomClaim& launch = launches[rank];
+    if (may_have_own(launch) && !finds_places(idle, launch)) own.give(launch, std::span(launches).first(rank));
   }
 }
 

@@ -90,16 +90,32 @@ CAPTURE = """
 import pathlib, sys
 from gpushare.recorded import capture, interrupts
 interrupts.PATIENCE_S = float(sys.argv[1])
-print(capture.capture(sys.argv[3:], pathlib.Path(sys.argv[2])))
+trace = pathlib.Path(sys.argv[2])
+hear = interrupts.ProgramSignals.hear
+def hear_and_say_so(*arguments):
+    hear(*arguments)
+    trace.with_name("heard").touch()
+interrupts.ProgramSignals.hear = hear_and_say_so
+print(capture.capture(sys.argv[3:], trace))
 """
+
+
+def wait_for(file, process):
+    """Until the process, or a child of it, has made the file, which is taken away."""
+    has_ended = False
+    while not file.exists():
+        assert not has_ended
+        time.sleep(0.01)
+        has_ended = process.poll() is not None
+    file.unlink()
 
 
 @pytest.fixture
 def interrupted(fake_cupti, monkeypatch, tmp_path):
     """Runs a shell's script under ``capture``, with a recorded program as its $0.
 
-    The two are a process group of their own, which gets SIGINT, as from a terminal, whenever the file "ready" is there.
-    Returns what ``capture`` returned.
+    The two are a process group of their own, which gets SIGINT, as from a terminal, whenever the file "ready" is there
+    and the one before has been heard: of two that are pending only one arrives. Returns what ``capture`` returned.
     """
     monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
     ready = tmp_path / "ready"
@@ -109,11 +125,9 @@ def interrupted(fake_cupti, monkeypatch, tmp_path):
         code = [sys.executable, "-c", CAPTURE, str(patience_s), str(tmp_path / "t.trace"), *command]
         with subprocess.Popen(code, stdout=subprocess.PIPE, text=True, start_new_session=True) as capturing:
             for _ in range(times):
-                while not ready.exists():
-                    assert capturing.poll() is None
-                    time.sleep(0.01)
-                ready.unlink()
+                wait_for(ready, capturing)
                 os.killpg(capturing.pid, signal.SIGINT)
+                wait_for(tmp_path / "heard", capturing)
             output, _ = capturing.communicate(timeout=60)
         assert capturing.returncode == 0
         return int(output)
@@ -142,9 +156,7 @@ def test_who_does_not_heed_that_either_is_killed(interrupted, tmp_path):
 
 def signalled(process, program_is_ready, number):
     """Ends with what the process that captures returned, after it alone has got the signal."""
-    while not program_is_ready.exists():
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_for(program_is_ready, process)
     os.kill(process.pid, number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -35,8 +35,10 @@ constexpr const char* unless_too_many = R"(	and.b32 	%gpushare_i, %gpushare_orde
 	@%gpushare_p bra 	$gpushare_allowed_{place};
 	// gpushare: more workers than the quota allows
 	atom.global.add.u32 	%gpushare_k, [%gpushare_a], -1;
+	ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
+	and.b32 	%gpushare_i, %gpushare_order, 65535;
 	setp.le.u32 	%gpushare_p, %gpushare_k, %gpushare_i;
-	@%gpushare_p red.global.add.u32 	[%gpushare_a], 1;  // others have left in the meantime
+	@%gpushare_p red.global.add.u32 	[%gpushare_a], 1;  // others have left in the meantime, or more are allowed
 	@%gpushare_p bra 	$gpushare_allowed_{place};
 	mov.u32 	%gpushare_i, 0;
 	st.shared.u32 	[gpushare_claim+52], %gpushare_i;  // its place is given back already

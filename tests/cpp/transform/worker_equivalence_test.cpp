@@ -119,16 +119,45 @@ TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
   }
 }
 
+/// The order that a worker has read while its last task ran may be an old one by the time it is done. `lowered`: quotas
+/// are so for one look where an SM is full, and as before at the next.
+TEST(Workers, NobodyLeavesByAnOrderThatHasBeenTakenBack) {
+  const SampleLaunch launch = sample_launches().front();
+  for (const ptx::ClaimsIn claims : {ptx::ClaimsIn::Registers, ptx::ClaimsIn::Memory}) {
+    const Kernel worker(ptx::make_preemptible(ptx_file(launch.file), claims).ptx);
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      std::mt19937_64 random(seed);
+      Outcome outcome;
+      bool lowered = false;
+      int times = 0;
+      const auto at_look = [&](std::size_t, const SetQuota& set) {
+        const std::vector<WorkerSm> now = outcome.memory.read<WorkerSm>(outcome.sm_table, sms);
+        lowered = !lowered && random() % 2 == 0;
+        for (std::uint32_t sm = 0; sm < sms; ++sm) {
+          const bool is_full = now[sm].workers == blocks_per_sm;
+          times += lowered && is_full ? 1 : 0;
+          set(sm, lowered && is_full ? 1 : blocks_per_sm);
+        }
+      };
+      Scheduler scheduler(seed);
+      run_workers(launch, worker, {.workers = sms * blocks_per_sm, .at_look = at_look}, scheduler, outcome);
+      EXPECT_GT(times, 0);
+      EXPECT_EQ(outcome.launches, 1u);
+      EXPECT_EQ(outcome.memory.read<WorkerControl>(outcome.control).returns, 0u);
+    }
+  }
+}
+
 TEST(Workers, WithoutQuotaNobodyStarts) {
   const SampleLaunch launch = sample_launches().front();
   const Kernel worker(ptx::make_preemptible(ptx_file(launch.file)).ptx);
   Outcome outcome;
   Scheduler scheduler(1);
   const auto starve = [](std::size_t look, const auto& set) {
-    for (std::uint32_t sm = 0; look < 8 && sm < sms; ++sm) set(sm, 0);
+    for (std::uint32_t sm = 0; look < 16 && sm < sms; ++sm) set(sm, 0);
   };
   run_workers(launch, worker, {.workers = 4, .at_look = starve}, scheduler, outcome);
-  EXPECT_EQ(outcome.launches, 3u) << "two launches of four workers each found no place";
+  EXPECT_EQ(outcome.launches, 3u) << "two launches of four workers, who look twice, found no place";
   EXPECT_EQ(outcome.tasks_done(), tasks(launch.grid));
 }
 

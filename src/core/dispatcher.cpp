@@ -20,6 +20,7 @@ void Dispatcher::deliver(const Event& event) {
     const RunningLaunch& launch = *state_.find(event.operation);
     if (policy_->admits(launch, state_)) admit(launch);
   }
+  if (event.kind == EventKind::LaunchEnded) forget_admitted(event.operation);
   for (RunObserver* observer : observers_) observer->saw(event);
   policy_->observe(event, state_);
   if (plan_due_.after(event, *policy_, state_)) enforce(checked(plan_due_.plan(*policy_, state_), state_));
@@ -39,15 +40,19 @@ void Dispatcher::admit(const RunningLaunch& launch) {
   plan_.shares.insert(plan_.shares.begin(), admitted_.back());
 }
 
+/// While they come and go nobody may want another plan.
+void Dispatcher::forget_admitted(OperationId ended) {
+  const auto is_ended = [ended](const Share& share) { return share.launch == ended; };
+  if (std::erase_if(admitted_, is_ended) > 0) std::erase_if(plan_.shares, is_ended);
+}
+
 void Dispatcher::enforce(Plan plan) {
   wake_at_ = plan.wake_at;
   for (RunObserver* observer : observers_) observer->decided(plan);
   gpu_.apply(plan);
-  const auto is_over = [&](const Share& admitted) {
-    const auto named = std::ranges::find(plan.shares, admitted.launch, &Share::launch);
-    return named != plan.shares.end() || state_.find(admitted.launch) == nullptr;
-  };
-  std::erase_if(admitted_, is_over);
+  std::erase_if(admitted_, [&](const Share& admitted) {
+    return std::ranges::find(plan.shares, admitted.launch, &Share::launch) != plan.shares.end();
+  });
   plan.shares.insert(plan.shares.begin(), admitted_.begin(), admitted_.end());
   plan_ = std::move(plan);
 }

@@ -76,6 +76,7 @@ class Dispatcher {
  private:
   void wake_before(const Event& event);
   void admit(const RunningLaunch& launch);
+  void forget_admitted(OperationId ended);
   void enforce(Plan plan);
 
   Gpu& gpu_;

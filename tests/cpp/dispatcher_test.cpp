@@ -169,7 +169,6 @@ TEST(Dispatcher, WhatWasAdmittedIsPartOfWhatHoldsUntilItHasEnded) {
   EXPECT_EQ(launches(), (std::vector{1, 0}));
   EXPECT_EQ(gpu.latest().shares.size(), 1U);
   dispatcher.deliver({.application = ApplicationId{1}, .operation = OperationId{1}, .kind = EventKind::LaunchEnded});
-  dispatcher.deliver({.application = ApplicationId{0}, .kind = EventKind::PriorityChanged});
   EXPECT_EQ(launches(), std::vector{0});
 }
 

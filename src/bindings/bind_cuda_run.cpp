@@ -58,12 +58,14 @@ std::vector<std::string> names_on_gpu(const cuda::CudaGpu& gpu, const Workload& 
 /// A run that ends early leaves nothing behind on the GPU.
 void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, const CudaProgram& program,
                  std::span<RunObserver* const> observers, Ordering* ordering) {
+  constexpr Duration patience(1'000'000'000);
   try {
     run(gpu, policy, workload, observers, ordering);
   } catch (const cuda::CudaError& error) {
-    throw cuda::CudaError(failure_among(names_on_gpu(gpu, workload, program), error.what()));
+    const std::string message = failure_among(names_on_gpu(gpu, workload, program), error.what());
+    gpu.stop(patience);
+    throw cuda::CudaError(message);
   } catch (...) {
-    constexpr Duration patience(1'000'000'000);
     gpu.stop(patience);
     throw;
   }

@@ -48,7 +48,7 @@ class CudaGpu final : public LiveGpu {
   /// Called some times a second while a run waits; what it throws ends the run.
   void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
 
-  /// Where something is still there after `patience`, the context is abandoned.
+  /// Where that does not succeed, the context is abandoned.
   bool stop(Duration patience) override;
   std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override;
@@ -74,6 +74,7 @@ class CudaGpu final : public LiveGpu {
   gpushare::Event take_event();
   bool events_have_turn(Time time);
   bool is_busy() const;
+  bool becomes_empty_within(Duration patience);
   void attend(Time time);
   void sleep_until(Time deadline);
   void check_health(Time time);

@@ -46,7 +46,18 @@ void CudaGpu::tell_held_ends(Time time) {
   });
 }
 
+// After a fault the driver refuses whatever is tried; after another failure it may.
 bool CudaGpu::stop(Duration patience) {
+  try {
+    resources_.completions.require_healthy();
+    if (becomes_empty_within(patience)) return true;
+  } catch (const std::exception&) {  // then nothing can be had of it any more
+  }
+  resources_.context->abandon();
+  return false;
+}
+
+bool CudaGpu::becomes_empty_within(Duration patience) {
   std::vector<Followers::Started> followers = followers_.take_all();
   for (const auto& launch : launches_) {
     if (auto follower = launch->take_follower()) followers.push_back({std::move(follower), launch->submission().id});
@@ -67,9 +78,7 @@ bool CudaGpu::stop(Duration patience) {
       resources_.tables.hurry_look();
     }
   }
-  if (!is_busy()) return true;
-  resources_.context->abandon();
-  return false;
+  return !is_busy();
 }
 
 bool CudaGpu::is_busy() const {

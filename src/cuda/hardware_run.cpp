@@ -123,7 +123,9 @@ class HardwareRun {
   }
 
   /// Does what has been handed to the hardware end so soon?
+  /// Throws CudaError where the GPU has failed for good.
   bool ends_within(Duration patience) {
+    completions_.require_healthy();
     const Time end = now() + patience;
     const auto has_ended = [](const Lane& lane) { return lane.has_ended(); };
     while (!std::ranges::all_of(lanes_, has_ended)) {
@@ -247,6 +249,16 @@ class HardwareRun {
   Clock::time_point start_;
 };
 
+/// A run that ends early leaves nothing behind on the GPU.
+void end_or_abandon(HardwareRun& run, Context& context) {
+  constexpr Duration patience(1'000'000'000);
+  try {
+    if (run.ends_within(patience)) return;
+  } catch (const CudaError&) {
+  }
+  context.abandon();
+}
+
 }  // namespace
 
 void run_on_hardware(const SharedContext& context, const Workload& workload, const Program& program,
@@ -258,10 +270,11 @@ void run_on_hardware(const SharedContext& context, const Workload& workload, con
   try {
     run.run(heartbeat);
   } catch (const CudaError& error) {
-    throw CudaError(failure_among(run.names_on_gpu(), error.what()));
+    const std::string message = failure_among(run.names_on_gpu(), error.what());
+    end_or_abandon(run, *context);
+    throw CudaError(message);
   } catch (...) {
-    constexpr Duration patience(1'000'000'000);
-    if (!run.ends_within(patience)) context->abandon();
+    end_or_abandon(run, *context);
     throw;
   }
 }

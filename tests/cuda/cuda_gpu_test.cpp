@@ -245,6 +245,40 @@ TEST_F(Runs, AFaultHasAnOwnerAndIsForGood) {
   }
 }
 
+/// What the driver refuses concerns one launch: the others must not go on with memory that is about to go.
+TEST_F(Runs, WhatRanBesideALaunchThatWasRefusedIsStoppedAndTheGpuIsAsGoodAsBefore) {
+  const auto kernel = load("wait_at_gate", wait_at_gate);
+  const auto others = load("saxpy");
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  constexpr int blocks = 1000;
+  Saxpys refused = saxpys();
+  Work work;
+  work.add_application("waits");
+  work.add_launch(kernel, blocks, 1, arguments(gate.get(), arrived.get(), some_ms));
+  work.add_application("refused", 2'000'000);
+  refused.add_to(work, others, 1);
+  std::get<DeviceLaunch>(work.program.back()).shared_bytes = 60'000;
+  {
+    const std::unique_ptr<Policy> policy = make_policy("even");
+    CudaGpu gpu(*resources, work.program);
+    EXPECT_THROW(run(gpu, *policy, work.workload), CudaError);
+    EXPECT_TRUE(gpu.stop(Duration(10'000'000'000)));
+  }
+  forget_misuse();
+  const std::vector<int> begun = values<int>(arrived, 1);
+  EXPECT_LT(begun.front(), blocks);
+  Saxpys next = saxpys();
+  Work more;
+  more.add_application("next");
+  next.add_to(more, others, 3);
+  const std::unique_ptr<Policy> policy = make_policy("fifo");
+  run_under(*policy, more);
+  EXPECT_EQ(values<float>(next.result(), Saxpys::count), next.expected());
+  EXPECT_EQ(values<int>(arrived, 1), begun);
+  EXPECT_FALSE(context->is_lost());
+}
+
 /// A policy that fails leaves nothing behind: what was under way has ended before its memory goes.
 TEST_F(Gated, ARunThatIsGivenUpLeavesNothing) {
   open_gate();

@@ -64,6 +64,23 @@ TEST_F(OnHardware, ManyApplicationsWithManyLaunchesEach) {
   EXPECT_EQ(values<int>(arrived, 1), std::vector{applications * launches});
 }
 
+TEST_F(OnHardware, WhatRanBesideALaunchThatWasRefusedHasEnded) {
+  const auto kernel = load("wait_at_gate", wait_at_gate);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  Saxpys refused = saxpys();
+  Work work;
+  work.add_application("waits");
+  work.add_launch(kernel, 3, 1, arguments(gate.get(), arrived.get(), some_ms));
+  work.add_application("refused");
+  refused.add_to(work, load("saxpy"), 1);
+  std::get<DeviceLaunch>(work.program.back()).shared_bytes = 60'000;
+  EXPECT_THROW(run_on_hardware(context, work.workload, work.program, {}, {}, [](const auto&) {}), CudaError);
+  forget_misuse();
+  EXPECT_EQ(values<int>(arrived, 1), std::vector{3});
+  EXPECT_FALSE(context->is_lost());
+}
+
 TEST_F(OnHardware, GreenContextsHaveSmsOfTheirOwn) {
   const auto kernel = load("saxpy");
   Saxpys first = saxpys();

@@ -38,8 +38,8 @@ class LiveGpu : public Gpu {
   /// Is nothing under way, and nothing left to report?
   virtual bool is_idle() const = 0;
 
-  /// Stops everything at the next block boundary. False if something is still there after `patience`: then the device
-  /// is of no more use to this process.
+  /// Stops everything at the next block boundary. False if something is still there after `patience`, or the device has
+  /// failed for good: then it is of no more use to this process. Throws nothing.
   virtual bool stop(Duration patience) = 0;
 
   /// Whatever has begun and has not been told to have ended, also where the device has failed: then one of the launches

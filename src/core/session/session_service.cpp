@@ -65,7 +65,9 @@ void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::sha
     set_gpu(nullptr);
     const BegunJobs begun(service.run, gpu, service.watcher);
     const std::vector<OperationId> suspects = begun.launches_on_device();
-    throw begun.blame(suspects, failure_among(begun.names(suspects), error.what()));
+    const std::string message = failure_among(begun.names(suspects), error.what());
+    gpu.stop(patience_at_the_end);  // what a device refuses need not concern what runs on it
+    throw begun.blame(suspects, message);
   } catch (const SessionFailure&) {
     set_gpu(nullptr);
     throw;

@@ -40,8 +40,9 @@ void await_that(Holds holds) {
 /// A simulated device that fails once it is told to.
 class FragileGpu final : public LiveGpu {
  public:
-  FragileGpu(const Device& device, const std::atomic<bool>& is_broken, const std::atomic<bool>& ends_first)
-      : gpu_(device, 1, 1.0), is_broken_(is_broken), ends_first_(ends_first) {}
+  FragileGpu(const Device& device, const std::atomic<bool>& is_broken, const std::atomic<bool>& ends_first,
+             std::atomic<int>& stops)
+      : gpu_(device, 1, 1.0), is_broken_(is_broken), ends_first_(ends_first), stops_(stops) {}
 
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override { gpu_.submit(submission); }
@@ -56,7 +57,10 @@ class FragileGpu final : public LiveGpu {
   Time now() const override { return gpu_.now(); }
   void wake() override { gpu_.wake(); }
   bool is_idle() const override { return gpu_.is_idle(); }
-  bool stop(Duration patience) override { return gpu_.stop(patience); }
+  bool stop(Duration patience) override {
+    ++stops_;
+    return gpu_.stop(patience);
+  }
   std::vector<BegunOperation> begun() const override {
     std::vector<BegunOperation> all = gpu_.begun();
     if (ends_first_) all.front().stage = Stage::Ended;
@@ -68,6 +72,7 @@ class FragileGpu final : public LiveGpu {
   PacedGpu gpu_;
   const std::atomic<bool>& is_broken_;
   const std::atomic<bool>& ends_first_;  // and nobody has been told by then
+  std::atomic<int>& stops_;
 };
 
 /// Remembers what is said of the jobs that it is asked for.
@@ -103,9 +108,10 @@ class Fates : public SessionListener {
 /// On two SMs with room for four blocks each.
 struct FragileSession {
   explicit FragileSession(const std::string& policy)
-      : session({.description = std::make_shared<const Device>(small_device(2)),
-                 .open = [this] { return std::make_unique<FragileGpu>(small_device(2), is_broken, ends_first); }},
-                [policy](const std::shared_ptr<const void>&) { return make_policy(policy); }, {.listener = &fates}) {}
+      : session(
+            {.description = std::make_shared<const Device>(small_device(2)),
+             .open = [this] { return std::make_unique<FragileGpu>(small_device(2), is_broken, ends_first, stops); }},
+            [policy](const std::shared_ptr<const void>&) { return make_policy(policy); }, {.listener = &fates}) {}
 
   ApplicationId add(const std::string& name, int priority = 0) {
     return session.add({.name = name, .priority = priority});
@@ -135,6 +141,7 @@ struct FragileSession {
 
   std::atomic<bool> is_broken = false;
   std::atomic<bool> ends_first = false;
+  std::atomic<int> stops = 0;
   Fates fates;
   Session session;
 };
@@ -176,6 +183,7 @@ TEST(SessionFailure, OfSeveralOnTheDeviceItMayHaveBeenAny) {
   EXPECT_EQ(trial.fails_with(second), cause);
   EXPECT_EQ(trial.fates.of(first), JobFate::Suspect);
   EXPECT_EQ(trial.fates.of(second), JobFate::Suspect);
+  EXPECT_EQ(trial.stops, 1);  // one of them was not to blame, and may still have been running
 }
 
 TEST(SessionFailure, AJobWhoseEndWasNotToldYetHasEnded) {

@@ -74,7 +74,7 @@ void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
   };
   const bool is_alone_there =
       std::ranges::none_of(launches_, [&](const auto& other) { return other.get() != &launch && has_some(*other); });
-  resources_.paces.add(launch.code().kernel->worker(), sms->size(), launch.way(),
+  resources_.paces.add(launch.code().kernel->id(), sms->size(), launch.way(),
                        is_alone_there ? launch.time_in_a_row() : std::nullopt, count(launch.code().grid));
 }
 

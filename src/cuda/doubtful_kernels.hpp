@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cuda.h>
-
 #include "core/recent_map.hpp"
+#include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {
 
-/// Kernels, by worker, of which a launch should have been over soon and was not. They are preemptible until one takes
+/// Kernels of which a launch should have been over soon and was not. They are preemptible until one takes
 /// as long again as is known of them.
 class DoubtfulKernels {
  public:
-  void add(CUfunction worker) { doubts_[worker] = true; }
-  void remove(CUfunction worker) {
-    if (bool* doubt = doubts_.find(worker)) *doubt = false;
+  void add(KernelId kernel) { doubts_[kernel] = true; }
+  void remove(KernelId kernel) {
+    if (bool* doubt = doubts_.find(kernel)) *doubt = false;
   }
-  bool contains(CUfunction worker) const {
-    const bool* doubt = doubts_.peek(worker);
+  bool contains(KernelId kernel) const {
+    const bool* doubt = doubts_.peek(kernel);
     return doubt != nullptr && *doubt;
   }
 
  private:
-  RecentMap<CUfunction, bool> doubts_{4096};
+  RecentMap<KernelId, bool> doubts_{4096};
 };
 
 }  // namespace gpushare::cuda

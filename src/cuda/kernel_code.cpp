@@ -2,14 +2,30 @@
 #include "cuda/kernel_code.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "cuda/driver.hpp"
 
 namespace gpushare::cuda {
+namespace {
+
+KernelId next_id() {
+  static std::atomic<std::uint64_t> ids = 0;
+  return KernelId{++ids};
+}
+
+}  // namespace
+
 int attribute(CUfunction function, CUfunction_attribute which) {
   int value = 0;
   GPUSHARE_CU(cuFuncGetAttribute(&value, which, function));
   return value;
+}
+
+int most_dynamic_shared(const Context& context, CUfunction function) {
+  int of_block = 0;
+  GPUSHARE_CU(cuDeviceGetAttribute(&of_block, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, context.device()));
+  return std::max(of_block - attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), 0);
 }
 
 int driver_occupancy(const Context& context, CUfunction function, int threads, unsigned dynamic_shared_bytes) {
@@ -21,7 +37,7 @@ int driver_occupancy(const Context& context, CUfunction function, int threads, u
 
 KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
                        std::span<const char> worker)
-    : symbol_(std::move(symbol)), original_cubin_(original.begin(), original.end()) {
+    : id_(next_id()), symbol_(std::move(symbol)), original_cubin_(original.begin(), original.end()) {
   const Quiet quiet = context->quiet_moments().ask();  // one for all of it
   original_module_ = load_module(context, original_cubin_);
   original_ = find_function(original_module_, symbol_);
@@ -52,12 +68,9 @@ BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes)
 }
 
 void KernelCode::allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const {
-  int device_limit = 0;
-  GPUSHARE_CU(cuDeviceGetAttribute(&device_limit, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-                                   original_module_.context()->device()));
-  const int most = device_limit - attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-  require(std::cmp_less_equal(dynamic_shared_bytes, std::max(most, 0)),
-          "kernel '" + symbol_ + "': a block may have at most " + std::to_string(std::max(most, 0)) +
+  const int most = most_dynamic_shared(*original_module_.context(), function);
+  require(std::cmp_less_equal(dynamic_shared_bytes, most),
+          "kernel '" + symbol_ + "': a block may have at most " + std::to_string(most) +
               " bytes of dynamic shared memory here, got " + std::to_string(dynamic_shared_bytes));
   const int allowed = attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   if (std::cmp_less_equal(dynamic_shared_bytes, allowed)) return;

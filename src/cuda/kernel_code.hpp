@@ -2,6 +2,7 @@
 // A kernel's machine code on one GPU: as it was written, and as a worker where it can be preempted.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -13,12 +14,16 @@
 
 namespace gpushare::cuda {
 
+/// Of one that was loaded. Addresses of the driver's functions recur once a kernel has been unloaded; these do not.
+enum class KernelId : std::uint64_t {};
+
 class KernelCode {
  public:
   /// Throws CudaError where the GPU does not take the code. An empty worker: the kernel cannot be preempted.
   KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
              std::span<const char> worker);
 
+  KernelId id() const { return id_; }
   CUfunction original() const { return original_; }
   /// nullptr where the kernel cannot be preempted.
   CUfunction worker() const { return worker_; }
@@ -33,6 +38,7 @@ class KernelCode {
   BlockNeeds ask_for_needs(int threads, unsigned dynamic_shared_bytes) const;
   void allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const;
 
+  KernelId id_;
   std::string symbol_;
   std::vector<char> original_cubin_;
   LoadedModule original_module_;
@@ -44,6 +50,9 @@ class KernelCode {
 
 /// A function's attribute, such as its registers per thread.
 int attribute(CUfunction function, CUfunction_attribute which);
+
+/// How many bytes of it a block may have beside the function's static ones.
+int most_dynamic_shared(const Context& context, CUfunction function);
 
 /// How many blocks of the function an SM holds, as the driver sees it.
 int driver_occupancy(const Context& context, CUfunction function, int threads, unsigned dynamic_shared_bytes);

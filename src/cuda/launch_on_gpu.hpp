@@ -22,8 +22,8 @@
 
 namespace gpushare::cuda {
 
-/// Mean block time by worker function: what earlier launches have shown.
-using BlockTimes = RecentMap<CUfunction, Duration>;
+/// Mean block time as workers: what earlier launches have shown.
+using BlockTimes = RecentMap<KernelId, Duration>;
 
 /// What all launches on one GPU use. Making it takes a millisecond, so it outlives the runs; they take turns.
 struct LaunchResources {

@@ -48,9 +48,9 @@ double LaunchPaces::Tried::difference(const Timed& timed) const {
   return std::max(timed.per_block / usual, usual / timed.per_block);
 }
 
-void LaunchPaces::add(CUfunction worker, std::size_t sms, LaunchWay way, std::optional<Duration> took,
+void LaunchPaces::add(KernelId kernel, std::size_t sms, LaunchWay way, std::optional<Duration> took,
                       std::int64_t blocks) {
-  BothWays& known = kernels_[{worker, sms}];
+  BothWays& known = kernels_[{kernel, sms}];
   Tried& tried = way == LaunchWay::Workers ? known.workers : known.whole;
   std::optional<Tried::Timed> timed;
   if (took) timed = {nanoseconds(*took) / static_cast<double>(blocks), blocks};
@@ -59,8 +59,8 @@ void LaunchPaces::add(CUfunction worker, std::size_t sms, LaunchWay way, std::op
   tried.add(timed);
 }
 
-bool LaunchPaces::may_run_whole(CUfunction worker, std::size_t sms) const {
-  const BothWays* known = kernels_.peek({worker, sms});
+bool LaunchPaces::may_run_whole(KernelId kernel, std::size_t sms) const {
+  const BothWays* known = kernels_.peek({kernel, sms});
   if (known == nullptr) return false;
   const auto& [workers, whole, unsteady_for] = *known;
   if (workers.launches() <= static_cast<int>(enough_launches)) return false;

@@ -5,8 +5,6 @@
 // next one.
 #pragma once
 
-#include <cuda.h>
-
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -14,6 +12,7 @@
 
 #include "core/recent_map.hpp"
 #include "core/units.hpp"
+#include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {
 
@@ -30,10 +29,10 @@ class LaunchPaces {
 
   /// A launch of the kernel that had so many SMs has ended; what it took, if nobody else was on them and it came right
   /// behind another.
-  void add(CUfunction worker, std::size_t sms, LaunchWay way, std::optional<Duration> took, std::int64_t blocks);
+  void add(KernelId kernel, std::size_t sms, LaunchWay way, std::optional<Duration> took, std::int64_t blocks);
 
   /// Is that not known to be slower? Requires some launches as workers first: they show how long blocks take.
-  bool may_run_whole(CUfunction worker, std::size_t sms) const;
+  bool may_run_whole(KernelId kernel, std::size_t sms) const;
 
  private:
   class Tried {
@@ -62,7 +61,7 @@ class LaunchPaces {
   };
   double clearly_less_;
   double differs_from_;
-  RecentMap<std::pair<CUfunction, std::size_t>, BothWays> kernels_{4096};
+  RecentMap<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
 };
 
 }  // namespace gpushare::cuda

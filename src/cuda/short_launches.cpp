@@ -21,7 +21,7 @@ std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_
 std::optional<Duration> expected_time(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                       std::size_t sms) {
   if (code.kernel->worker() == nullptr) return std::nullopt;
-  const Duration* block_time = resources.block_times.peek(code.kernel->worker());
+  const Duration* block_time = resources.block_times.peek(code.kernel->id());
   if (block_time == nullptr) return std::nullopt;
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms);
   return *block_time * ((count(code.grid) + places - 1) / places);
@@ -33,7 +33,7 @@ std::optional<WholeWay> way_for_fleeting(const LaunchResources& resources, const
   const bool begins_at_once = sms.size() == all && count(code.grid) <= max_residency * static_cast<std::int64_t>(all);
   const std::optional<Duration> expected = expected_time(resources, code, max_residency, sms.size());
   if (!begins_at_once || !expected || *expected > resources.fleeting) return std::nullopt;
-  if (resources.doubtful.contains(code.kernel->worker())) return std::nullopt;
+  if (resources.doubtful.contains(code.kernel->id())) return std::nullopt;
   return WholeWay{.function = code.kernel->original(),
                   .sms = sms,
                   .wanted = sms,
@@ -45,8 +45,8 @@ std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLa
                                       const std::vector<SmId>& sms, Duration longest) {
   const std::optional<Duration> expected = expected_time(resources, code, max_residency, sms.size());
   if (!expected || *expected > longest) return std::nullopt;
-  if (resources.doubtful.contains(code.kernel->worker())) return std::nullopt;
-  if (!resources.paces.may_run_whole(code.kernel->worker(), sms.size())) return std::nullopt;
+  if (resources.doubtful.contains(code.kernel->id())) return std::nullopt;
+  if (!resources.paces.may_run_whole(code.kernel->id(), sms.size())) return std::nullopt;
   const bool has_all = sms.size() == static_cast<std::size_t>(resources.device.sms);
   std::optional<WholeWay> way;
   if (has_all) {

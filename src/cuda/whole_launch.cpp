@@ -59,9 +59,9 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
 /// The next one had better be preemptible.
 void WholeLaunch::doubt_time_of(Duration block_time) {
   if (way_.is_fleeting) {
-    resources_.doubtful.add(code_.kernel->worker());
+    resources_.doubtful.add(code_.kernel->id());
   } else if (way_.longest > Duration{}) {
-    resources_.block_times[code_.kernel->worker()] = block_time;
+    resources_.block_times[code_.kernel->id()] = block_time;
   }
 }
 

@@ -26,7 +26,7 @@ constexpr Duration short_block(50'000);
 
 WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
     : LaunchOnGpu(resources, submission, code), orders_(static_cast<std::size_t>(resources.device.sms)) {
-  const Duration* known = resources.block_times.peek(code.kernel->worker());
+  const Duration* known = resources.block_times.peek(code.kernel->id());
   if (known == nullptr) return;
   usual_block_time_ = *known;
   set_chunk(chunk_for(*known));
@@ -55,7 +55,7 @@ RoomClaim WorkerLaunch::claim() const {
 }
 
 bool WorkerLaunch::leaves_soon() const {
-  const Duration* block_time = resources_.block_times.peek(code_.kernel->worker());
+  const Duration* block_time = resources_.block_times.peek(code_.kernel->id());
   return block_time != nullptr && *block_time <= short_block;
 }
 
@@ -129,7 +129,7 @@ int WorkerLaunch::workers_to_launch() const {
 }
 
 WorkerParameters WorkerLaunch::parameters(int workers) const {
-  const Duration* known = resources_.block_times.peek(code_.kernel->worker());
+  const Duration* known = resources_.block_times.peek(code_.kernel->id());
   const Duration block_time = known != nullptr ? *known : progress_.block_time();
   return {.control = resources_.tables.control_address(*slot_),
           .sm_table = resources_.tables.table_address(*slot_),
@@ -227,7 +227,7 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
 void WorkerLaunch::end_doubt() {
   const std::optional<Duration> expected = expected_time(resources_, code_, max_residency_, orders_.size());
   const bool as_expected = expected && end_ - since_ <= 2 * *expected + resources_.fleeting_at_most();
-  if (as_expected) resources_.doubtful.remove(code_.kernel->worker());
+  if (as_expected) resources_.doubtful.remove(code_.kernel->id());
 }
 
 // The first blocks of a grid may be much shorter than the others, and those that nobody has seen yet take as long as
@@ -236,13 +236,13 @@ void WorkerLaunch::learn_block_time() {
   const Duration mean = progress_.block_time();
   const double unseen = 1 - static_cast<double>(progress_.done()) / static_cast<double>(count(code_.grid));
   const auto missing = Duration(std::llround(unseen * nanoseconds(usual_block_time_ - mean)));
-  resources_.block_times[code_.kernel->worker()] = mean + std::max(missing, Duration{});
+  resources_.block_times[code_.kernel->id()] = mean + std::max(missing, Duration{});
 }
 
 void WorkerLaunch::adapt_chunk() {
   if (progress_.block_time() <= Duration{}) return;
   learn_block_time();
-  const std::uint16_t chunk = chunk_for(*resources_.block_times.peek(code_.kernel->worker()));
+  const std::uint16_t chunk = chunk_for(*resources_.block_times.peek(code_.kernel->id()));
   if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
   set_chunk(chunk);
   write_orders();
@@ -261,7 +261,7 @@ bool WorkerLaunch::some_are_to_leave() const {
 
 // One that was put behind another was made when that had hardly begun.
 void WorkerLaunch::submitted(Time now) {
-  const Duration* known = resources_.block_times.peek(code_.kernel->worker());
+  const Duration* known = resources_.block_times.peek(code_.kernel->id());
   if (known != nullptr) usual_block_time_ = *known;
   if (!slot_) return;
   progress_.launched(launched_, now);

@@ -123,7 +123,7 @@ class RunningTrial {
   }
 
   WorkerParameters parameters(int workers) const {
-    const Duration* known = resources_.block_times.peek(launch_.kernel->worker());
+    const Duration* known = resources_.block_times.peek(launch_.kernel->id());
     const Duration block_time = known != nullptr ? *known : Duration{};
     return {.control = resources_.tables.control_address(slot_),
             .sm_table = resources_.tables.table_address(slot_),
@@ -145,7 +145,7 @@ class RunningTrial {
       done += sm.tasks_done;
       busy += Duration(sm.busy_ns);
     }
-    if (done > 0) resources_.block_times[launch_.kernel->worker()] = busy / done;
+    if (done > 0) resources_.block_times[launch_.kernel->id()] = busy / done;
   }
 
   void tell_to_leave() {

@@ -16,9 +16,9 @@ constexpr Duration long_block(300'000);
 /// One block per SM at a time; sees what is remembered while the launch runs.
 class Watching : public Policy {
  public:
-  Watching(const BlockTimes& times, CUfunction worker) : times_(times), worker_(worker) {}
+  Watching(const BlockTimes& times, KernelId kernel) : times_(times), kernel_(kernel) {}
   void observe(const gpushare::Event& event, const State& /*state*/) override {
-    if (event.kind == EventKind::BlockEnded) shortest = std::min(shortest, *times_.peek(worker_));
+    if (event.kind == EventKind::BlockEnded) shortest = std::min(shortest, *times_.peek(kernel_));
   }
   Plan decide(const State& state) const override {
     Plan plan;
@@ -30,7 +30,7 @@ class Watching : public Policy {
 
  private:
   const BlockTimes& times_;
-  CUfunction worker_;
+  KernelId kernel_;
 };
 
 TEST_F(OnStandIn, ShortBlocksAtTheBeginningOfAGridHideNoLongOnes) {
@@ -44,8 +44,8 @@ TEST_F(OnStandIn, ShortBlocksAtTheBeginningOfAGridHideNoLongOnes) {
   work.add_application("only");
   const auto patience = static_cast<std::uint64_t>(long_block.count());
   work.add_launch(kernel, 80, 1, arguments(gate.get(), arrived.get(), patience));
-  resources->block_times[kernel->worker()] = long_block;
-  Watching policy(resources->block_times, kernel->worker());
+  resources->block_times[kernel->id()] = long_block;
+  Watching policy(resources->block_times, kernel->id());
   CudaGpu gpu(*resources, work.program);
   run(gpu, policy, work.workload, {});
   EXPECT_GT(policy.shortest, long_block / 3);  // half of the blocks take as long

@@ -32,7 +32,7 @@ class FleetingLaunches : public TellingLaunches {
 
   void know_block_time(Duration block_time) {
     resources->fleeting = some_us;
-    resources->block_times[kernel->worker()] = block_time;
+    resources->block_times[kernel->id()] = block_time;
   }
   Submission first_submission() const { return {.operation = &work.workload.applications.front().operations.front()}; }
   const DeviceLaunch& first_launch() const { return std::get<DeviceLaunch>(work.program.front()); }
@@ -110,27 +110,27 @@ TEST_F(FleetingLaunches, AreDoubtedOnceOneTookLong) {
   work.add_application("only");
   work.add_launch(waits, all_at_once, 32, arguments(gate.get(), arrived.get(), some_ms));
   resources->fleeting = some_us;
-  resources->block_times[waits->worker()] = Duration(1);
+  resources->block_times[waits->id()] = Duration(1);
   run_under("fifo");
-  EXPECT_TRUE(resources->doubtful.contains(waits->worker()));
-  EXPECT_EQ(*resources->block_times.peek(waits->worker()), Duration(1));
+  EXPECT_TRUE(resources->doubtful.contains(waits->id()));
+  EXPECT_EQ(*resources->block_times.peek(waits->id()), Duration(1));
   EXPECT_FALSE(way_for_short(*resources, first_launch(), residency(), {SmId{0}, SmId{1}, SmId{2}, SmId{3}}, some_us));
   resources->fleeting = Duration(1'000'000'000);  // however busy this machine is, the next one ends within that
   run_under("fifo");                              // as workers, which are measured
-  EXPECT_FALSE(resources->doubtful.contains(waits->worker()));
-  EXPECT_GT(*resources->block_times.peek(waits->worker()), some_us);
+  EXPECT_FALSE(resources->doubtful.contains(waits->id()));
+  EXPECT_GT(*resources->block_times.peek(waits->id()), some_us);
 }
 
 TEST_F(FleetingLaunches, SayNothingOfWhichWayIsFaster) {
   add_application("only", 6, all_at_once);
   constexpr double never = std::numeric_limits<double>::infinity();
   resources->paces = LaunchPaces(never, never);  // workers win as soon as the other way is known
-  for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), 4, LaunchWay::Workers, Duration(1), 1);
-  resources->block_times[kernel->worker()] = Duration(1);
+  for (int time = 0; time < 4; ++time) resources->paces.add(kernel->id(), 4, LaunchWay::Workers, Duration(1), 1);
+  resources->block_times[kernel->id()] = Duration(1);
   resources->fleeting = Duration(1'000'000'000);
   run_under("fifo");
   EXPECT_EQ(whole_launches(0, all_at_once).size(), 6u);
-  EXPECT_TRUE(resources->paces.may_run_whole(kernel->worker(), 4));
+  EXPECT_TRUE(resources->paces.may_run_whole(kernel->id(), 4));
 }
 
 TEST_F(FleetingLaunches, AreNotLostWhereTheyWereAdmittedInAQuietMoment) {

@@ -6,7 +6,7 @@
 namespace gpushare::cuda {
 namespace {
 
-constexpr CUfunction kernel = nullptr;
+constexpr KernelId kernel{1};
 
 class TwoWays : public testing::Test {
  protected:

@@ -66,6 +66,23 @@ TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
   EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
 }
 
+TEST_F(ShortLaunches, ALaterLaunchMayWantMoreSharedMemoryInAPartition) {
+  const std::optional<WholeWay> way = way_for(kernel, {sm(2), sm(3)});
+  ASSERT_TRUE(way);
+  constexpr unsigned more = 60'000;
+  EXPECT_GT(kernel->needs(32, more).shared_memory.count, more);
+  const DeviceMemory where = array(std::vector<int>(blocks, -1));
+  const DeviceLaunch launch{.kernel = kernel,
+                            .grid = {blocks, 1, 1},
+                            .block = {32, 1, 1},
+                            .shared_bytes = more,
+                            .arguments = arguments(where.get())};
+  const MarkedStream taken = way->streams->take(0);
+  launch_grid(way->function, launch.grid, launch, {}, taken.stream.get());
+  drain(taken.stream);
+  EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
+}
+
 TEST_F(ShortLaunches, APartitionIsMadeOnceItIsWantedForLongEnough) {
   for (int time = 0; time < 2; ++time) EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
   resources->partitions.wait_ready();
@@ -124,7 +141,7 @@ TEST_F(ShortLaunches, BothWaysAreTried) {
   resources->paces = LaunchPaces();
   add_application("only", 6);
   run_under("fifo");
-  EXPECT_TRUE(resources->paces.may_run_whole(kernel->worker(), 4));
+  EXPECT_TRUE(resources->paces.may_run_whole(kernel->id(), 4));
   run_under("fifo:whole_up_to_us=1000000");
   EXPECT_GE(whole_launches().size(), 2u);
 }
@@ -219,7 +236,7 @@ TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
 TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
   add_application("only", 20);
   run_under("fifo");
-  resources->block_times[kernel->worker()] = Duration(1);  // which is not so
+  resources->block_times[kernel->id()] = Duration(1);  // which is not so
   run_under("fifo:whole_up_to_us=1");
   EXPECT_THAT(whole_launches().size(), AllOf(Ge(1u), Le(10u)));  // some may have stood behind it
 }

@@ -54,7 +54,7 @@ class TellingLaunches : public OnStandIn {
     resources->paces = LaunchPaces(faster == LaunchWay::Workers ? never : 0, never);
     for (const std::size_t sms : {2u, 4u}) {
       for (const LaunchWay way : {LaunchWay::Workers, LaunchWay::Whole}) {
-        for (int time = 0; time < 4; ++time) resources->paces.add(kernel->worker(), sms, way, Duration(1), 1);
+        for (int time = 0; time < 4; ++time) resources->paces.add(kernel->id(), sms, way, Duration(1), 1);
       }
     }
   }

@@ -121,6 +121,10 @@ void Context::know_as(const Device& model) {
   description_.flops_per_s = model.flops_per_s;
 }
 
+void Context::abandon() { is_lost_ = true; }
+
+bool Context::is_lost() const { return is_lost_; }
+
 std::size_t Context::memory_bytes() const {
   std::size_t bytes = 0;
   GPUSHARE_CU(cuDeviceTotalMem(&bytes, device_));

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,13 +44,13 @@ class Context {
 
   /// Touches the context no more. After a kernel has faulted, CUDA lets the process do nothing else on this GPU; after
   /// one that does not end, everything that waits for the GPU would hang.
-  void abandon() { is_lost_ = true; }
+  void abandon();
   /// Handles that live in it are void, and this object is good for nothing more.
-  bool is_lost() const { return is_lost_; }
+  bool is_lost() const;
 
  private:
   CUdevice device_ = 0;
-  bool is_lost_ = false;
+  std::atomic<bool> is_lost_ = false;
   CUcontext context_ = nullptr;
   Device description_;
   std::string architecture_;

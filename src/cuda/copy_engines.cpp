@@ -6,6 +6,9 @@
 namespace gpushare::cuda {
 namespace {
 
+/// The driver has whoever sends more than its queue takes wait, and this is the thread that schedules.
+constexpr std::size_t most_in_stream = 64;
+
 gpushare::Event copy_event(EventKind kind, const Submission& submission, Time started, Time now) {
   return {
       .time = now, .started = started, .application = submission.application, .operation = submission.id, .kind = kind};
@@ -24,7 +27,7 @@ void CopyQueue::submit(const Submission& submission, const DeviceCopy& copy, Tim
 
 /// Whole copies follow one another without the host.
 bool CopyQueue::may_send() const {
-  if (line_.empty()) return false;
+  if (line_.empty() || in_stream_.size() >= most_in_stream) return false;
   if (in_stream_.empty()) return true;
   return in_stream_.back().piece.lets_follow(in_stream_.size()) && line_.next_may_join(in_stream_.size());
 }

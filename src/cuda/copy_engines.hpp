@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two copy engines: one copy at a time per direction, by rank. Whole copies go to the direction's stream at once.
-// Of copies in pieces it has as many at a time as they say: what is in a stream cannot be overtaken.
+// The two copy engines: one copy at a time per direction, by rank. Whole copies go to the direction's stream at
+// once, some tens of them. Of copies in pieces it has as many at a time as they say: what is in a stream cannot be
+// overtaken.
 #pragma once
 
 #include <deque>

@@ -46,12 +46,12 @@ Time CudaGpu::elapsed() const {
 Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
+  const Time time = elapsed();
   return !is_paused_ && !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&
          !followers_.any_leaving() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
-         std::ranges::none_of(launches_, [this](const auto& launch) {
-           return launch->is_settling() || launch->wants_hardware(elapsed());
-         });
+         std::ranges::none_of(
+             launches_, [time](const auto& launch) { return launch->is_settling() || launch->wants_hardware(time); });
 }
 
 const DeviceOperation& CudaGpu::operation_of(const Submission& submission) const {

@@ -89,20 +89,13 @@ class Partitions::Workshop {
   }
 
   void work() {
-    std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return stops_ || !orders_.empty(); });
-      if (stops_) return;
-      std::vector<Order> orders = std::exchange(orders_, {});
-      is_working_ = true;
-      for (Order& order : orders) order.partition = partition_of(order.sms);
-      lock.unlock();
+      std::vector<Order> orders = take_orders();
+      if (orders.empty()) return;
       make(orders);
-      lock.lock();
-      is_working_ = false;
-      for (const Order& order : orders) deliver(order);
-      changed_.notify_all();
-    }
+      deliver(orders);
+    }  // a partition that nobody wants any more waits for a quiet moment as it goes: not while the run may be locked
+       // out
   }
 
  private:
@@ -122,6 +115,23 @@ class Partitions::Workshop {
     std::shared_ptr<Partition> partition{};
     CUfunction function = nullptr;
   };
+
+  /// None: stop.
+  std::vector<Order> take_orders() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stops_ || !orders_.empty(); });
+    if (stops_) return {};
+    is_working_ = true;
+    for (Order& order : orders_) order.partition = partition_of(order.sms);
+    return std::exchange(orders_, {});
+  }
+
+  void deliver(std::span<const Order> orders) {
+    const std::scoped_lock lock(mutex_);
+    is_working_ = false;
+    for (const Order& order : orders) deliver(order);
+    changed_.notify_all();
+  }
 
   Entry& entry_of(const std::vector<SmId>& sms) {
     const auto found = entries_.find(sms);

@@ -102,7 +102,8 @@ class CudaDevice:
 
 
 _open: dict[int, CudaDevice] = {}
-_broken: set[int] = set()
+_broken: dict[int, str] = {}
+"""Why a GPU cannot be used by this process any more."""
 
 
 def is_cuda(name: object) -> bool:
@@ -129,10 +130,7 @@ def cuda_device(name: str) -> CudaDevice:
         raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
     ordinal = int(match["ordinal"] or 0)
     if ordinal in _broken:
-        raise CudaError(
-            f"cuda:{ordinal} cannot be used by this process any more, because a kernel faulted or did not end: "
-            "start another process"
-        )
+        raise CudaError(f"cuda:{ordinal} cannot be used by this process any more, because {_broken[ordinal]}")
     if ordinal not in _open:
         _open[ordinal] = CudaDevice(ordinal)
     return _open[ordinal]
@@ -146,6 +144,18 @@ def give_up_if_broken(device: CudaDevice) -> None:
     """
     if device.core.is_healthy:
         return
+    _give_up(device, "a kernel faulted or did not end: start another process")
+
+
+def _give_up(device: CudaDevice, why: str) -> None:
     _open.pop(device.ordinal, None)
-    _broken.add(device.ordinal)
+    _broken.setdefault(device.ordinal, why)
     device.core.abandon()
+
+
+def _give_up_after_fork() -> None:
+    for device in list(_open.values()):
+        _give_up(device, "it was forked from one that used it, which CUDA does not allow: spawn it instead")
+
+
+os.register_at_fork(after_in_child=_give_up_after_fork)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.device_array import DeviceArray
+from gpushare.forked import ends_here
 from gpushare.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
@@ -92,7 +92,7 @@ class Session:
         self._jobs = UnfinishedJobs()
         self._finished = False
         self._lock = threading.Lock()
-        weakref.finalize(self, self._core.close)  # also when the process ends
+        ends_here(self)
 
     def application(
         self,

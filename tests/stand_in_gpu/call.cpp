@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <memory>
+
 namespace gpushare::stand_in {
 namespace {
 
@@ -11,9 +13,13 @@ std::atomic<pid_t> process = 0;
 }  // namespace
 
 // Its thread ends before the process does.
+// The copy that a forked process has of it goes on without the thread that ends with it.
 Gpu& gpu() {
-  static Gpu only;
-  return only;
+  const auto destroy = [](Gpu* gpu) {
+    if (is_initialised()) delete gpu;
+  };
+  static const std::unique_ptr<Gpu, decltype(destroy)> only(new Gpu, destroy);
+  return *only;
 }
 
 void initialise() {

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a session ends: finished, closed, left by an error or by Ctrl-C, failed with its policy."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -133,3 +136,30 @@ print("ends")
 @open_session
 def test_the_process_ends_with_a_session_open(in_a_process, prelude, policy):
     assert in_a_process(prelude + LEFT_BEHIND, policy) == "ends\n"
+
+
+FORKED = """
+import os
+import gpushare as gs
+
+session = gs.Session("cuda:0")
+array = session.zeros(1000)
+child = os.fork()
+if child == 0:
+    del array
+    try:
+        gs.Session("cuda:0")
+    except gs.CudaError as error:
+        print(error, flush=True)
+else:
+    print(os.waitpid(child, 0)[1], array.numpy().sum())
+    session.close()
+"""
+
+
+def test_a_forked_process_leaves_session_and_arrays_alone():
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=100)
+    assert (run.returncode, run.stderr) == (0, "")
+    in_child, in_parent = run.stdout.splitlines()
+    assert "cuda:0 cannot be used by this process any more, because it was forked from one that used it" in in_child
+    assert in_parent == "0 0.0"

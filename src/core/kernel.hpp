@@ -13,7 +13,7 @@ struct BlockNeeds {
   int threads = 0;
   int registers_per_thread = 0;
   Bytes shared_memory;
-  friend bool operator==(const BlockNeeds&, const BlockNeeds&) = default;
+  friend auto operator<=>(const BlockNeeds&, const BlockNeeds&) = default;
 };
 
 /// What one thread block costs on an SM of the simulated GPU (the model: simulation/contention.hpp).
@@ -30,7 +30,7 @@ struct BlockCost {
   double stagger_ratio = 0;
   double flops = 0;        ///< single-precision operations, where somebody counted them (Slate's classes)
   double trend_ratio = 0;  ///< extra work of the grid's first block, which falls evenly to as little less at its last
-  friend bool operator==(const BlockCost&, const BlockCost&) = default;
+  friend auto operator<=>(const BlockCost&, const BlockCost&) = default;
 };
 
 /// Splits a mean block time measured at `max_residency` into latency and issue, assuming that at this residency

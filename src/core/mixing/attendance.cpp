@@ -27,7 +27,9 @@ void Attendance::observe(const Event& event, const State& state) {
   } else if (event.kind == EventKind::LaunchArrived) {
     if (known.is_away) known.is_reliable = event.time - known.left <= known.patience;
     known.is_away = false;
-    known.last = Expected::like(*state.find(event.operation));
+    const RunningLaunch& launch = *state.find(event.operation);
+    known.last = Expected::like(launch);
+    known.launch = *launch.launch;
     known.patience = state.application(event.application).latency ? patience_with_latency_bound_ : patience_;
   } else {
     known.is_away = true;
@@ -38,7 +40,9 @@ void Attendance::observe(const Event& event, const State& state) {
 std::vector<Attendance::Expected> Attendance::expected(Time now) const {
   std::vector<Expected> found;
   for (const auto& [id, known] : applications_) {
-    if (is_expected(known, now)) found.push_back(known.last);
+    if (!is_expected(known, now)) continue;
+    found.push_back(known.last);
+    found.back().launch = &known.launch;
   }
   return found;
 }

@@ -42,6 +42,7 @@ class Attendance {
  private:
   struct Known {
     Expected last;
+    Launch launch;  // what it is like: the workload's own may have gone by the time that the next one is expected
     bool is_away = false;
     bool is_reliable = true;
     Duration patience{};

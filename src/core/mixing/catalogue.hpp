@@ -25,7 +25,7 @@ class Catalogue {
   std::shared_ptr<CataloguedKernel> of(const Device& device, const Kernel& kernel);
 
  private:
-  using Key = std::tuple<std::string, int, int, std::int64_t, std::int64_t, std::int64_t, bool>;
+  using Key = std::tuple<std::string, BlockNeeds, BlockCost, bool>;
   RecentMap<Key, std::shared_ptr<CataloguedKernel>> kernels_{4096};
   int met_ = 0;  // kernels, and how often those that had been forgotten
 };

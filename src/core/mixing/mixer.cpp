@@ -139,11 +139,15 @@ bool Mixer::give_up_a_seat() {
 }
 
 /// To the cautious, equal parts are kind enough where nobody asks for a floor: that they break one is no more than a
-/// prediction.
+/// prediction. Where somebody counts for more than others the best sum is not equal parts: it may starve these.
 void Mixer::set_floors(const Device& device) {
   double asked = 0;
   for (const Seat& seat : seating_.seats) asked += seat.least_speed().value_or(0);
-  const double unasked = asked <= 0 && is_cautious(device) ? 0 : usual_floor(seating_.seats.size(), asked);
+  const auto is_as_heavy = [&](const Seat& seat) {
+    return seat.contender.weight == seating_.seats.front().contender.weight;
+  };
+  const bool are_equal = asked <= 0 && std::ranges::all_of(seating_.seats, is_as_heavy);
+  const double unasked = are_equal && is_cautious(device) ? 0 : usual_floor(seating_.seats.size(), asked);
   for (Seat& seat : seating_.seats) seat.contender.floor = seat.least_speed().value_or(unasked);
 }
 
@@ -180,6 +184,7 @@ void Mixer::refine(const Event& ended, const State& state) {
   const bool was_steady = is_steady_;
   is_steady_ = is_steady(state);
   if (is_steady_ && !was_steady) steady_since_ = ended.time;
+  if (!is_steady_) changed_ = known_one_->refinement.pass(ended.time);
   if (!is_steady_ || ended.started < steady_since_) return;
   const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
   if (seat == seating_.seats.end()) return;

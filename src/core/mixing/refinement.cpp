@@ -52,12 +52,23 @@ bool Refinement::add(const Event& ended, std::size_t kernel, const Device& devic
     speeds_.add(ended, kernel);
     if (has_enough(ended.time)) {
       finish_window(ended.time, device);
-    } else if (ended.time > start_ + most_windows * options_.window) {
+    } else if (takes_too_long(ended.time)) {
       enter(Phase::Done, best_, ended.time);
     }
   }
   return !same_division(before, current_);
 }
+
+bool Refinement::pass(Time now) {
+  if (phase_ == Phase::Done || phase_ == Phase::Rest) return false;
+  const bool shows_nothing = phase_ == Phase::Alone && speeds_.blocks(solo_) == 0;
+  if (!takes_too_long(now) && !(shows_nothing && now > start_ + most_windows_alone * options_.window)) return false;
+  const Division before = current_;
+  enter(Phase::Done, best_, now);
+  return !same_division(before, current_);
+}
+
+bool Refinement::takes_too_long(Time now) const { return now > start_ + most_windows * options_.window; }
 
 bool Refinement::has_enough(Time now) const {
   if (now < start_ + options_.window) return false;

@@ -51,11 +51,15 @@ class Refinement {
 
   /// Blocks of this kernel ended. Says whether current() has changed; then begin() has been done.
   bool add(const Event& ended, std::size_t kernel, const Device& device);
+  /// The same of blocks that say nothing, as not everybody has some to come. Launches of a single wave have no others:
+  /// nobody waits for their windows for ever.
+  bool pass(Time now);
 
  private:
   enum class Phase { Alone, Base, Rest, Probe, Done };
 
   bool has_enough(Time now) const;
+  bool takes_too_long(Time now) const;
   void finish_window(Time now, const Device& device);
   void finish_alone();
   void judge(Time now, const Device& device);

@@ -125,6 +125,18 @@ TEST(Mix, UnprofiledKernelsAreMixedInProportionAndTheirCostsNotRead) {
   EXPECT_THAT(run.quotas(1), Each(4));
 }
 
+// Which of them cost what is theirs; what they are called is up to their users.
+TEST(Mix, KernelsOfOneNameAreNotTakenForOneAnother) {
+  const auto length_if_called = [](const char* one, const char* other) {
+    Kernel waits = issuing_kernel(other);
+    waits.cost.issue = waits.cost.latency / 100;
+    const Workload workload =
+        workload_of({launch_of_kernel(issuing_kernel(one), 4000), launch_of_kernel(std::move(waits), 4000)});
+    return length_of(record(mixing_device(), workload, "mix"));
+  };
+  EXPECT_EQ(length_if_called("kernel", "kernel"), length_if_called("issues", "waits"));
+}
+
 TEST(Mix, TheNinthWaitsForASeat) {
   std::vector<Launch> launches(9, launch_of_kernel(issuing_kernel(), 4000));
   PolicyRehearsal run("mix", mixing_device(), workload_of(launches));
@@ -221,6 +233,32 @@ TEST(Mix, TheCautiousGoOnToPartsThatAreMeasuredToDoMore) {
   TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.6, 0.5) : std::pair(0.3, 0.5); });
   run.play_until(200'000'000);
   EXPECT_GT(run.sms_of_first(), 4);
+}
+
+/// How much longer the first launch takes than with an even split.
+double against_even(const Device& device, const Workload& workload) {
+  const auto end_under = [&](const char* policy) {
+    return static_cast<double>(end_of(record(device, workload, policy), 0));
+  };
+  return end_under("mix") / end_under("even");
+}
+
+/// It has to be alone for a while to be measured, and its blocks say nothing: none is left to start when they end.
+TEST(Mix, NobodyStarvesBesideAnUnprofiledKernelWhoseLaunchesAreOneWave) {
+  Workload workload = workload_of({launch_of_kernel(issuing_kernel(), 4000), launch_of_kernel(streaming_kernel(), 64)});
+  Application& other = workload.applications[1];
+  std::get<Launch>(other.operations[0]).kernel.is_profiled = false;
+  other.operations.resize(4000, other.operations.front());
+  EXPECT_LT(against_even(mixing_device(), workload), 1.8);
+  EXPECT_LT(against_even(cautious_device(), workload), 1.8);
+}
+
+TEST(Mix, WhoCountsForLessIsNotStarved) {
+  Workload workload = workload_of({launch_of_kernel(issuing_kernel("light"), 4000)});
+  workload.applications.push_back({.name = "heavy", .weight = 2});
+  workload.applications.back().operations.resize(20, launch_of_kernel(issuing_kernel("heavy"), 4000));
+  EXPECT_LT(against_even(mixing_device(), workload), 2.5);
+  EXPECT_LT(against_even(cautious_device(), workload), 2.5);
 }
 
 TEST(Mix, OptionsOutOfRangeAreNamed) {

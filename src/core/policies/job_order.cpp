@@ -22,9 +22,11 @@ class JobOrder : public Policy {
   Plan decide(const State& state) const override {
     const RunningLaunch* first =
         sorted_by(state, [&](const RunningLaunch& launch) { return key(*launch.launch); }).front();
-    // Waiting for a better launch that starts together with this one costs nothing that a metric could see.
-    for (const Launch* upcoming : state.first_launches_arriving_within(together(state.device()))) {
-      if (key(*upcoming) < key(*first->launch)) return {};
+    // Waiting for a better launch that starts together with this one costs nothing that a metric could see. Its
+    // application may yet wait for memory, or for its host.
+    const Duration soon = together(state.device());
+    for (const Launch* upcoming : state.first_launches_arriving_within(soon)) {
+      if (key(*upcoming) < key(*first->launch)) return {.wake_at = state.now() + soon};
     }
     return {.shares = {full_share(*first)}};
   }

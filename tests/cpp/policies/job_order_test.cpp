@@ -61,6 +61,19 @@ TEST(ShortestJobFirst, RunsOneLaunchAfterTheOther) {
   EXPECT_EQ(end_of(trace, 0), 300 + 2300);
 }
 
+TEST(ShortestJobFirst, DoesNotWaitForALaunchThatDoesNotComeYet) {
+  Device device = small_device();
+  device.memory = Bytes{1000};
+  Workload waits_for_memory = long_and_short();
+  for (Application& application : waits_for_memory.applications) application.memory = device.memory;
+  Workload waits_for_its_host = long_and_short();
+  std::get<Launch>(waits_for_its_host.applications[1].operations[0]).pace = {.host = Duration(1'000'000)};
+  for (const Workload& workload : {waits_for_memory, waits_for_its_host}) {
+    const Trace trace = record(device, workload, "sjf");
+    EXPECT_LT(block_starts(trace, 0).front(), 1000);
+  }
+}
+
 class KnownRuntimes : public testing::TestWithParam<const char*> {};
 
 TEST_P(KnownRuntimes, AreDemandedByNameOfTheKernel) {

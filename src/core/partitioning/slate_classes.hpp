@@ -2,8 +2,9 @@
 // Which launches go together by Table I, remembering their classes.
 #pragma once
 
-#include "core/partitioning/remembered.hpp"
+#include "core/partitioning/launch_key.hpp"
 #include "core/partitioning/slate_table.hpp"
+#include "core/recent_map.hpp"
 
 namespace gpushare {
 
@@ -17,10 +18,10 @@ class SlateClasses {
 
  private:
   SlateClass of(const Device& device, const Launch& launch) {
-    return known_.get(key_of(launch), [&] { return slate_class(device, launch); });
+    return known_.find_or(key_of(launch), [&] { return slate_class(device, launch); });
   }
 
-  Remembered<LaunchKey, SlateClass> known_;
+  RecentMap<LaunchKey, SlateClass> known_{1024};
 };
 
 }  // namespace gpushare

@@ -33,11 +33,11 @@ void SlateQueue::take(const RunningLaunch& launch, const State& state) {
   const auto kept = std::ranges::find_if(places_, is_kept);
   if (places_.size() == most && kept == places_.end()) return;
   const bool goes_with_all = std::ranges::all_of(places_, [&](const Place& place) {
-    return is_kept(place) || classes_.go_together(state.device(), *place.launch, *launch.launch);
+    return is_kept(place) || classes_.go_together(state.device(), place.launch, *launch.launch);
   });
   if (!goes_with_all) return;
   if (places_.size() == most) places_.erase(kept);
-  places_.push_back({.application = launch.application, .operation = launch.id, .launch = launch.launch});
+  places_.push_back({.application = launch.application, .operation = launch.id, .launch = *launch.launch});
 }
 
 std::optional<Time> SlateQueue::wake_at() const {

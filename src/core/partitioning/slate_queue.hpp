@@ -19,13 +19,13 @@ class SlateQueue {
  public:
   SlateQueue(std::size_t together, Duration patience) : together_(together), patience_(patience) {}
 
-  /// Feed every event.
+  /// Feed every arrival and end, and when wake_at() has been reached.
   void observe(const Event& event, const State& state);
 
   struct Place {
     ApplicationId application{};
     OperationId operation{};
-    const Launch* launch = nullptr;
+    Launch launch;
     std::optional<Time> kept_until{};  ///< the launch has ended
   };
 

@@ -97,7 +97,7 @@ std::vector<int> sm_ranges(const Device& device, std::span<const Launch* const> 
 const std::vector<int>& SmRanges::of(const Device& device, std::span<const Launch* const> launches) {
   std::vector<LaunchKey> keys;
   for (const Launch* launch : launches) keys.push_back(key_of(*launch));
-  return known_.get(keys, [&] { return sm_ranges(device, launches, goal_); });
+  return known_.find_or(keys, [&] { return sm_ranges(device, launches, goal_); });
 }
 
 }  // namespace gpushare

@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/partitioning/remembered.hpp"
+#include "core/partitioning/launch_key.hpp"
+#include "core/recent_map.hpp"
 #include "core/workload.hpp"
 
 namespace gpushare {
@@ -29,7 +30,7 @@ class SmRanges {
 
  private:
   RangeGoal goal_;
-  Remembered<std::vector<LaunchKey>, std::vector<int>> known_;
+  RecentMap<std::vector<LaunchKey>, std::vector<int>> known_{1024};
 };
 
 }  // namespace gpushare

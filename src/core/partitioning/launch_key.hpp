@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// By what the contention model's answers are remembered: each takes 10 us, too long for every launch of a loop.
+// Launches are the same to it if their blocks are as many, and need and cost the same.
+#pragma once
+
+#include "core/workload.hpp"
+
+namespace gpushare {
+
+struct LaunchKey {
+  BlockNeeds needs;
+  BlockCost cost;
+  std::int64_t blocks = 0;
+  friend auto operator<=>(const LaunchKey&, const LaunchKey&) = default;
+};
+
+inline LaunchKey key_of(const Launch& launch) {
+  return {.needs = launch.kernel.needs, .cost = launch.kernel.cost, .blocks = launch.blocks};
+}
+
+}  // namespace gpushare

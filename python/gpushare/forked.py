@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How sessions end that nobody closes, and what is left of them in a process that was forked: a copy without a thread."""
+"""How sessions end that nobody closes, and what a forked process has of them: a copy without a thread."""
 
 from __future__ import annotations
 

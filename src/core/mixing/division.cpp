@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/partitioning/sm_partition.hpp"
 #include "core/residency.hpp"
 
 namespace gpushare {
@@ -15,13 +16,12 @@ int kernels_on(const SmGroup& group) {
 }  // namespace
 
 Division equal_parts(const Device& device, std::span<const Contender> contenders) {
-  const auto parts = static_cast<int>(contenders.size());
+  const std::vector<int> sms = even_parts(contenders.size(), device.sms);
   Division division;
-  for (int part = 0; part < parts; ++part) {
+  for (std::size_t part = 0; part < sms.size(); ++part) {
     std::vector<int> blocks(contenders.size(), 0);
-    blocks[static_cast<std::size_t>(part)] = contenders[static_cast<std::size_t>(part)].max_residency;
-    const int sms = device.sms * (part + 1) / parts - device.sms * part / parts;
-    division.push_back({.sms = sms, .blocks = std::move(blocks)});
+    blocks[part] = contenders[part].max_residency;
+    division.push_back({.sms = sms[part], .blocks = std::move(blocks)});
   }
   return division;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/partitioning/sm_partition.hpp"
 #include "core/predictors/launch_rate.hpp"
 #include "core/residency.hpp"
 
@@ -27,7 +28,7 @@ class SmDivision {
 
   /// From equal parts, moves SMs from one to another while that is worth it, fewer and fewer at a time.
   std::vector<int> best() const {
-    std::vector<int> sms = equal_parts();
+    std::vector<int> sms = even_parts(launches_.size(), device_.sms);
     double worth = worth_of(sms);
     for (int step = std::max(device_.sms / 4, 1); step > 0; step /= 2) {
       while (improve(sms, worth, step)) {
@@ -37,15 +38,6 @@ class SmDivision {
   }
 
  private:
-  std::vector<int> equal_parts() const {
-    const int parts = static_cast<int>(launches_.size());
-    std::vector<int> sms(launches_.size());
-    for (int part = 0; part < parts; ++part) {
-      sms[static_cast<std::size_t>(part)] = (part + 1) * device_.sms / parts - part * device_.sms / parts;
-    }
-    return sms;
-  }
-
   bool improve(std::vector<int>& sms, double& worth, int step) const {
     std::vector<int> best = sms;
     for (std::size_t from = 0; from < sms.size(); ++from) {

@@ -103,6 +103,39 @@ TEST_F(FleetingLaunches, HaveRoomMadeForThem) {
   EXPECT_THAT(allowed[1].workers, testing::Contains(testing::Lt(residency())));
 }
 
+/// Where workers leave soon, though there may be room beside them.
+TEST_F(FleetingLaunches, HaveAnSmToThemselves) {
+  const auto waits = load("wait_at_gate", wait_at_gate);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  work.add_application("long");
+  work.add_launch(waits, 10'000, 1, arguments(gate.get(), arrived.get(), for_ever));
+  add_application("small", 1, 1);
+  know_block_time(some_us);
+  resources->block_times[waits->id()] = some_us;
+  CudaGpu gpu(*resources, work.program);
+  const auto submit = [&](int id) {
+    const Operation& launch = work.workload.applications[static_cast<std::size_t>(id)].operations.front();
+    gpu.submit({.id = OperationId{id}, .application = ApplicationId{id}, .operation = &launch});
+  };
+  const auto look = [&] { return gpu.next_event(gpu.now() + Duration(100'000)); };
+  constexpr int workers = 4;
+  const Share of_long{OperationId{0}, Quota::everywhere(workers)};
+  submit(0);
+  gpu.apply({.shares = {of_long}});
+  while (values<int>(arrived, 1).front() < workers * resources->device.sms) look();
+  submit(1);
+  gpu.apply({.shares = {{OperationId{1}, Quota::everywhere(residency())}, of_long}});
+  for (int time = 0; time < 10; ++time) look();
+  write(gate, 1);
+  int ends = 0;
+  while (ends < 2) {
+    const auto event = look();
+    ends += event && event->kind == EventKind::LaunchEnded ? 1 : 0;
+  }
+  EXPECT_THAT(whole_launches(0, 1), testing::ElementsAre(std::set{3}));
+}
+
 TEST_F(FleetingLaunches, AreDoubtedOnceOneTookLong) {
   const auto waits = load("wait_at_gate", wait_at_gate);
   const DeviceMemory gate = array(std::vector{0});

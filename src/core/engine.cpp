@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "core/ordering/ordered_dispatch.hpp"
 #include "core/plan_check.hpp"
+#include "core/trace_check.hpp"
 
 namespace gpushare {
 namespace {
@@ -143,12 +144,12 @@ void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserv
 }
 
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy) {
+  require_possible(trace, workload, device);
   State state(device, workload);
   std::vector<Decision> decisions;
   PlanDue plan_due;
   for (std::size_t position = 0; position < trace.events.size(); ++position) {
     const Event& event = trace.events[position];
-    state.require_known(event);
     state.update(event);
     // It remembers what it answers; what follows from that for the device is part of the trace already.
     if (event.kind == EventKind::LaunchArrived) policy.admits(*state.find(event.operation), state);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/trace_check.hpp"
+
 namespace gpushare {
 namespace {
 
@@ -48,10 +50,10 @@ class Reader {
   }
 
   void see(const Event& event) {
-    Progress& launch = launches_.at(index(event.operation));
+    Progress& launch = launches_[index(event.operation)];
     switch (event.kind) {
       case EventKind::ApplicationArrived:
-        since_.at(index(event.application)) = event.time;
+        since_[index(event.application)] = event.time;
         return;
       case EventKind::LaunchArrived:
         return arrive(launch, event);
@@ -72,7 +74,7 @@ class Reader {
 
   void see(const Plan& plan, Time now) {
     for (Progress& launch : launches_) launch.may_start = false;
-    for (const Share& share : plan.shares) launches_.at(index(share.launch)).may_start = share.quota.largest() > 0;
+    for (const Share& share : plan.shares) launches_[index(share.launch)].may_start = share.quota.largest() > 0;
     for (Progress& launch : launches_) {
       if (launch.is_running) launch.enter(launch.state(), now);
     }
@@ -86,7 +88,7 @@ class Reader {
 
  private:
   void arrive(Progress& launch, const Event& event) {
-    const Time since = since_.at(index(event.application));
+    const Time since = since_[index(event.application)];
     launch.is_running = true;
     launch.spans = {
         {.application = event.application, .operation = event.operation, .state = KernelState::Prep, .begin = since}};
@@ -95,7 +97,7 @@ class Reader {
 
   void end(Progress& launch, const Event& event) {
     launch.is_running = false;
-    since_.at(index(event.application)) = event.time;
+    since_[index(event.application)] = event.time;
     launch.enter(KernelState::Done, event.time);
     launch.spans.back().end = event.time;
   }
@@ -112,6 +114,7 @@ std::string_view name_of(KernelState state) {
 }
 
 std::vector<KernelStateSpan> kernel_states(const Trace& trace, const Workload& workload) {
+  require_possible(trace, workload);
   Reader reader(workload);
   auto decision = trace.decisions.begin();
   for (std::size_t position = 0; position < trace.events.size(); ++position) {

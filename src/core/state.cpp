@@ -95,24 +95,9 @@ void State::update(const Event& event) {
   }
 }
 
-void State::require_known(const Event& event) const {
-  const auto number = [](auto id) { return std::to_string(static_cast<int>(id)); };
-  if (applications_.contains(event.application) && index(event.operation) < operation_count() &&
-      index(event.sm) < static_cast<std::size_t>(sms())) {
-    return;
-  }
-  throw InvalidInput("this trace is of another workload or device: an event at " +
-                     std::to_string(event.time.time_since_epoch().count()) + " ns names application " +
-                     number(event.application) + ", operation " + number(event.operation) + " and SM " +
-                     number(event.sm));
-}
-
 void State::arrive(const Event& event) {
   const auto* launch = std::get_if<Launch>(operations_.at(index(event.operation)));
-  require_lazily(launch != nullptr, [&] {
-    return "this trace is of another workload: operation " + std::to_string(index(event.operation)) +
-           " arrives as a launch, but is a copy";
-  });
+  GPUSHARE_EXPECT(launch != nullptr && find(event.operation) == nullptr, "a launch arrives once");
   const Application& owner = application(event.application);
   position_[index(event.operation)] = static_cast<int>(running_.size());
   running_.push_back({.id = event.operation,

@@ -79,9 +79,6 @@ class State {
 
   void update(const Event& event);
 
-  /// Throws InvalidInput where the event names what is not there: one from a trace of another workload or device.
-  void require_known(const Event& event) const;
-
  private:
   struct Known {
     std::shared_ptr<const Application> application;

@@ -125,5 +125,11 @@ TEST(State, ABlockOfALaunchThatIsNotRunningIsABug) {
   EXPECT_THROW(run.start_block(0, 0, 0), BrokenInvariant);
 }
 
+TEST(State, ALaunchArrivesOnce) {
+  HandWrittenRun run = two_launches();
+  run.arrive(0, 0);
+  EXPECT_THROW(run.arrive(0, 10), BrokenInvariant);
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -79,7 +79,7 @@ def test_a_trace_of_another_workload_is_refused(kernel):
     gpu = gs.device("gtx480")
     copies = gs.Workload("copies", [gs.Application("a", [gs.Copy("to_device", 4096)])])
     launches = gs.Workload("launches", [gs.Application("a", [gs.Launch(kernel, 50)])])
-    with pytest.raises(gs.InvalidInput, match="operation 0 arrives as a launch, but is a copy"):
+    with pytest.raises(gs.InvalidInput, match=r"a copy arrives as a launch, .* operation 0"):
         _core.replay(gs.run(launches, "fifo", device=gpu).trace, gpu, copies.on(gpu), "fifo")
 
 

@@ -9,6 +9,7 @@
 #include "core/predictors/simple_slicing.hpp"
 #include "core/predictors/staircase.hpp"
 #include "core/state.hpp"
+#include "core/trace_check.hpp"
 
 namespace gpushare {
 namespace {
@@ -18,7 +19,6 @@ class Checker {
   Checker(const Device& device, const Workload& workload) : state_(device, workload) {}
 
   void see(const Event& event) {
-    state_.require_known(event);
     if (event.kind == EventKind::LaunchEnded) finish(*state_.find(event.operation));
     state_.update(event);
     predictor_.observe(event, state_);
@@ -79,6 +79,7 @@ class Checker {
 }  // namespace
 
 std::vector<PredictionCheck> check_predictions(const Trace& trace, const Device& device, const Workload& workload) {
+  require_possible(trace, workload, device);
   Checker checker(device, workload);
   for (const Event& event : trace.events) checker.see(event);
   return checker.take();

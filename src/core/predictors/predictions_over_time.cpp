@@ -9,6 +9,7 @@
 #include "core/predictors/simple_slicing.hpp"
 #include "core/predictors/staircase.hpp"
 #include "core/state.hpp"
+#include "core/trace_check.hpp"
 
 namespace gpushare {
 namespace {
@@ -25,7 +26,6 @@ class Follower {
   Follower(const Device& device, const Workload& workload) : state_(device, workload) {}
 
   void see(const Event& event) {
-    state_.require_known(event);
     state_.update(event);
     slicing_.observe(event, state_);
     draining_.observe(event, state_);
@@ -82,6 +82,7 @@ bool is_last_of_its_moment(const std::vector<Event>& events, std::size_t at) {
 
 std::vector<LaunchPrediction> predictions_over_time(const Trace& trace, const Device& device,
                                                     const Workload& workload) {
+  require_possible(trace, workload, device);
   Follower follower(device, workload);
   std::vector<LaunchPrediction> predictions;
   for (std::size_t at = 0; at < trace.events.size(); ++at) {

@@ -14,7 +14,6 @@ struct Progress {
   std::int64_t unstarted = 0;
   std::int64_t resident = 0;
   bool may_start = false;  // by the plan in force
-  bool is_running = false;
   std::vector<KernelStateSpan> spans{};
 
   KernelState state() const {
@@ -73,10 +72,11 @@ class Reader {
   }
 
   void see(const Plan& plan, Time now) {
-    for (Progress& launch : launches_) launch.may_start = false;
+    for (const OperationId id : running_) launches_[index(id)].may_start = false;
     for (const Share& share : plan.shares) launches_[index(share.launch)].may_start = share.quota.largest() > 0;
-    for (Progress& launch : launches_) {
-      if (launch.is_running) launch.enter(launch.state(), now);
+    for (const OperationId id : running_) {
+      Progress& launch = launches_[index(id)];
+      launch.enter(launch.state(), now);
     }
   }
 
@@ -89,21 +89,22 @@ class Reader {
  private:
   void arrive(Progress& launch, const Event& event) {
     const Time since = since_[index(event.application)];
-    launch.is_running = true;
+    running_.push_back(event.operation);
     launch.spans = {
         {.application = event.application, .operation = event.operation, .state = KernelState::Prep, .begin = since}};
     launch.enter(KernelState::Ready, event.time);
   }
 
   void end(Progress& launch, const Event& event) {
-    launch.is_running = false;
+    std::erase(running_, event.operation);
     since_[index(event.application)] = event.time;
     launch.enter(KernelState::Done, event.time);
     launch.spans.back().end = event.time;
   }
 
-  std::vector<Progress> launches_;  // by OperationId
-  std::vector<Time> since_;         // by application: its arrival, or the end of its latest launch
+  std::vector<Progress> launches_;    // by OperationId
+  std::vector<OperationId> running_;  // in order of arrival
+  std::vector<Time> since_;           // by application: its arrival, or the end of its latest launch
 };
 
 }  // namespace

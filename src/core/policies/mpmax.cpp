@@ -12,43 +12,74 @@
 namespace gpushare {
 namespace {
 
-BlockFootprint most_demanding(const BlockFootprint& left, const BlockFootprint& right) {
-  return {.threads = std::max(left.threads, right.threads),
-          .warps = std::max(left.warps, right.warps),
-          .registers = std::max(left.registers, right.registers),
-          .shared_memory_bytes = std::max(left.shared_memory_bytes, right.shared_memory_bytes)};
-}
+template <typename Integer>
+class TwoLargest {
+ public:
+  void add(Integer value) {
+    second_ = std::max(second_, std::min(value, first_));
+    first_ = std::max(value, first_);
+  }
+  /// The largest but for one of this value.
+  Integer without(Integer value) const { return value == first_ ? second_ : first_; }
+
+ private:
+  Integer first_ = 0;
+  Integer second_ = 0;
+};
+
+/// What blocks of many launches need, by resource.
+class Demands {
+ public:
+  void add(const BlockFootprint& block) {
+    threads_.add(block.threads);
+    warps_.add(block.warps);
+    registers_.add(block.registers);
+    shared_memory_bytes_.add(block.shared_memory_bytes);
+  }
+  /// The most that any of the others needs.
+  BlockFootprint without(const BlockFootprint& block) const {
+    return {.threads = threads_.without(block.threads),
+            .warps = warps_.without(block.warps),
+            .registers = registers_.without(block.registers),
+            .shared_memory_bytes = shared_memory_bytes_.without(block.shared_memory_bytes)};
+  }
+
+ private:
+  TwoLargest<int> threads_;
+  TwoLargest<int> warps_;
+  TwoLargest<int> registers_;
+  TwoLargest<std::int64_t> shared_memory_bytes_;
+};
 
 class MpMax : public Policy {
  public:
   Plan decide(const State& state) const override {
-    Plan plan;
+    const Device& device = state.device();
+    const auto foreseen = state.first_launches_arriving_within(together(device));
+    Demands demands;
+    std::vector<BlockFootprint> running;
+    for (const Launch* launch : foreseen) demands.add(footprint(device, launch->kernel.needs));
     for (const RunningLaunch& launch : state.running()) {
-      plan.shares.push_back({.launch = launch.id, .quota = Quota::everywhere(limit(launch, state))});
+      running.push_back(footprint(device, launch.launch->kernel.needs));
+      demands.add(running.back());
+    }
+    const bool is_alone = foreseen.size() + running.size() == 1;
+    Plan plan;
+    for (std::size_t place = 0; place < running.size(); ++place) {
+      const RunningLaunch& launch = state.running()[place];
+      const int limit = is_alone ? launch.max_residency : limited(launch, running[place], demands, device);
+      plan.shares.push_back({.launch = launch.id, .quota = Quota::everywhere(limit)});
     }
     return plan;
   }
 
  private:
-  static int limit(const RunningLaunch& launch, const State& state) {
-    const auto others = others_than(launch, state);
-    if (others.empty()) return launch.max_residency;
-    BlockFootprint reserved;
-    for (const Launch* other : others) {
-      reserved = most_demanding(reserved, footprint(state.device(), other->kernel.needs));
-    }
-    SmRoom room(state.device().per_sm);
-    room.take(reserved);
+  static int limited(const RunningLaunch& launch, const BlockFootprint& block, const Demands& demands,
+                     const Device& device) {
+    SmRoom room(device.per_sm);
+    room.take(demands.without(block));
     // Where both together do not fit, one block each in turn is the nearest to a reservation.
-    return std::clamp(room.count(footprint(state.device(), launch.launch->kernel.needs)), 1, launch.max_residency);
-  }
-
-  static std::vector<const Launch*> others_than(const RunningLaunch& launch, const State& state) {
-    std::vector<const Launch*> others = state.first_launches_arriving_within(together(state.device()));
-    for (const RunningLaunch& other : state.running()) {
-      if (other.id != launch.id) others.push_back(other.launch);
-    }
-    return others;
+    return std::clamp(room.count(block), 1, launch.max_residency);
   }
 };
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/residency.hpp"
 #include "hand_written_events.hpp"
 
 namespace gpushare {
@@ -39,6 +40,39 @@ TEST(MpMax, TheReservationIsAsDemandingAsTheMostDemandingInEachResource) {
   for (int launch = 0; launch < 3; ++launch) run.arrive(launch, 0);
   // 192 threads and 12288 bytes are set aside: 64 threads and 4096 bytes are left.
   EXPECT_THAT(run.quotas(0), ElementsAre(1));
+}
+
+/// Room beside one block that is as demanding in each resource as the most demanding of the others.
+int room_beside_the_others(const State& state, const RunningLaunch& launch) {
+  BlockFootprint most;
+  for (const RunningLaunch& other : state.running()) {
+    if (other.id == launch.id) continue;
+    const BlockFootprint block = footprint(state.device(), other.launch->kernel.needs);
+    most = {.threads = std::max(most.threads, block.threads),
+            .warps = std::max(most.warps, block.warps),
+            .registers = std::max(most.registers, block.registers),
+            .shared_memory_bytes = std::max(most.shared_memory_bytes, block.shared_memory_bytes)};
+  }
+  SmRoom room(state.device().per_sm);
+  room.take(most);
+  return std::clamp(room.count(footprint(state.device(), launch.launch->kernel.needs)), 1, launch.max_residency);
+}
+
+TEST(MpMax, NobodySetsAnythingAsideForItself) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Dice dice(seed);
+    std::vector<Launch> launches;
+    for (int left = dice.between(2, 5); left > 0; --left) {
+      launches.push_back(launch_of_threads(32 * dice.between(1, 3), 9, 100));
+      launches.back().kernel.needs.shared_memory = Bytes{2048 * dice.between(0, 3)};
+    }
+    PolicyRehearsal run = rehearsal(launches);
+    for (int launch = 0; launch < std::ssize(launches); ++launch) run.arrive(launch, 0);
+    for (int launch = 0; launch < std::ssize(launches); ++launch) {
+      EXPECT_THAT(run.quotas(launch), ElementsAre(room_beside_the_others(run.state(), run.running(launch))));
+    }
+  }
 }
 
 TEST(MpMax, WhatWasSetAsideReturnsWhenTheOtherEnds) {

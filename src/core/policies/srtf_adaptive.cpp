@@ -32,11 +32,11 @@ class SrtfAdaptive : public Policy {
 
   Plan decide(const State& state) const override {
     const auto is_sampled = [&](const RunningLaunch& launch) { return predictor_.has_sample(launch); };
-    auto sampling = sampling_plan(state, shortest_sampled(state, predictor_), is_sampled);
-    if (sampling) return *std::move(sampling);
+    if (auto plan = sampling_plan(state, shortest_sampled(state, predictor_), is_sampled)) return *std::move(plan);
     Plan plan;
-    rank_behind(plan, order(state));
-    if (mode_ == Mode::Sharing) plan.shares.front().quota = Quota::everywhere(limited(*order(state).front()));
+    const std::vector<const RunningLaunch*> launches = order(state);
+    rank_behind(plan, launches);
+    if (mode_ == Mode::Sharing) plan.shares.front().quota = Quota::everywhere(limited(*launches.front()));
     return plan;
   }
 
@@ -58,10 +58,11 @@ class SrtfAdaptive : public Policy {
       if (mode_ != Mode::Sharing) exclusive_time_[launch.id] = nanoseconds(predictor_.block_time(launch));
       if (mode_ == Mode::Sharing && !predictor_.has_fresh_sample(launch)) return;
     }
-    const std::vector<Pace> predicted = paces(state);
+    const std::vector<const RunningLaunch*> launches = order(state);
+    const std::vector<Pace> predicted = paces(launches, state);
     const double unfairness = spread(exclusive_slowdowns(predicted));
     if (mode_ == Mode::Exclusive && unfairness > unfair_spread) {
-      fastest_ = order(state).front()->id;
+      fastest_ = launches.front()->id;
       enter(Mode::Sharing);
     } else if (mode_ == Mode::Sharing && spread(shared_slowdowns(predicted)) > unfairness) {
       enter(Mode::ExclusiveForGood);
@@ -74,8 +75,7 @@ class SrtfAdaptive : public Policy {
     predictor_.reslice();
   }
 
-  std::vector<Pace> paces(const State& state) const {
-    const std::vector<const RunningLaunch*> launches = order(state);
+  std::vector<Pace> paces(std::span<const RunningLaunch* const> launches, const State& state) const {
     std::vector<BlockTimeByMode> times;
     for (const RunningLaunch* launch : launches) {
       const double shared = nanoseconds(predictor_.block_time(*launch));

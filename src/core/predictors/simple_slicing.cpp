@@ -37,6 +37,7 @@ void SimpleSlicing::observe(const Event& event, const State& state) {
   here = {.block_time = event.time - event.started, .slice = slice_};
   sampled.latest = here.block_time;
   sampled.latest_slice = slice_;
+  sampled.means.reset();
   changed_ = true;
 }
 
@@ -55,32 +56,38 @@ bool SimpleSlicing::has_fresh_sample(const RunningLaunch& launch) const {
   return sampled != nullptr && sampled->latest_slice == slice_;
 }
 
-Duration SimpleSlicing::time_on(const Sampled& sampled, SmId sm) const {
-  const OnSm& here = sampled.per_sm[index(sm)];
-  return here.slice > 0 ? here.block_time : sampled.latest;
+const SimpleSlicing::Sampled& SimpleSlicing::sampled(const RunningLaunch& launch) const {
+  const Sampled* sampled = find(launch);
+  GPUSHARE_EXPECT(sampled != nullptr, "a block time is asked for after the first block has ended");
+  return *sampled;
 }
 
 Duration SimpleSlicing::block_time(const RunningLaunch& launch, SmId sm) const {
-  const Sampled* sampled = find(launch);
-  GPUSHARE_EXPECT(sampled != nullptr, "a block time is asked for after the first block has ended");
-  return time_on(*sampled, sm);
-}
-
-Duration SimpleSlicing::block_time(const RunningLaunch& launch) const {
-  Duration sum{};
-  for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) sum += block_time(launch, static_cast<SmId>(sm));
-  return sum / static_cast<std::int64_t>(launch.per_sm.size());
+  const Sampled& sampled = this->sampled(launch);
+  const OnSm& here = sampled.per_sm[index(sm)];
+  return here.slice > 0 ? here.block_time : sampled.latest;
 }
 
 Duration SimpleSlicing::remaining(const RunningLaunch& launch, SmId sm) const {
   return scaled(steps_left(launch, sm), block_time(launch, sm));
 }
 
-Duration SimpleSlicing::remaining(const RunningLaunch& launch) const {
-  Duration sum{};
-  for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) sum += remaining(launch, static_cast<SmId>(sm));
-  return sum / static_cast<std::int64_t>(launch.per_sm.size());
+const SimpleSlicing::Means& SimpleSlicing::means(const RunningLaunch& launch) const {
+  std::optional<Means>& known = sampled(launch).means;
+  if (known && known->done == launch.done) return *known;
+  Means& means = known.emplace(Means{.done = launch.done});
+  for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) {
+    means.block_time += block_time(launch, static_cast<SmId>(sm));
+    means.remaining += remaining(launch, static_cast<SmId>(sm));
+  }
+  means.block_time /= static_cast<std::int64_t>(launch.per_sm.size());
+  means.remaining /= static_cast<std::int64_t>(launch.per_sm.size());
+  return means;
 }
+
+Duration SimpleSlicing::block_time(const RunningLaunch& launch) const { return means(launch).block_time; }
+
+Duration SimpleSlicing::remaining(const RunningLaunch& launch) const { return means(launch).remaining; }
 
 Duration SimpleSlicing::runtime(const RunningLaunch& launch, SmId sm, Time now) const {
   return launch.per_sm[index(sm)].active(now) + remaining(launch, sm);

@@ -31,7 +31,7 @@ class SimpleSlicing {
 
   /// t: the block time used for this SM. Requires has_sample().
   Duration block_time(const RunningLaunch& launch, SmId sm) const;
-  /// The mean of t over the SMs. Requires has_sample().
+  /// The mean of t over the SMs. Requires has_sample(). Remembered, like what remains, until a block of it ends.
   Duration block_time(const RunningLaunch& launch) const;
 
   /// Eq. 2 without its first term: max(0, Total_Blocks - Done_Blocks) t / Resident_Blocks, with Resident_Blocks = R.
@@ -43,6 +43,12 @@ class SimpleSlicing {
   Duration runtime(const RunningLaunch& launch, SmId sm, Time now) const;
 
  private:
+  /// Over the SMs. Policies ask for these of every launch whenever a block of any of them has told something new.
+  struct Means {
+    std::int64_t done = 0;  // blocks of the launch by then
+    Duration block_time{};
+    Duration remaining{};
+  };
   struct OnSm {
     Duration block_time{};
     int slice = 0;  // the slice in which block_time was measured; 0: never
@@ -51,10 +57,12 @@ class SimpleSlicing {
     std::vector<OnSm> per_sm;
     Duration latest{};
     int latest_slice = 0;
+    mutable std::optional<Means> means{};
   };
 
   const Sampled* find(const RunningLaunch& launch) const;
-  Duration time_on(const Sampled& sampled, SmId sm) const;
+  const Sampled& sampled(const RunningLaunch& launch) const;
+  const Means& means(const RunningLaunch& launch) const;
 
   std::vector<Sampled> launches_;  // by OperationId
   int slice_ = 1;

@@ -130,6 +130,24 @@ TEST(SimpleSlicing, WhatRemainsIsTheBlocksLeftTimesTOverResidency) {
   EXPECT_EQ(run.predictor.remaining(run.running(0)), Duration(375));
 }
 
+TEST(SimpleSlicing, WhatRemainsFollowsEveryEndAndEverySample) {
+  WatchedRun run;
+  const auto remaining = [&run] { return run.predictor.remaining(run.running(0)); };
+  run.arrive(0, 0);
+  run.run_block(0, 0, 0, 100);
+  EXPECT_EQ(remaining(), Duration(375 / 2 + 400 / 2));
+  run.run_block(0, 0, 0, 100);
+  EXPECT_EQ(remaining(), Duration(350 / 2 + 400 / 2));
+  run.run_block(0, 1, 0, 200);
+  EXPECT_EQ(remaining(), Duration(350 / 2 + 750 / 2));
+  EXPECT_EQ(run.predictor.block_time(run.running(0)), Duration(150));
+  run.end_launch(0, 200);
+  run.arrive(0, 200);
+  EXPECT_FALSE(run.predictor.has_sample(run.running(0)));
+  run.run_block(0, 0, 200, 240);
+  EXPECT_EQ(remaining(), Duration(150 / 2 + 160 / 2));
+}
+
 TEST(SimpleSlicing, AnSmThatRanMoreThanItsPartHasNothingLeft) {
   WatchedRun run;
   run.arrive(1, 0);

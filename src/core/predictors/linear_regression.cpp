@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/predictors/linear_regression.hpp"
 
-#include <Eigen/Dense>
 #include <cmath>
 
 namespace gpushare {
 
+void LinearRegression::add_end(Duration since_first_start, std::int64_t blocks) {
+  const auto before = static_cast<double>(samples_);
+  const auto more = static_cast<double>(blocks);
+  samples_ += blocks;
+  const double later = nanoseconds(since_first_start) - mean_end_;
+  mean_end_ += later * more / static_cast<double>(samples_);
+  // The numbers of the new blocks lie (before + more) / 2 above those before, in the mean.
+  co_moment_ += later * before * more / 2;
+}
+
 std::optional<Duration> LinearRegression::runtime(std::int64_t blocks) const {
   if (samples_ < 2) return std::nullopt;
-  Eigen::MatrixX2d blocks_ended(samples_, 2);
-  blocks_ended.col(0).setOnes();
-  blocks_ended.col(1).setLinSpaced(1, static_cast<double>(samples_));
-  Eigen::VectorXd ends(samples_);
-  Eigen::Index first = 0;
-  for (const End& end : ends_) {
-    ends.segment(first, end.blocks).setConstant(nanoseconds(end.since_first_start));
-    first += end.blocks;
-  }
-  const Eigen::Vector2d line = blocks_ended.colPivHouseholderQr().solve(ends);
-  return Duration(std::llround(line(0) + line(1) * static_cast<double>(blocks)));
+  const auto count = static_cast<double>(samples_);
+  const double mean_number = (count + 1) / 2;
+  const double number_moment = count * (count * count - 1) / 12;  // of the numbers 1 to count
+  const double slope = co_moment_ / number_moment;
+  return Duration(std::llround(mean_end_ + slope * (static_cast<double>(blocks) - mean_number)));
 }
 
 }  // namespace gpushare

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "core/units.hpp"
 
@@ -14,10 +13,7 @@ class LinearRegression {
  public:
   /// The time from the launch's first block on this SM to the end of its next one, or of its next few: a group counts
   /// as so many blocks that ended at once.
-  void add_end(Duration since_first_start, std::int64_t blocks = 1) {
-    ends_.push_back({.since_first_start = since_first_start, .blocks = blocks});
-    samples_ += blocks;
-  }
+  void add_end(Duration since_first_start, std::int64_t blocks = 1);
 
   /// Blocks that have ended.
   std::int64_t samples() const { return samples_; }
@@ -26,13 +22,10 @@ class LinearRegression {
   std::optional<Duration> runtime(std::int64_t blocks) const;
 
  private:
-  struct End {
-    Duration since_first_start{};
-    std::int64_t blocks = 0;
-  };
-
-  std::vector<End> ends_;
+  // About the means, so that nothing is lost where they are large.
   std::int64_t samples_ = 0;
+  double mean_end_ = 0;   // nanoseconds
+  double co_moment_ = 0;  // sum of (number - mean number) * (end - mean end)
 };
 
 }  // namespace gpushare

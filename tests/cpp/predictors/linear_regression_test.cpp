@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
+#include "sample_workloads.hpp"
+
 namespace gpushare {
 namespace {
+
+using test::Dice;
 
 LinearRegression with_ends(std::initializer_list<int> ends) {
   LinearRegression regression;
@@ -32,6 +39,33 @@ TEST(LinearRegression, AGroupIsSoManyBlocksThatEndedAtOnce) {
   grouped.add_end(Duration(250), 2);
   EXPECT_EQ(grouped.samples(), 6);
   EXPECT_EQ(grouped.runtime(20), with_ends({100, 100, 100, 100, 250, 250}).runtime(20));
+}
+
+/// By the textbook, from all ends at once.
+Duration textbook(const std::vector<std::int64_t>& ends, std::int64_t blocks) {
+  long double mean_number = (static_cast<long double>(ends.size()) + 1) / 2, mean_end = 0, both = 0, squares = 0;
+  for (const std::int64_t end : ends) mean_end += static_cast<long double>(end) / static_cast<long double>(ends.size());
+  for (std::size_t at = 0; at < ends.size(); ++at) {
+    const long double number = static_cast<long double>(at) + 1 - mean_number;
+    both += number * (static_cast<long double>(ends[at]) - mean_end);
+    squares += number * number;
+  }
+  return Duration(std::llround(mean_end + both / squares * (static_cast<long double>(blocks) - mean_number)));
+}
+
+// An hour from the start, where squares of nanoseconds have lost the last ones.
+TEST(LinearRegression, IsRightForManyBlocksLongAfterTheStart) {
+  Dice dice(7);
+  LinearRegression regression;
+  std::vector<std::int64_t> ends;
+  std::int64_t end = 3'600'000'000'000;
+  while (ends.size() < 20'000) {
+    const int together = dice.between(1, 8);
+    end += dice.between(0, 100'000);
+    regression.add_end(Duration(end), together);
+    ends.insert(ends.end(), static_cast<std::size_t>(together), end);
+  }
+  EXPECT_NEAR(nanoseconds(*regression.runtime(50'000)), nanoseconds(textbook(ends, 50'000)), 10);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr std::array ordering_table{
 
 ReorderWindow::Settings window_settings(const PolicyOptions& options) {
   ReorderWindow::Settings window;
-  window.size = static_cast<std::size_t>(options.number("window", 8, 1, most_tasks_in_window));
+  window.size = static_cast<std::size_t>(options.whole("window", 8, 1, most_tasks_in_window));
   const std::string objective = options.word("objective", {"makespan", "turnaround", "weighted"});
   window.objective = objective == "makespan"     ? Objective::Makespan
                      : objective == "turnaround" ? Objective::MeanTurnaround
@@ -37,7 +37,7 @@ ReorderWindow::Settings window_settings(const PolicyOptions& options) {
   const double memory_gb = options.number("memory_gb", 0, 0, 1e6);
   if (memory_gb > 0) window.memory_limit = Bytes{std::llrint(memory_gb * 1e9)};
   window.carries_over = options.word("carry", {"yes", "no"}) == "yes";
-  window.limits.nodes = static_cast<std::int64_t>(options.number("nodes", 1e6, 1, 1e12));
+  window.limits.nodes = options.whole("nodes", 1'000'000, 1, 1'000'000'000'000);
   return window;
 }
 
@@ -45,7 +45,7 @@ WindowOrdering::Settings settings_of(const PolicyOptions& options) {
   const std::string rule = options.word("to_host", {"each", "together"});
   const std::string estimates = options.word("estimates", {"profile", "learnt"});
   return {.window = window_settings(options),
-          .computing = static_cast<int>(options.number("kernels", 1, 1, most_tasks_in_window)),
+          .computing = static_cast<int>(options.whole("kernels", 1, 1, most_tasks_in_window)),
           .rule = rule == "each" ? ToHostRule::EachEndsTask : ToHostRule::ConsecutiveStayTogether,
           .first_estimate = estimates == "profile" ? FirstEstimate::Profile : FirstEstimate::Nowhere};
 }
@@ -76,7 +76,7 @@ PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround)
                                   : CutIn::Urgent,
           .loss = options.number("loss", 0.02, 0.001, 0.9),
           .size = Bytes{std::llrint(megabytes * 1e6)},
-          .at_a_time = static_cast<int>(options.number("depth", 1, 1, 16))};
+          .at_a_time = static_cast<int>(options.whole("depth", 1, 1, 16))};
 }
 
 struct Read {

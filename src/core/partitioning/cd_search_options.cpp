@@ -31,7 +31,7 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
   return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
                              : mode == "power" ? SearchMode::Power
                                                : SearchMode::Performance,
-                     .need = {.step = static_cast<int>(options.number("step", 0, 1, 1000)),
+                     .need = {.step = static_cast<int>(options.whole("step", 0, 1, 1000)),
                               .loss = options.number("loss", 5, 0, 100) / 100}},
           .reads_profiles = options.word("profile", {"on-line", "off-line"}) == "off-line",
           .window = Duration(static_cast<Duration::rep>(window_us * 1000))};

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "core/errors.hpp"
 #include "core/quoted_list.hpp"
@@ -68,6 +69,21 @@ double PolicyOptions::number(const std::string& key, double otherwise, double le
           "policy '" + policy_ + "': " + key + " must be a number in " + shown(least) + ".." + shown(most) + ", got '" +
               *value + "'");
   return number;
+}
+
+std::int64_t PolicyOptions::whole(const std::string& key, std::int64_t otherwise, std::int64_t least,
+                                  std::int64_t most) const {
+  const double value =
+      number(key, static_cast<double>(otherwise), static_cast<double>(least), static_cast<double>(most));
+  require_lazily(value == std::floor(value), [&] {
+    return "policy '" + policy_ + "': " + key + " must be a whole number, got '" + *find(key) + "'";
+  });
+  return static_cast<std::int64_t>(value);
+}
+
+void PolicyOptions::require_not_both(const std::string& key, const std::string& other) const {
+  require(!values_.contains(key) || !values_.contains(other),
+          "policy '" + policy_ + "': " + key + " and " + other + " are two ways to say the same; give one of them");
 }
 
 void PolicyOptions::require_all_known() const {

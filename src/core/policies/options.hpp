@@ -3,6 +3,7 @@
 // each by name and says what it may be; what nobody has asked for is an error.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <set>
@@ -24,6 +25,11 @@ class PolicyOptions {
   std::string word(const std::string& key, std::initializer_list<std::string_view> words) const;
   /// A number in least..most, or `otherwise` where the option is left out. Throws InvalidInput for any other.
   double number(const std::string& key, double otherwise, double least, double most) const;
+  /// The same without a fraction; 1e6 is one.
+  std::int64_t whole(const std::string& key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
+
+  /// Throws InvalidInput where both are given, of which one follows from the other.
+  void require_not_both(const std::string& key, const std::string& other) const;
 
   /// Throws InvalidInput naming an option that nobody has asked for, and those that were.
   void require_all_known() const;

@@ -4,8 +4,8 @@
 // highest priority, equals in order of arrival.
 //
 // Options: blocks=K; or delay_us, how long a slice may take, from which K follows by the mean time of the launch's own
-// blocks, a full wave at least: fewer blocks at a time would wait as long. A launch of which no block has ended yet is
-// in its first slice.
+// blocks, a full wave at least: fewer blocks at a time would wait as long. A launch of which no block has ended yet, or
+// none that took any time, is in its first slice.
 //
 // Suits: nothing that preemption at block boundary does not suit better. Fails: short slices leave SMs idle at the end
 // of each, and every slice is launched anew; long ones make everybody wait.
@@ -18,8 +18,10 @@ namespace {
 class Pkm : public Policy {
  public:
   explicit Pkm(const PolicyOptions& options)
-      : blocks_(static_cast<std::int64_t>(options.number("blocks", 0, 0, 1e12))),
-        delay_ns_(1e3 * options.number("delay_us", 1000, 1, 1e6)) {}
+      : blocks_(options.whole("blocks", 0, 1, 1'000'000'000'000)),
+        delay_ns_(1e3 * options.number("delay_us", 1000, 1, 1e6)) {
+    options.require_not_both("blocks", "delay_us");
+  }
 
   void observe(const Event& event, const State& state) override {
     changed_ = false;
@@ -66,9 +68,10 @@ class Pkm : public Policy {
 
   std::int64_t slice(const RunningLaunch& launch) const {
     if (blocks_ > 0) return blocks_;
-    if (launch.done == 0) return launch.blocks();
+    const double busy_ns = busy_ns_[index(launch.id)];
+    if (busy_ns == 0) return launch.blocks();
     const auto wave = static_cast<std::int64_t>(launch.per_sm.size()) * launch.max_residency;
-    const double waves = delay_ns_ * static_cast<double>(launch.done) / busy_ns_[index(launch.id)];
+    const double waves = delay_ns_ * static_cast<double>(launch.done) / busy_ns;
     return waves < 1 ? wave : static_cast<std::int64_t>(waves * static_cast<double>(wave));
   }
 

@@ -73,7 +73,7 @@ class Slate : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
-  const auto together = static_cast<std::size_t>(options.number("together", 2, 1, 64));
+  const auto together = static_cast<std::size_t>(options.whole("together", 2, 1, 64));
   const double patience_ns = 1e3 * options.number("patience_us", 50, 0, 1e6);
   const bool is_balance = options.word("sizes", {"throughput", "balance"}) == "balance";
   const bool leaves_rest = options.word("rest", {"wait", "leftover"}) == "leftover";

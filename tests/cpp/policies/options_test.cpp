@@ -42,6 +42,21 @@ TEST(PolicyOptions, WhatCannotBeIsNamedWithWhatCan) {
   }
 }
 
+TEST(PolicyOptions, AWholeNumberHasNoFraction) {
+  const PolicyOptions options("mix:step=2.7:nodes=1e6:blocks=11");
+  EXPECT_EQ(options.whole("nodes", 2, 1, 10'000'000), 1'000'000);
+  EXPECT_EQ(options.whole("left_out", 0, 1, 10), 0);
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("step", 2, 1, 10); }),
+              HasSubstr("step must be a whole number, got '2.7'"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("blocks", 2, 1, 10); }), HasSubstr("in 1..10, got '11'"));
+}
+
+TEST(PolicyOptions, CountsAreWhole) {
+  for (const char* text : {"pkm:blocks=1.5", "slate:together=1.9", "cd-search:step=2.7"}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { make_policy(text); }), HasSubstr("must be a whole number")) << text;
+  }
+}
+
 TEST(PolicyOptions, AnOptionThatNobodyAsksForIsAnError) {
   const PolicyOptions options("mix:stpe=3");
   options.number("step", 2, 1, 10);

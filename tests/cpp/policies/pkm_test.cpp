@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/errors.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 
@@ -46,6 +47,23 @@ TEST(Pkm, ASliceIsAWaveAtLeast) {
   workload.applications[1].priority = 1;
   const Trace trace = record(small_device(), workload, "pkm:delay_us=1");
   EXPECT_EQ(block_starts(trace, 1).front(), 5000);
+}
+
+TEST(Pkm, ASliceIsSoManyBlocksOrSoLong) {
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("pkm:blocks=4:delay_us=10"); }),
+              testing::HasSubstr("blocks and delay_us are two ways to say the same"));
+  EXPECT_THROW(make_policy("pkm:blocks=0.5"), InvalidInput);
+  EXPECT_THROW(make_policy("pkm:blocks=0"), InvalidInput);
+}
+
+// Shorter than the clock can tell: nothing is known yet of how many go into a slice.
+TEST(Pkm, BlocksThatTakeNoTimeDoNotEndTheFirstSlice) {
+  PolicyRehearsal run("pkm:delay_us=1", small_device(), workload_of({launch_of(16, 1)}));
+  run.arrive(0, 0);
+  run.run_block(0, 0, 10, 10);
+  run.start_block(0, 0, 10);
+  EXPECT_EQ(run.plans(), 1);
+  EXPECT_THAT(run.quotas(0), ElementsAre(4));
 }
 
 TEST(Pkm, EqualsAreServedInOrderOfArrival) {

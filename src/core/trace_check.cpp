@@ -120,15 +120,16 @@ class EventCheck {
 
   void start_blocks(const Event& event) {
     OperationSoFar& launch = running(event);
+    expect(event.blocks > 0 && event.blocks <= launch.unstarted, event,
+           "a launch starts more blocks than its grid has");
     launch.unstarted -= event.blocks;
-    expect(launch.unstarted >= 0, event, "a launch starts more blocks than its grid has");
     launch.resident[event.sm] += event.blocks;
   }
 
   void end_blocks(const Event& event) {
     OperationSoFar& launch = running(event);
     const auto here = launch.resident.find(event.sm);
-    expect(here != launch.resident.end() && here->second >= event.blocks, event,
+    expect(here != launch.resident.end() && event.blocks > 0 && event.blocks <= here->second, event,
            "more blocks of a launch end on an SM than are there");
     here->second -= event.blocks;
     if (here->second == 0) launch.resident.erase(here);

@@ -158,7 +158,8 @@ else:
 
 
 def test_a_forked_process_leaves_session_and_arrays_alone():
-    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=100)
+    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", FORKED]  # of threads and forks
+    run = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert (run.returncode, run.stderr) == (0, "")
     in_child, in_parent = run.stdout.splitlines()
     assert "cuda:0 cannot be used by this process any more, because it was forked from one that used it" in in_child

@@ -30,7 +30,7 @@ with gs.Session("sim:h100", policy="fifo", speed=1e6) as session:
 
 
 def test_a_session_stays_with_the_process_that_opened_it():
-    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", PARENT_AND_CHILD]  # of threads and forks
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PARENT_AND_CHILD]  # of threads and forks
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stderr) == (0, "")
     *refusals, in_child, in_parent = run.stdout.splitlines()

@@ -158,7 +158,7 @@ else:
 
 
 def test_a_forked_process_leaves_session_and_arrays_alone():
-    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", FORKED]  # of threads and forks
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]  # of threads and forks
     run = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert (run.returncode, run.stderr) == (0, "")
     in_child, in_parent = run.stdout.splitlines()

@@ -147,6 +147,11 @@ class KernelModel:
         for field, (least, most) in NUMBER_FIELDS.items():
             if getattr(self, field) is not None or field not in TIMES:
                 object.__setattr__(self, field, number(self._named(field), getattr(self, field), least, most))
+        if self.latency_ns is not None and self.issue_ns > self.latency_ns:
+            raise InvalidInput(
+                f"{self._named('issue_ns')} is a part of latency_ns, expected at most {self.latency_ns:g}, "
+                f"got {self.issue_ns:g}"
+            )
 
     def _named(self, field: str) -> str:
         return f"kernel {self.name!r}: {field}"

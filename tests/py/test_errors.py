@@ -34,6 +34,11 @@ def test_kernel_figures(field, value):
         fits(**{field: value})
 
 
+def test_a_block_issues_for_no_longer_than_it_takes():
+    with pytest.raises(gs.InvalidInput, match="issue_ns is a part of latency_ns, expected at most 10, got 20"):
+        gs.KernelModel("kernel", threads=32, latency_ns=10, issue_ns=20)
+
+
 @pytest.mark.parametrize("value", [-1, 0, math.nan, math.inf, True, "1", [1], 10**30], ids=repr)
 @pytest.mark.parametrize("field", ["latency_ns", "mean_block_time_ns", "mean_block_time_cycles"])
 def test_block_times(field, value):

@@ -17,7 +17,7 @@ struct Stage {
 };
 
 Stage stage(const BlockCost& cost) {
-  return {.stall = nanoseconds(cost.latency - cost.issue), .issue = nanoseconds(cost.issue)};
+  return {.stall = nanoseconds(std::max(cost.latency - cost.issue, Duration{})), .issue = nanoseconds(cost.issue)};
 }
 
 /// t_k for a given total of issuing blocks A = sum n_j q_j: the positive root of t^2 - (Z + I A) t - I Z = 0.

@@ -51,6 +51,8 @@ TEST(BlockTimes, AMixSolvesTheEquationOfTheHeader) {
 
 TEST(BlockTimes, BlocksThatOnlyIssueTakeTurns) { EXPECT_NEAR(time_of(issue_cost(100, 100), 7), 700, 1e-6); }
 
+TEST(BlockTimes, MoreThanAllOfABlockIsAllOfIt) { EXPECT_NEAR(time_of(issue_cost(100, 130), 1), 130, 1e-6); }
+
 TEST(BlockTimes, BlocksThatOnlyStallIgnoreEachOther) { EXPECT_DOUBLE_EQ(time_of(issue_cost(100, 0), 32), 100); }
 
 TEST(BlockTimes, EqualKindsGetEqualTimesHoweverTheyAreListed) {

@@ -11,8 +11,7 @@
 // The paper's kernels are launched once. One that is launched again is not sampled anew, unless remember=no.
 //
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
-// blocks, where sampling and hand-off both wait for one to end; it is unfair to the longer of two equals; and with many
-// small launches SMs idle while one at a time is sampled, since only it and the shortest have quotas then.
+// blocks, where sampling and hand-off both wait for one to end; and it is unfair to the longer of two equals.
 #include "core/policies/options.hpp"
 #include "core/policies/ranking.hpp"
 #include "core/policies/sampling.hpp"
@@ -56,7 +55,7 @@ class Srtf : public Policy {
     const auto is_sampled = [&](const RunningLaunch& launch) {
       return &launch == first || (all_have ? is_known(launch) : has_sample(launch));
     };
-    if (auto sampling = sampling_plan(state, first, is_sampled)) return *std::move(sampling);
+    if (auto sampling = sampling_plan(state, first, *this, is_sampled)) return *std::move(sampling);
     return ranked_by(state, [&](const RunningLaunch& launch) { return remaining(launch); });
   }
 

@@ -31,8 +31,7 @@ class SrtfAdaptive : public Policy {
   }
 
   Plan decide(const State& state) const override {
-    const auto is_sampled = [&](const RunningLaunch& launch) { return predictor_.has_sample(launch); };
-    if (auto plan = sampling_plan(state, shortest_sampled(state, predictor_), is_sampled)) return *std::move(plan);
+    if (auto plan = sampling_plan(state, predictor_)) return *std::move(plan);
     Plan plan;
     const std::vector<const RunningLaunch*> launches = order(state);
     rank_behind(plan, launches);

@@ -27,7 +27,10 @@ void OwnSmBlocks::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::LaunchArrived) arrive(*state.find(event.operation));
   if (event.kind == EventKind::LaunchEnded) seen_of(event.operation) = {};
   if (event.kind == EventKind::BlockStarted) sms_[index(event.sm)].resident += event.blocks;
-  if (event.kind == EventKind::BlockEnded) add(event, *state.find(event.operation));
+  if (event.kind != EventKind::BlockEnded) return;
+  const RunningLaunch& launch = *state.find(event.operation);
+  add(event, launch);
+  if (launch.unfinished() == 0) remember(launch, state);
 }
 
 OwnSmBlocks::Seen& OwnSmBlocks::seen_of(OperationId launch) {
@@ -65,8 +68,19 @@ void OwnSmBlocks::add(const Event& ended, const RunningLaunch& launch) {
   const bool is_due = is_first || ended.time - looked_at_ >= between_looks;
   changed_ = is_due && &blocks == &seen.best() && !seen.known_ns;
   if (changed_) looked_at_ = ended.time;
-  if (!remembers_ || launch.unfinished() > 0 || (seen.known_ns && seen.own.ended == 0)) return;
-  known_ns_[name_and_threads(launch.launch->kernel)] = seen.best().mean_ns();
+}
+
+/// Others of the kernel that wait are known now, too.
+void OwnSmBlocks::remember(const RunningLaunch& ended, const State& state) {
+  const Seen& shown = seen_of(ended.id);
+  if (!remembers_ || (shown.known_ns && shown.own.ended == 0)) return;
+  const NameAndThreads kernel = name_and_threads(ended.launch->kernel);
+  const double mean_ns = known_ns_[kernel] = shown.best().mean_ns();
+  for (const RunningLaunch& launch : state.running()) {
+    if (launch.id == ended.id || name_and_threads(launch.launch->kernel) != kernel) continue;
+    Seen& seen = seen_of(launch.id);
+    if (seen.own.ended == 0) seen.known_ns = mean_ns;
+  }
 }
 
 const OwnSmBlocks::Seen* OwnSmBlocks::find(const RunningLaunch& launch) const {

@@ -7,7 +7,8 @@
 // blocks beside others count until one has had its SM without others from beginning to end, which makes the sample
 // certain; from then on only such blocks do, the latest most.
 //
-// If it remembers, the mean of a kernel's last launch holds for its next one, from arrival to end.
+// If it remembers, the mean of a kernel's last launch holds for its next one, from arrival to end, and for those that
+// wait meanwhile without a certain sample.
 //
 // Suits: policies that let one launch at a time have an SM. Fails: where launches share SMs for good; where the last
 // blocks of a grid take longer than those before.
@@ -60,6 +61,7 @@ class OwnSmBlocks {
   const Seen* find(const RunningLaunch& launch) const;
   bool had_own_sm(const Event& ended, const RunningLaunch& launch, Time reported);
   void add(const Event& ended, const RunningLaunch& launch);
+  void remember(const RunningLaunch& ended, const State& state);
 
   struct Sm {
     std::int64_t resident = 0;

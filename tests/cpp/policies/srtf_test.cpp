@@ -96,8 +96,19 @@ TEST(Srtf, WhoHasRunNoBlockYetIsSampledBeforeWhoHasRunSomeBesideOthers) {
   run.arrive(1, 100);
   run.run_block(1, 0, 110, 510);
   run.arrive(2, 520);
+  EXPECT_THAT(run.order(), ElementsAre(2, 0, 1));
   EXPECT_THAT(run.quotas(2), ElementsAre(4, 0, 0));
-  EXPECT_THAT(run.quotas(1), ElementsAre(0, 0, 0));
+}
+
+TEST(Srtf, WhatASampleAndTheShortestLeaveIsForTheOthersThatAreKnown) {
+  PolicyRehearsal run = with_one_sampled();
+  run.arrive(1, 100);
+  run.run_block(1, 0, 100, 400);
+  run.arrive(2, 500);
+  EXPECT_THAT(run.order(), ElementsAre(2, 0, 1));
+  EXPECT_THAT(run.quotas(2), ElementsAre(4, 0, 0));
+  EXPECT_THAT(run.quotas(0), ElementsAre(0, 4, 4));
+  EXPECT_THAT(run.quotas(1), ElementsAre(0, 4, 4));
 }
 
 TEST(Srtf, SimpleSlicingRemembersNothing) {

@@ -114,6 +114,22 @@ TEST(OwnSmBlocks, TheMeanOfTheLastLaunchHoldsForTheNext) {
   EXPECT_EQ(run.predictor.remaining(run.running(1)), Duration(24 * 200 / (4 * 3)));
 }
 
+TEST(OwnSmBlocks, ItHoldsForThoseThatWaitMeanwhile) {
+  Rehearsal run(true);
+  run.arrive(1, 0);
+  run.run_first_launch();
+  EXPECT_TRUE(run.predictor.has_certain_sample(run.running(1)));
+  EXPECT_EQ(run.predictor.remaining(run.running(1)), Duration(24 * 200 / (4 * 3)));
+}
+
+TEST(OwnSmBlocks, ButNotForThoseThatHaveACertainSample) {
+  Rehearsal run(true);
+  run.arrive(1, 0);
+  run.run_block(1, 1, 0, 50);
+  run.run_first_launch();
+  EXPECT_EQ(run.predictor.remaining(run.running(1)), Duration(23 * 50 / (4 * 3)));
+}
+
 TEST(OwnSmBlocks, FewerBlocksRemainAsTheyEndWhateverTheyTake) {
   Rehearsal run(true);
   run.run_first_launch();

@@ -2,6 +2,7 @@
 #include "cuda/partitions.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -22,6 +23,9 @@ constexpr int streams_per_partition_level = 1;
 constexpr std::size_t tenths_of_sms = 9;
 /// Other kernels may keep the GPU busy while its groups are learnt.
 constexpr int most_tries_to_learn = 10;
+constexpr std::chrono::milliseconds between_looks_for_unused{1};
+/// Making one takes so many times as long as loading a kernel there.
+constexpr int partition_in_kernels = 3;
 
 bool can_be_had(const SmGroups::Within& within, const std::vector<SmId>& sms) {
   return within.sms.size() * 10 >= sms.size() * tenths_of_sms;
@@ -67,12 +71,10 @@ class Partitions::Workshop {
     const std::scoped_lock lock(mutex_);
     Entry& entry = entry_of(sms);
     Loaded& loaded = entry.functions[kernel];
+    entry.wanted += expected;
     loaded.wanted += expected;
-    if (!loaded.is_ordered && loaded.wanted >= worth_) {
-      loaded.is_ordered = true;
-      orders_.push_back({sms, kernel});
-      changed_.notify_all();
-    }
+    const Duration enough = entry.is_ordered ? worth_ : joins_from();
+    if (!loaded.is_ordered && loaded.wanted >= enough && is_worth(entry, worth_)) order_what_joins();
     if (loaded.function == nullptr) return std::nullopt;
     return WholeWay{loaded.function, entry.partition->sms(), sms, {entry.partition, &entry.partition->streams()}};
   }
@@ -89,13 +91,13 @@ class Partitions::Workshop {
   }
 
   void work() {
+    learn_while_unused();
     while (true) {
       std::vector<Order> orders = take_orders();
       if (orders.empty()) return;
       make(orders);
       deliver(orders);
-    }  // a partition that nobody wants any more waits for a quiet moment as it goes: not while the run may be locked
-       // out
+    }  // who was the last to want a partition destroys it here, which takes a quiet moment: not under the lock
   }
 
  private:
@@ -105,6 +107,8 @@ class Partitions::Workshop {
     CUfunction function = nullptr;
   };
   struct Entry {
+    Duration wanted{};
+    bool is_ordered = false;
     std::shared_ptr<Partition> partition{};
     std::map<std::weak_ptr<const KernelCode>, Loaded, std::owner_less<>> functions{};
     std::uint64_t used = 0;
@@ -115,6 +119,43 @@ class Partitions::Workshop {
     std::shared_ptr<Partition> partition{};
     CUfunction function = nullptr;
   };
+
+  Duration joins_from() const { return worth_ / 4; }
+  static bool is_worth(const Entry& entry, Duration worth) {
+    return entry.is_ordered || entry.wanted >= partition_in_kernels * worth;
+  }
+
+  /// A moment is dear, one kernel more in it is not; and whoever shares the GPU equally wants several parts.
+  void order_what_joins() {
+    for (auto& [sms, entry] : entries_) {
+      if (!is_worth(entry, worth_ / 2)) continue;
+      for (auto& [kernel, loaded] : entry.functions) {
+        if (loaded.is_ordered || loaded.wanted < joins_from()) continue;
+        entry.is_ordered = loaded.is_ordered = true;
+        orders_.push_back({sms, kernel});
+      }
+    }
+    changed_.notify_all();
+  }
+
+  /// On an H100 it takes 31 ms: better between two runs than in one. Orders do not wait for that.
+  void learn_while_unused() {
+    std::unique_lock lock(mutex_);
+    while (!stops_ && orders_.empty()) {
+      lock.unlock();
+      if (const Quiet quiet = context_->quiet_moments().ask_if_unused()) return try_to_learn();
+      lock.lock();
+      changed_.wait_for(lock, between_looks_for_unused, [this] { return stops_ || !orders_.empty(); });
+    }
+  }
+
+  void try_to_learn() {
+    ++tries_to_learn_;
+    try {
+      groups_.emplace(context_);
+    } catch (const CudaError&) {
+    }  // an order tries again
+  }
 
   /// None: stop.
   std::vector<Order> take_orders() {
@@ -159,8 +200,7 @@ class Partitions::Workshop {
     if (!groups_ && tries_to_learn_ < most_tries_to_learn) loaded->second = {};
   }
 
-  /// All in one quiet moment, if there is anything to do: whoever shares the GPU equally wants several parts at the
-  /// same time.
+  /// All in one quiet moment, if there is anything to do.
   void make(std::vector<Order>& orders) {
     if (std::ranges::none_of(orders, [this](const Order& order) { return takes_work(order); }))
       return make_each(orders);
@@ -200,7 +240,7 @@ class Partitions::Workshop {
 
   /// Nothing where the hardware cannot have these SMs apart.
   std::shared_ptr<Partition> make_partition(const std::vector<SmId>& sms) {
-    if (!groups_ && tries_to_learn_++ < most_tries_to_learn) groups_.emplace(context_);
+    if (!groups_ && tries_to_learn_ < most_tries_to_learn) try_to_learn();
     if (!groups_) return nullptr;
     SmGroups::Within within = groups_->within(sms);
     if (!can_be_had(within, sms)) return nullptr;

@@ -20,14 +20,9 @@ QuietMoments::Quiet::~Quiet() {
 Quiet QuietMoments::ask() {
   std::unique_lock lock(mutex_);
   if (would_wait_for_itself() || asked_by_this_thread == this) return {};
+  if (is_unused()) return take_at_once(std::move(lock));
   asked_by_this_thread = this;
   const std::uint64_t taken_back = taken_back_;
-  if (!is_used_ && !is_awaited_) {
-    ++having_;
-    lock.unlock();
-    free_left();
-    return {*this, taken_back};
-  }
   ++waiting_;
   const bool is_over =
       changed_.wait_for(lock, patience_, [&, begun = begun_] { return begun_ != begun || taken_back_ != taken_back; });
@@ -35,6 +30,21 @@ Quiet QuietMoments::ask() {
     --waiting_;
     return {*this, never};
   }
+  lock.unlock();
+  free_left();
+  return {*this, taken_back};
+}
+
+Quiet QuietMoments::ask_if_unused() {
+  std::unique_lock lock(mutex_);
+  if (!is_unused() || asked_by_this_thread == this) return {};
+  return take_at_once(std::move(lock));
+}
+
+Quiet QuietMoments::take_at_once(std::unique_lock<std::mutex> lock) {
+  asked_by_this_thread = this;
+  ++having_;
+  const std::uint64_t taken_back = taken_back_;
   lock.unlock();
   free_left();
   return {*this, taken_back};

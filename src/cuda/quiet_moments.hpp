@@ -29,6 +29,7 @@ class QuietMoments {
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
     ~Quiet();
+    explicit operator bool() const { return moments_ != nullptr; }
 
    private:
     friend class QuietMoments;
@@ -46,6 +47,8 @@ class QuietMoments {
   /// Returns when nothing is on the GPU, or somebody has to go on without that. At once in the thread that uses the
   /// GPU, which would wait for itself, and in one that has asked already. Not with the GIL, which the former may need.
   [[nodiscard]] Quiet ask();
+  /// None where something may be on the GPU: nobody leaves for this one.
+  [[nodiscard]] Quiet ask_if_unused();
 
   /// Frees something in a quiet moment. The thread that uses the GPU leaves that to whoever has the next one.
   void free(std::function<void()> action);
@@ -64,6 +67,8 @@ class QuietMoments {
   void take_back();
 
  private:
+  bool is_unused() const { return !is_used_ && !is_awaited_; }
+  Quiet take_at_once(std::unique_lock<std::mutex> lock);
   bool would_wait_for_itself() const { return (is_used_ || is_awaited_) && user_ == std::this_thread::get_id(); }
   void leave(std::uint64_t taken_back);
 

@@ -84,11 +84,21 @@ TEST_F(ShortLaunches, ALaterLaunchMayWantMoreSharedMemoryInAPartition) {
 }
 
 TEST_F(ShortLaunches, APartitionIsMadeOnceItIsWantedForLongEnough) {
-  for (int time = 0; time < 2; ++time) EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
+  for (Duration wanted(1); wanted < 3 * worth; wanted += Duration(1)) {
+    EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
+  }
   resources->partitions.wait_ready();
   EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
   resources->partitions.wait_ready();
   EXPECT_TRUE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
+}
+
+TEST_F(ShortLaunches, WhatIsWantedNearlyAsLongIsMadeInTheSameMoment) {
+  const std::shared_ptr<KernelCode> another = load_kernel();
+  EXPECT_FALSE(resources->partitions.find(another, {sm(0), sm(1)}, 2 * worth));
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, 3 * worth));
+  resources->partitions.wait_ready();
+  EXPECT_TRUE(resources->partitions.find(another, {sm(0), sm(1)}, Duration(1)));
 }
 
 TEST_F(ShortLaunches, WhatTheHardwareCannotKeepApartIsNeverReady) { EXPECT_FALSE(way_for(kernel, {sm(1), sm(2)})); }

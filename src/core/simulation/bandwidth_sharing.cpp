@@ -28,7 +28,9 @@ void BandwidthSharing::collect(std::span<StreamingMultiprocessor> sms) {
   for (std::size_t sm = 0; sm < sms.size(); ++sm) {
     here_.clear();
     for (ResidentGroup& group : sms[sm].groups()) {
-      if (group.traffic.bytes > 0 || group.traffic.wait.depends_on_load()) here_.push_back(&group);
+      const bool uses_memory = group.traffic.bytes > 0 || group.traffic.wait.depends_on_load();
+      // Whom older blocks kept waiting may use memory no more, and still has the share from then.
+      if (uses_memory || group.bandwidth_share != 1) here_.push_back(&group);
     }
     if (here_.empty()) continue;
     off_sm_.delay.is_none() ? add_by_kind(sm) : add_by_sm(sm);

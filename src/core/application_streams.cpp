@@ -4,18 +4,15 @@
 #include <algorithm>
 
 namespace gpushare {
-namespace {
 
-/// FNV-1a over the name, then over the place.
-std::uint64_t identity_of(const std::string& application, std::size_t place) {
+// FNV-1a over the name, then over the place.
+std::uint64_t identity_of(std::string_view application, std::size_t before) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const char letter : application) mix(static_cast<unsigned char>(letter));
-  mix(place);
+  mix(before);
   return hash;
 }
-
-}  // namespace
 
 ApplicationStreams::ApplicationStreams(const Workload& workload)
     : workload_(&workload),

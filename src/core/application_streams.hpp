@@ -3,12 +3,16 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/gpu.hpp"
 #include "core/workload.hpp"
 
 namespace gpushare {
+
+/// Of the application's operation that has so many before it: what the work of its blocks is drawn by.
+std::uint64_t identity_of(std::string_view application, std::size_t before);
 
 class ApplicationStreams {
  public:

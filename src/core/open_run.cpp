@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/application_streams.hpp"
 #include "core/errors.hpp"
 #include "core/plan_check.hpp"
 #include "core/residency.hpp"
@@ -71,6 +72,7 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   owners_[index(id)] = application;
   ++unfinished_;
   OpenStream& stream = streams_.at(application);
+  identities_[index(id)] = identity_of(state().application(application).name, stream.submitted++);
   stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
   ordered_.issue(application, work_->operations[index(id)]);
@@ -92,6 +94,7 @@ OperationId OpenRun::take_id() {
   work_->operations.emplace_back();
   work_->codes.emplace_back();
   owners_.emplace_back();
+  identities_.emplace_back();
   return dispatcher_.state().add(work_->operations.back());
 }
 
@@ -123,6 +126,7 @@ Submission OpenRun::submission_of(OperationId id) const {
   return {.id = id,
           .application = owners_[index(id)],
           .operation = &work_->operations[index(id)],
+          .identity = identities_[index(id)],
           .code = work_->codes[index(id)].get()};
 }
 

@@ -25,6 +25,7 @@ struct OpenWork {
 struct OpenStream {
   std::deque<OperationId> waiting;     ///< the first for the ordering, if nothing is on the device
   std::optional<OperationId> current;  ///< on the device
+  std::size_t submitted = 0;           ///< so far
   bool is_withdrawn = false;
   bool has_ended = false;
 };
@@ -113,7 +114,8 @@ class OpenRun : private OperationSource {
   OrderedDispatch ordered_;
   ApplicationTallies tallies_;
   std::shared_ptr<OpenWork> work_;
-  std::vector<ApplicationId> owners_;  // by OperationId
+  std::vector<ApplicationId> owners_;      // by OperationId
+  std::vector<std::uint64_t> identities_;  // by OperationId
   std::map<ApplicationId, OpenStream> streams_;
   std::vector<ApplicationId> ended_;   // and not forgotten yet
   std::deque<OperationId> forgotten_;  // to be used again, first those that ended first

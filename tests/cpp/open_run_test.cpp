@@ -149,5 +149,17 @@ TEST(OpenRun, ALaunchThatFitsNoSmIsRefusedAndTheRestGoesOn) {
   EXPECT_TRUE(session.is_idle());
 }
 
+TEST(OpenRun, BlocksDrawTheSameWorkAsInARunThatIsKnownBeforehand) {
+  Launch varied = launch_of(20, 10'000);
+  varied.kernel.cost.variation_ratio = 0.5;
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  for (int launch = 0; launch < 3; ++launch) session.run().submit(a, varied, Time{});
+  session.advance();
+  Trace trace;
+  const Workload workload = session.close(trace);
+  EXPECT_EQ(trace.events, record(small_device(2), workload, "fifo", 0).events);
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -98,12 +98,14 @@ class Run:
 
     def ntt(self) -> list[float]:
         """Normalized turnaround time (shared / alone) per application, in the workload's order."""
-        return [
-            _core.normalized_turnaround(end - arrival, self.alone_ns[application.name])
-            for application, arrival, end in zip(
-                self.workload.applications, self.record.arrivals, self.record.ends, strict=True
-            )
-        ]
+        ends = zip(self.workload.applications, self.record.arrivals, self.record.ends, strict=True)
+        return [self._ntt(application.name, end - arrival) for application, arrival, end in ends]
+
+    def _ntt(self, application: str, turnaround_ns: int) -> float:
+        try:
+            return _core.normalized_turnaround(turnaround_ns, self.alone_ns[application])
+        except InvalidInput as error:
+            raise InvalidInput(f"application {application!r}: {error}") from error
 
     def metrics(self) -> dict[str, float]:
         """The run in figures.

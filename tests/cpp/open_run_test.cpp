@@ -10,6 +10,7 @@
 #include "core/metrics.hpp"
 #include "core/policies/registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
+#include "core/trace_check.hpp"
 #include "core/trace_recorder.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
@@ -159,6 +160,32 @@ TEST(OpenRun, BlocksDrawTheSameWorkAsInARunThatIsKnownBeforehand) {
   Trace trace;
   const Workload workload = session.close(trace);
   EXPECT_EQ(trace.events, record(small_device(2), workload, "fifo", 0).events);
+}
+
+TEST(OpenRun, OfWhatWasWithdrawnBeforeItsFirstBlockNothingIsLeft) {
+  OpenSession session("even");
+  const ApplicationId never = session.add("never");
+  session.submit(never, 4);
+  session.run().withdraw(never, Time{});
+  const ApplicationId stays = session.add("stays");
+  session.submit(stays, 40);
+  const ApplicationId partly = session.add("partly");
+  session.submit(partly, 1);
+  session.advance();
+  session.submit(stays, 40);
+  session.submit(partly, 4);
+  session.run().withdraw(partly, Time{});
+  session.advance();
+  Trace trace;
+  const Workload workload = session.close(trace);
+  ASSERT_EQ(workload.applications.size(), 2u);
+  EXPECT_EQ(workload.applications[0].operations.size(), 2u);
+  EXPECT_EQ(workload.applications[1].operations.size(), 1u);
+  EXPECT_THAT(ends(trace), ElementsAre(OperationId{2}, OperationId{0}, OperationId{1}));
+  EXPECT_NO_THROW(require_possible(trace, workload, small_device(2)));
+  UsageMeter meter(small_device(2), workload);
+  for (const Event& event : trace.events) meter.saw(event);
+  for (const ApplicationTimes& times : meter.applications()) EXPECT_GT(times.turnaround(), Duration{});
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run: its tables agree with each other and with the workload."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,8 @@ def test_names_may_be_any_text(kernel):
     name = 'Ünï "quoted" [bold]\n<b>'
     run = gs.run(gs.Workload(name, [gs.Application(name, [gs.Launch(kernel, 20)])]), "fifo", device="gtx480")
     assert set(run.blocks()["application"]) == {name}
+
+
+def test_without_a_time_alone_an_application_is_named(one):
+    with pytest.raises(gs.InvalidInput, match="application 'short': the time alone must be positive"):
+        replace(one, alone_ns=one.alone_ns | {"short": 0}).metrics()

@@ -27,3 +27,19 @@ def test_who_was_alone_took_as_long_as_alone():
     known = gs.Workload("known", [gs.Application("alice", 3 * [gs.Launch(varied, 40)])])
     assert durations(run) == pytest.approx(durations(gs.run(known, "fifo", device="gtx480")), rel=0.01)
     assert run.ntt() == pytest.approx([1], rel=0.01)
+
+
+def test_who_was_cancelled_before_a_block_of_it_began_is_no_part_of_it(tmp_path):
+    with gs.Session("sim:gtx480", "fifo") as session:
+        alice, bob = session.application("alice"), session.application("bob")
+        alice.submit(model(block_ms=50), grid=1000, block=192)
+        bob.submit(model("other"), grid=1, block=192)
+        while len(session.status().applications) < 2:
+            pass
+        bob.cancel()
+        run = session.finish()
+    assert [each.name for each in run.workload.applications] == ["alice"]
+    assert run.metrics()["stp"] == pytest.approx(1, rel=0.01)
+    gs.Result([run]).save(tmp_path / "run.zip")
+    loaded = gs.Result.load(tmp_path / "run.zip").runs[0]
+    assert (loaded.workload, loaded.trace) == (run.workload, run.trace)

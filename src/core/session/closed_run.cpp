@@ -13,21 +13,22 @@ bool is_of_operation(EventKind kind) {
 
 bool is_end_of_operation(EventKind kind) { return kind == EventKind::LaunchEnded || kind == EventKind::CopyEnded; }
 
-/// Which operations were handed to the device.
-std::vector<bool> arrived_in(const Trace& trace, std::size_t operations) {
-  std::vector<bool> arrived(operations, false);
+/// Which operations have begun. The launch of an application that was withdrawn may have had no block by then: it was
+/// none, and took no time.
+std::vector<bool> begun_in(const Trace& trace, std::size_t operations) {
+  std::vector<bool> begun(operations, false);
   for (const Event& event : trace.events) {
-    if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::CopyStarted) {
-      arrived[index(event.operation)] = true;
+    if (event.kind == EventKind::BlockStarted || event.kind == EventKind::CopyStarted) {
+      begun[index(event.operation)] = true;
     }
   }
-  return arrived;
+  return begun;
 }
 
 /// The numbers that things have in the workload, by those that they had in the run.
 struct ClosedNumbers {
   std::vector<std::optional<ApplicationId>> applications;
-  std::vector<OperationId> operations;
+  std::vector<std::optional<OperationId>> operations;
 };
 
 /// A trace with other numbers, and with every application's end behind its last operation; of one that was withdrawn
@@ -48,15 +49,16 @@ class ClosedTrace {
     Trace closed;
     auto decision = trace.decisions.begin();
     for (std::size_t position = 0; position < trace.events.size(); ++position) {
-      const std::optional<Event> event = renumbered(trace.events[position]);
-      if (event) closed.events.push_back(*event);
+      std::optional<Event> event = renumbered(trace.events[position]);
+      const bool is_decided = decision != trace.decisions.end() && decision->after_event == position;
+      // What led to a plan is no part of the run, and the plan is: as if the policy had had itself woken.
+      if (!event && is_decided) event = Event{.time = trace.events[position].time, .kind = EventKind::DeadlineReached};
+      if (!event) continue;
+      closed.events.push_back(*event);
       for (; decision != trace.decisions.end() && decision->after_event == position; ++decision) {
-        closed.decisions.push_back({closed.events.size() - 1, decision->plan});
-        for (Share& share : closed.decisions.back().plan.shares) {
-          share.launch = numbers_.operations[index(share.launch)];
-        }
+        closed.decisions.push_back({closed.events.size() - 1, renumbered(decision->plan)});
       }
-      if (event) append_end(*event, closed.events);
+      append_end(*event, closed.events);
     }
     return closed;
   }
@@ -68,8 +70,18 @@ class ClosedTrace {
       if (!application) return std::nullopt;
       event.application = *application;
     }
-    if (is_of_operation(event.kind)) event.operation = numbers_.operations[index(event.operation)];
+    if (is_of_operation(event.kind)) {
+      const auto operation = numbers_.operations[index(event.operation)];
+      if (!operation) return std::nullopt;
+      event.operation = *operation;
+    }
     return event;
+  }
+
+  Plan renumbered(Plan plan) const {
+    std::erase_if(plan.shares, [this](const Share& share) { return !numbers_.operations[index(share.launch)]; });
+    for (Share& share : plan.shares) share.launch = *numbers_.operations[index(share.launch)];
+    return plan;
   }
 
   void append_end(const Event& event, std::vector<Event>& events) {
@@ -86,11 +98,11 @@ class ClosedTrace {
 /// Those that were there, without their operations.
 std::vector<std::optional<ApplicationId>> take_applications(std::span<const ApplicationId> owners,
                                                             const std::map<ApplicationId, OpenStream>& streams,
-                                                            const State& state, const std::vector<bool>& arrived,
+                                                            const State& state, const std::vector<bool>& begun,
                                                             Workload& workload) {
   std::vector<bool> has_begun(streams.size(), false);
   for (std::size_t id = 0; id < owners.size(); ++id) {
-    if (arrived[id]) has_begun[index(owners[id])] = true;
+    if (begun[id]) has_begun[index(owners[id])] = true;
   }
   std::vector<std::optional<ApplicationId>> numbers(streams.size());
   for (const auto& [id, stream] : streams) {
@@ -106,11 +118,11 @@ std::vector<std::optional<ApplicationId>> take_applications(std::span<const Appl
 Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
                     const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace) {
   Workload workload{.name = "session"};
-  const std::vector<bool> arrived = arrived_in(trace, owners.size());
-  ClosedNumbers numbers{.applications = take_applications(owners, streams, state, arrived, workload), .operations = {}};
+  const std::vector<bool> begun = begun_in(trace, owners.size());
+  ClosedNumbers numbers{.applications = take_applications(owners, streams, state, begun, workload), .operations = {}};
   std::vector<std::size_t> places(owners.size());
   for (std::size_t id = 0; id < owners.size(); ++id) {
-    if (!arrived[id]) continue;
+    if (!begun[id]) continue;
     auto& operations = workload.applications[index(*numbers.applications[index(owners[id])])].operations;
     places[id] = operations.size();
     operations.push_back(work.operations[id]);
@@ -122,8 +134,10 @@ Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
     first += application.operations.size();
   }
   for (std::size_t id = 0; id < owners.size(); ++id) {
-    const std::size_t before = arrived[id] ? firsts[index(*numbers.applications[index(owners[id])])] : 0;
-    numbers.operations.push_back(static_cast<OperationId>(before + places[id]));
+    numbers.operations.emplace_back();
+    if (!begun[id]) continue;
+    const std::size_t before = firsts[index(*numbers.applications[index(owners[id])])];
+    numbers.operations.back() = static_cast<OperationId>(before + places[id]);
   }
   trace = ClosedTrace(workload, numbers).of(trace);
   return workload;

@@ -121,16 +121,17 @@ class Session:
             PolicyError: the session's policy has no use for this priority.
         """
         require_name("an application's name", name)
-        taken = [each.name for each in self._applications]
-        require(name not in taken, f"the session has an application {name!r} already: take another name")
         terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
         require(
             latency_ns is None or self._highest_priority is None or self._highest_priority > 0,
             f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
             "whoever opened it said Session(highest_priority=...)",
         )
-        application = SessionApplication(self, name, self._permitted(name, priority), terms)
-        self._applications.append(application)
+        with self._lock:
+            taken = [each.name for each in self._applications]
+            require(name not in taken, f"the session has an application {name!r} already: take another name")
+            application = SessionApplication(self, name, self._permitted(name, priority), terms)
+            self._applications.append(application)
         return application
 
     def _permitted(self, name: str, priority: int) -> int:
@@ -167,14 +168,14 @@ class Session:
                 last one goes on then.
         """
         self._require_open()
-        owned = own_policy(policy)
-        if isinstance(policy, str):
+        owned, name = own_policy(policy), policy_name(policy)
+        with self._lock:  # nobody comes meanwhile whom the next one cannot serve
             for each in self._applications:  # the core asks for those that it knows
-                if each._number is None:
+                if each._number is None and isinstance(policy, str):
                     _core.require_priority(policy, each.name, each.priority)
-        self._core.set_policy(owned)
-        self.policy = policy
-        self._policies.append(policy_name(policy))
+            self._core.set_policy(owned)
+            self.policy = policy
+            self._policies.append(name)
 
     def status(self) -> SessionStatus:
         """What is going on at this moment: applications that have launched something and have not been cancelled.
@@ -281,10 +282,10 @@ class Session:
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()
-        priority = self._permitted(application.name, priority)
         with self._lock:
             if application._number is not None and not application._cancelled:
                 self._core.set_priority(application._number, priority)
+            priority = self._permitted(application.name, priority)
             application._priority = priority
 
     def _cancel(self, application: SessionApplication) -> None:

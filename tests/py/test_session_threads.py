@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several threads use one session at the same moment."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import gpushare as gs
+
+PATIENCE_S = 30
+
+
+def submit(application, block_ms=1.0, blocks=15):
+    return application.submit(gs.KernelModel("k", threads=192, latency_ns=block_ms * 1e6), grid=blocks, block=192)
+
+
+@pytest.fixture
+def session():
+    with gs.Session("sim:gtx480", "fifo") as session:
+        yield session
+
+
+@pytest.fixture
+def pool():
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def await_that(holds):
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+class Beside:
+    """The core of a session, which does something else, in another thread, before a method is called."""
+
+    def __init__(self, core, method, action):
+        self._core, self._method, self._action = core, method, action
+
+    def __getattr__(self, name):
+        if name == self._method:
+            self._action()
+        return getattr(self._core, name)
+
+
+def test_who_comes_while_the_policy_changes_is_asked_for_by_the_next(session, pool):
+    late = []
+
+    def come():
+        late.append(pool.submit(session.application, "late", priority=7000))
+        time.sleep(0.1)
+
+    bystander = submit(session.application("bystander"), 50)
+    session._core = Beside(session._core, "set_policy", come)
+    session.set_policy("effisha-dynamic")
+    with pytest.raises(gs.PolicyError, match="priority"):
+        late[0].result(PATIENCE_S)
+    bystander.result(PATIENCE_S)
+
+
+def test_of_two_applications_of_one_name_there_is_one(session, pool, monkeypatch):
+    permitted = session._permitted
+
+    def slowly(name, priority):
+        time.sleep(0.05)
+        return permitted(name, priority)
+
+    monkeypatch.setattr(session, "_permitted", slowly)
+    made = [pool.submit(session.application, "same") for _ in range(3)]
+    assert sum(each.exception(PATIENCE_S) is None for each in made) == 1

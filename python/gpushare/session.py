@@ -211,9 +211,11 @@ class Session:
         self._require_open()
         timeout = number("timeout", timeout, 0, 1e6)
         require(self._keeps_record, "this session keeps no record that it could be finished with: close it")
-        busy = sorted((each for each in self._applications if each._launches), key=lambda each: each._number or 0)
-        require(len(busy) > 0, "nothing was submitted to this session")
-        self._finished = True
+        with self._lock:
+            self._require_open()
+            busy = sorted((each for each in self._applications if each._launches), key=lambda each: each._number or 0)
+            require(len(busy) > 0, "nothing was submitted to this session")
+            self._finished = True  # and nobody submits any more
         try:
             done, record = self._core.finish(self.device.description, timeout)
         except _core.DeviceError:
@@ -223,8 +225,7 @@ class Session:
             self._finished = False  # all goes on, until somebody closes it
             raise
         workload, alone = begun_work(busy, done, record, self._alone_ns)
-        measured = self._on.conditions(workload, done)
-        policy = decided_by(self.ordering, self._policies)
+        policy, measured = decided_by(self.ordering, self._policies), self._on.conditions(workload, done)
         return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
 
     def _alone_ns(self, application: SessionApplication) -> int:
@@ -235,10 +236,8 @@ class Session:
 
     def close(self) -> None:
         """Ends the session without waiting: what runs stops at the next block boundary."""
-        if self._finished:
-            return
+        self._core.close()  # also where another thread waits in finish()
         self._finished = True
-        self._core.close()
         self._on.check()
 
     def __enter__(self) -> Session:
@@ -265,6 +264,7 @@ class Session:
         with self._lock:
             self._register(application, submitted.core)
             # In one go, so that the list is in the order of the numbers.
+            self._require_open()
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
             if self._keeps_record:
                 application._launches.append(submitted)

@@ -72,3 +72,31 @@ def test_of_two_applications_of_one_name_there_is_one(session, pool, monkeypatch
     monkeypatch.setattr(session, "_permitted", slowly)
     made = [pool.submit(session.application, "same") for _ in range(3)]
     assert sum(each.exception(PATIENCE_S) is None for each in made) == 1
+
+
+def test_what_is_submitted_while_the_session_is_finished_is_refused_and_the_run_is_whole(session, pool, monkeypatch):
+    launch, is_inside = session._on.launch, threading.Event()
+
+    def launch_late(*args, **kwargs):
+        is_inside.set()
+        await_that(lambda: session._finished)
+        return launch(*args, **kwargs)
+
+    submit(session.application("alice"), 100)
+    monkeypatch.setattr(session._on, "launch", launch_late)
+    late = pool.submit(submit, session.application("bob"))
+    assert is_inside.wait(PATIENCE_S)
+    run = session.finish(PATIENCE_S)
+    assert [each.name for each in run.workload.applications] == ["alice"]
+    with pytest.raises(gs.InvalidInput, match="has been finished"):
+        late.result(PATIENCE_S)
+
+
+def test_close_ends_what_another_thread_finishes(session, pool):
+    job = submit(session.application("alice"), 900_000)
+    finishing = pool.submit(session.finish, 600)
+    await_that(lambda: session._finished)
+    session.close()
+    for each in (finishing.result, job.result):
+        with pytest.raises(gs.DeviceError, match="has been closed"):
+            each(PATIENCE_S)

@@ -40,7 +40,7 @@ class Session:
 
     Args:
         device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
-        policy: the name of a built-in policy, or an instance of your own.
+        policy: the name of a built-in policy that is no oracle, or an instance of your own.
         ordering: whose operations go next, before the policy says who runs where: a name that :func:`gpushare.compare`
             takes before a ``+``, such as ``"cumas:kernels=2"``; docs/cumas.md. It stays as long as the session.
         measure_alone: when the session is finished, run every application's launches again, original kernels with
@@ -163,7 +163,7 @@ class Session:
         """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
 
         Raises:
-            InvalidInput: there is no such policy.
+            InvalidInput: there is no such policy, or it is an oracle.
             PolicyError: it cannot serve an application that is there, or does not get along with what is going on. The
                 last one goes on then.
         """

@@ -8,6 +8,7 @@
 #include "bindings/run_record.hpp"
 #include "bindings/session_ordering.hpp"
 #include "bindings/without_gil.hpp"
+#include "core/policies/registry.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
@@ -15,7 +16,10 @@
 namespace gpushare::bindings {
 
 Session::MakePolicy maker_of(const py::object& policy) {
-  if (py::isinstance<py::str>(policy)) static_cast<void>(to_policy(policy, nullptr));  // an unknown name is said here
+  if (py::isinstance<py::str>(policy)) {
+    static_cast<void>(to_policy(policy, nullptr));  // an unknown name is said here
+    require_open_policy(in_two_parts(policy).second.cast<std::string>());
+  }
   auto kept = std::shared_ptr<py::object>(new py::object(policy), [](py::object* object) {
     const py::gil_scoped_acquire gil;
     delete object;

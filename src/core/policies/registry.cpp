@@ -58,6 +58,15 @@ std::string known_names() {
 
 std::span<const PolicyEntry> policies() { return table; }
 
+void require_open_policy(std::string_view text) {
+  const std::string name = PolicyOptions(text).policy();
+  const auto entry = std::ranges::find(table, name, &PolicyEntry::name);
+  require(entry == table.end() || !entry->is_oracle,
+          "policy '" + name +
+              "' has to be told what launches take alone, and no session knows that of work to come: take srtf, which "
+              "predicts it, or compare workloads that are known beforehand");
+}
+
 std::unique_ptr<Policy> make_policy(std::string_view text) {
   const PolicyOptions options(text);
   const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);

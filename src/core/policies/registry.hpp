@@ -24,4 +24,7 @@ std::span<const PolicyEntry> policies();
 /// unknown name, listing the known ones, and for an option that the policy has not.
 std::unique_ptr<Policy> make_policy(std::string_view text);
 
+/// Throws InvalidInput for a policy that has to be told what an open run cannot know.
+void require_open_policy(std::string_view text);
+
 }  // namespace gpushare

@@ -105,5 +105,13 @@ TEST(Registry, APolicyIsAtMostAHundredLines) {
   }
 }
 
+TEST(Registry, WhatWorkWillTakeNobodyCanTellAnOpenRun) {
+  for (const PolicyEntry& entry : policies()) {
+    const std::string message = message_of<InvalidInput>([&] { require_open_policy(entry.name); });
+    EXPECT_EQ(message.empty(), !entry.is_oracle) << entry.name;
+  }
+  EXPECT_THAT(message_of<InvalidInput>([] { require_open_policy("sjf:whole_up_to_us=5"); }), HasSubstr("take srtf"));
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -34,12 +34,18 @@ namespace {
 
 using SessionPtr = std::shared_ptr<Session>;
 
+/// Of a policy of the user's. What built-in ones say needs none.
+std::string name_to_blame(const py::object& policy) {
+  return py::isinstance<py::str>(policy) ? "" : policy.attr("name").cast<std::string>();
+}
+
 /// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
 SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record, const std::string& ordering,
                         const std::optional<Device>& estimates) {
   const Session::MakePolicy make_policy = maker_of(policy);
   SessionOptions options{.ordering = session_ordering(ordering, estimates.value_or(*device.description)),
-                         .keeps_record = keeps_record};
+                         .keeps_record = keeps_record,
+                         .policy_name = name_to_blame(policy)};
   const py::gil_scoped_release no_gil;
   return {new Session(std::move(device), make_policy, std::move(options)), WithoutGil<Session>{}};
 }
@@ -100,8 +106,9 @@ void set_priority(Session& session, int application, int priority) {
 
 void set_policy(Session& session, const py::object& policy) {
   Session::MakePolicy make_policy = maker_of(policy);
+  std::string name = name_to_blame(policy);
   const py::gil_scoped_release no_gil;
-  session.set_policy(std::move(make_policy));
+  session.set_policy(std::move(make_policy), std::move(name));
 }
 
 void bind_status(py::module_& module) {

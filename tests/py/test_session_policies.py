@@ -13,6 +13,23 @@ def submit(application, block_ms=1.0):
     return application.submit(gs.KernelModel("k", threads=192, latency_ns=block_ms * 1e6), grid=15, block=192)
 
 
+class Broken(gs.Policy):
+    def decide(self, state):
+        raise ValueError("oh")
+
+
+class Starving(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({})
+
+
+class BrokenByPriorities(gs.Policy):
+    def decide(self, state):
+        if any(each.priority > 0 for each in state.running):
+            raise ValueError("too urgent")
+        return gs.Plan(dict.fromkeys(state.running, 1))
+
+
 @pytest.mark.parametrize("policy", ["sjf", "ljf", "srtf-zero-sampling", "arrival+sjf"])
 def test_oracles_are_refused(policy):
     with pytest.raises(gs.InvalidInput, match=r"has to be told what launches take alone.*take srtf"):
@@ -21,3 +38,29 @@ def test_oracles_are_refused(policy):
         with pytest.raises(gs.InvalidInput, match="has to be told what launches take alone"):
             session.set_policy(policy)
         submit(session.application("a")).result(PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [(Broken(), "^policy 'Broken' raised ValueError: oh"), (Starving(), "^policy 'Starving': .*idle for ever")],
+)
+def test_a_policy_that_misbehaves_is_told_by_name(policy, message):
+    session = gs.Session(DEVICE, policy)
+    with pytest.raises(gs.PolicyError, match=message):
+        submit(session.application("a")).result(PATIENCE_S)
+
+
+def test_a_policy_that_cannot_take_over_is_told_by_name_and_the_last_goes_on():
+    with gs.Session(DEVICE, "fifo") as session:
+        job = submit(session.application("a"), 50)
+        with pytest.raises(gs.PolicyError, match=r"^policy 'Broken' raised ValueError: oh"):
+            session.set_policy(Broken())
+        job.result(PATIENCE_S)
+
+
+def test_a_policy_that_a_priority_breaks_is_told_by_name():
+    with gs.Session(DEVICE, BrokenByPriorities()) as session:
+        application = session.application("a")
+        submit(application, 50)
+        with pytest.raises(gs.PolicyError, match=r"^policy 'BrokenByPriorities' raised ValueError: too urgent"):
+            application.set_priority(1)

@@ -121,13 +121,11 @@ void Session::fail_for(ApplicationId application, std::string why) {
 }
 
 void Session::set_priority(ApplicationId application, int priority) {
-  call([application, priority](Service& service) {
-    service.run.set_priority(application, priority, service.gpu.now());
-  });
+  call([=, this](Service& service) { change_priority(service, application, priority); });
 }
 
-void Session::set_policy(MakePolicy make_policy) {
-  call([this, &make_policy](Service& service) { replace_policy(service, make_policy); });
+void Session::set_policy(MakePolicy make_policy, std::string name) {
+  call([this, &make_policy, &name](Service& service) { replace_policy(service, make_policy, name); });
 }
 
 SessionStatus Session::status() {

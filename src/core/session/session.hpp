@@ -56,6 +56,7 @@ struct SessionOptions {
   /// session can go on for ever; wait() knows the last 65536 jobs that were cancelled, and history() tells of what was
   /// lately.
   bool keeps_record = true;
+  std::string policy_name{};           ///< if not empty, errors of the policy name it
   std::size_t most_history = 200'000;  ///< operations, quotas and steps that history() knows, some 100 bytes each
 };
 
@@ -90,8 +91,8 @@ class Session {
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(ApplicationId application, int priority);
   /// Another policy decides from now on. If it cannot be made, or does not get along with what is going on, this
-  /// throws, and the old one goes on.
-  void set_policy(MakePolicy make_policy);
+  /// throws, and the old one goes on. If it has a name, its errors give that.
+  void set_policy(MakePolicy make_policy, std::string name = {});
   SessionStatus status();
   /// The last so much time, of a session that keeps no record. Throws InvalidInput for one that does.
   SessionPast history(Duration last);
@@ -161,7 +162,8 @@ class Session {
   void carry_out(Service& service, const Withdrawal& withdrawal);
   void carry_out(Service& service, const EndlessBlock& endless);
   void carry_out(Service& service, Call* call);
-  void replace_policy(Service& service, const MakePolicy& make_policy);
+  void change_priority(Service& service, ApplicationId application, int priority);
+  void replace_policy(Service& service, const MakePolicy& make_policy, const std::string& name);
   void require_progress(const Service& service) const;
   void set_gpu(LiveGpu* gpu);
   void end(std::string reason);

@@ -11,6 +11,25 @@ namespace {
 /// How long a block may take to end when the session is given up.
 constexpr Duration patience_at_the_end(1'000'000'000);
 
+/// A policy of the user's may raise anything: that becomes a PolicyError. It names the policy, if that has a name then.
+template <typename Act>
+void blamed_on(const std::string& policy, Act act) {
+  const auto blame = [&policy](const char* verb, const std::exception& error) {
+    return PolicyError((policy.empty() ? "" : "policy '" + policy + "'" + verb) + error.what());
+  };
+  try {
+    act();
+  } catch (const InvalidInput&) {
+    throw;
+  } catch (const DeviceError&) {
+    throw;
+  } catch (const PolicyError& error) {
+    throw blame(": ", error);
+  } catch (const std::exception& error) {
+    throw blame(" raised ", error);
+  }
+}
+
 }  // namespace
 
 void Session::fail(SessionFailure failure) {
@@ -31,22 +50,18 @@ void Session::set_gpu(LiveGpu* gpu) {
 
 void Session::serve() {
   try {
-    const auto work = std::make_shared<OpenWork>();
-    const auto world = std::make_shared<std::pair<std::shared_ptr<const Device>, std::shared_ptr<OpenWork>>>(
-        device_.description, work);
-    std::unique_ptr<Policy> policy = make_policy_(world);
-    const std::unique_ptr<LiveGpu> gpu = device_.open();
-    serve(*gpu, std::move(policy), work, world);
+    blamed_on(options_.policy_name, [this] {
+      const auto work = std::make_shared<OpenWork>();
+      const auto world = std::make_shared<std::pair<std::shared_ptr<const Device>, std::shared_ptr<OpenWork>>>(
+          device_.description, work);
+      std::unique_ptr<Policy> policy = make_policy_(world);
+      const std::unique_ptr<LiveGpu> gpu = device_.open();
+      serve(*gpu, std::move(policy), work, world);
+    });
   } catch (SessionFailure& failure) {
     fail(std::move(failure));
-  } catch (const InvalidInput&) {
+  } catch (...) {
     fail(SessionFailure(std::current_exception()));
-  } catch (const DeviceError&) {
-    fail(SessionFailure(std::current_exception()));
-  } catch (const PolicyError&) {
-    fail(SessionFailure(std::current_exception()));
-  } catch (const std::exception& error) {  // a policy of the user's may raise anything
-    fail(SessionFailure(std::make_exception_ptr(PolicyError(error.what()))));
   }
   std::vector<Request> left;
   const std::scoped_lock lock(mutex_);
@@ -201,10 +216,17 @@ void Session::carry_out(Service& service, Call* call) {
   if (of_device) std::rethrow_exception(of_device);
 }
 
-void Session::replace_policy(Service& service, const MakePolicy& make_policy) {
-  std::unique_ptr<Policy> policy = make_policy(service.world);
-  service.run.hand_over(*policy, service.gpu.now());
-  std::swap(service.policy, policy);
+void Session::change_priority(Service& service, ApplicationId application, int priority) {
+  blamed_on(options_.policy_name, [&] { service.run.set_priority(application, priority, service.gpu.now()); });
+}
+
+void Session::replace_policy(Service& service, const MakePolicy& make_policy, const std::string& name) {
+  blamed_on(name, [&] {
+    std::unique_ptr<Policy> policy = make_policy(service.world);
+    service.run.hand_over(*policy, service.gpu.now());
+    std::swap(service.policy, policy);
+  });
+  options_.policy_name = name;
 }
 
 }  // namespace gpushare

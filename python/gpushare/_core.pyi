@@ -1281,6 +1281,10 @@ class CoreSession:
         """
         The last so much time, of a session that keeps no record.
         """
+    def require_other_thread(self) -> None:
+        """
+        Throws InvalidInput in the session's own thread.
+        """
     def set_policy(self, policy: typing.Any) -> None:
         """
         Another policy decides from now on.

@@ -120,6 +120,7 @@ class Session:
                 above 0 and a latency bound is asked for.
             PolicyError: the session's policy has no use for this priority.
         """
+        self._require_open()
         require_name("an application's name", name)
         terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
         require(
@@ -232,6 +233,7 @@ class Session:
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1
 
     def _require_open(self) -> None:
+        self._core.require_other_thread()
         require(not self._finished, "the session has been finished: open another one")
 
     def close(self) -> None:

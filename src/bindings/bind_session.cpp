@@ -179,6 +179,7 @@ void bind_session(py::module_& module) {
           py::arg("application"), no_gil, "The application goes: its jobs are cancelled.")
       .def("set_priority", &set_priority, py::arg("application"), py::arg("priority"), no_gil)
       .def("set_policy", &set_policy, py::arg("policy"), "Another policy decides from now on.")
+      .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's own thread.")
       .def("status", &Session::status, no_gil)
       .def("close", &Session::close, no_gil,
            "Ends everything at the next block boundary; jobs that have not ended fail.")

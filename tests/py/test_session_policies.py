@@ -64,3 +64,35 @@ def test_a_policy_that_a_priority_breaks_is_told_by_name():
         submit(application, 50)
         with pytest.raises(gs.PolicyError, match=r"^policy 'BrokenByPriorities' raised ValueError: too urgent"):
             application.set_priority(1)
+
+
+class Curious(gs.Policy):
+    """Calls its session, which waits for it."""
+
+    session: gs.Session
+    refusals: list[str]
+
+    def decide(self, state):
+        session, application = Curious.session, Curious.session._applications[0]
+        for call in (
+            session.status,
+            session.close,
+            session.finish,
+            lambda: session.set_policy("fifo"),
+            lambda: session.application("b"),
+            lambda: application.set_priority(1),
+            lambda: submit(application),
+        ):
+            try:
+                call()
+            except gs.InvalidInput as error:
+                Curious.refusals.append(str(error))
+        return gs.Plan(dict.fromkeys(state.running, 1))
+
+
+def test_a_policy_that_calls_its_session_is_refused():
+    with gs.Session(DEVICE, Curious()) as session:
+        Curious.session, Curious.refusals = session, []
+        submit(session.application("a")).result(PATIENCE_S)
+    assert len(Curious.refusals) == 7
+    assert all("a policy cannot call the session that it decides for" in each for each in Curious.refusals)

@@ -50,6 +50,11 @@ void Session::require_alive() const {
   require(!closing_, "the session has been finished: open another one");
 }
 
+void Session::require_other_thread() const {
+  require(std::this_thread::get_id() != own_thread_,
+          "a policy cannot call the session that it decides for, which waits for it: do that from another thread");
+}
+
 /// For new work.
 void Session::require_open() const {
   if (failure_) std::rethrow_exception(failure_.of_not_run());
@@ -142,6 +147,7 @@ SessionPast Session::history(Duration last) {
 }
 
 void Session::call(Task task) {
+  require_other_thread();
   Call call{std::move(task)};
   std::unique_lock lock(mutex_);
   require_alive();
@@ -166,6 +172,7 @@ bool Session::wait(JobId job, Duration timeout) {
 void Session::await(JobId job, Duration timeout, std::unique_lock<std::mutex>& lock) {
   const auto is_told = [&] { return jobs_.is_over(job) || failure_; };
   if (is_told()) return;
+  require_other_thread();
   const auto start = std::chrono::steady_clock::now();
   const Duration longest = std::min(spin_of_waiting().begin_wait(), timeout);
   const bool had_its_way = longest <= Duration{} || look_for_end(job, longest, lock);
@@ -199,12 +206,14 @@ std::exception_ptr Session::failure() const {
 }
 
 bool Session::wait_for_all(Duration timeout) {
+  require_other_thread();
   std::unique_lock lock(mutex_);
   require_alive();
   return changed_.wait_for(lock, timeout, [&] { return jobs_.unfinished() == 0 || failure_; });
 }
 
 SessionRecord Session::finish(Duration timeout) {
+  require_other_thread();
   {
     std::unique_lock lock(mutex_);
     require_alive();
@@ -217,6 +226,7 @@ SessionRecord Session::finish(Duration timeout) {
 }
 
 void Session::close() {
+  require_other_thread();
   {
     const std::scoped_lock lock(mutex_);
     end("the session has been closed");

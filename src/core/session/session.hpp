@@ -88,6 +88,10 @@ class Session {
   /// that. Nothing happens where the application has nothing under way.
   void fail_for(ApplicationId application, std::string why);
 
+  /// Throws InvalidInput in the session's thread, where policies run: it would wait for itself. All that follows does
+  /// so, but for failure().
+  void require_other_thread() const;
+
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(ApplicationId application, int priority);
   /// Another policy decides from now on. If it cannot be made, or does not get along with what is going on, this
@@ -198,6 +202,7 @@ class Session {
   SessionRecord record_;
   SessionHistory history_;
   std::mutex joining_;
+  std::atomic<std::thread::id> own_thread_;  // none when it has ended: others get its number
   std::thread thread_;
 };
 

@@ -49,6 +49,7 @@ void Session::set_gpu(LiveGpu* gpu) {
 }
 
 void Session::serve() {
+  own_thread_ = std::this_thread::get_id();
   try {
     blamed_on(options_.policy_name, [this] {
       const auto work = std::make_shared<OpenWork>();
@@ -67,6 +68,7 @@ void Session::serve() {
   const std::scoped_lock lock(mutex_);
   left.swap(requests_);
   is_over_ = true;
+  own_thread_ = std::thread::id();
   changed_.notify_all();
 }
 

@@ -19,6 +19,9 @@ class LaunchWorkers {
     if (top_up_ > 0) sms_.resize(static_cast<std::size_t>(sms));
   }
 
+  /// The launch is over, and none are needed any more: a run keeps its launches.
+  void release() { std::vector<OnSm>().swap(sms_); }
+
   /// The first quota that allows any block is what the launch starts with.
   void bring(const Quota& quota) {
     if (sms_.empty() || brought_ || quota.largest() == 0) return;

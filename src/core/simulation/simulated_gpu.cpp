@@ -172,7 +172,8 @@ void SimulatedGpu::end_block() {
   freed_.push_back(sm);
 }
 
-void SimulatedGpu::tell_end_of(const ActiveLaunch& launch) {
+void SimulatedGpu::tell_end_of(ActiveLaunch& launch) {
+  launch.workers.release();
   std::erase_if(ranks_, [&launch](const Ranked& ranked) { return ranked.launch == &launch; });
   pending_.push_back(
       {.time = time_, .application = launch.application, .operation = launch.id, .kind = EventKind::LaunchEnded});

@@ -86,7 +86,7 @@ class SimulatedGpu : public Gpu {
   void start_block(SmId sm, const Ranked& ranked);
 
   void end_block();
-  void tell_end_of(const ActiveLaunch& launch);
+  void tell_end_of(ActiveLaunch& launch);
   void carry_out(const Task& task);
 
   bool set_rates(SmId sm);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
@@ -135,6 +136,17 @@ TEST(SimulatedGpu, NeverAdvancesBeyondTheDeadline) {
 TEST(SimulatedGpu, ABlockSlowedToTheEndOfTimeStillCountsOneByOne) {
   const Trace trace = record(small_device(), workload_of({launch_of(1, 3'600'000'000'000)}), "fifo");
   EXPECT_EQ(end_of(trace, 0), 3'600'000'000'000);
+}
+
+TEST(SimulatedGpu, KeepsLittleOfLaunchesThatHaveEnded) {
+  Device device = small_device(500);
+  device.delays.top_up = Duration(100);
+  constexpr int launches = 1000;
+  const Workload workload{.applications = {application_of("a", std::vector<Operation>(launches, launch_of(1, 100)))}};
+  SimulatedGpu gpu(device, 1);
+  const std::size_t before = mallinfo2().uordblks;
+  run(gpu, *make_policy("fifo"), workload, {});
+  EXPECT_LT((mallinfo2().uordblks - before) / launches, 1000);  // bytes: one for every SM and more would be too much
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class Application:
     Args:
         name: unique within a workload.
         operations: launches and copies, at least one. ``10 * [launch]`` issues one ten times.
-        arrival_ns: when the first operation may start, in nanoseconds from the start of the run.
+        arrival_ns: when the first operation may start, in whole nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
         weight: share of the GPU (weighted policies use it), positive.
         memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
@@ -59,7 +59,7 @@ class Application:
         object.__setattr__(self, "operations", _all_of(Operation, self.operations, f"{subject}: operations"))
         require(len(self.operations) > 0, f"{subject} has no operations: add a launch or a copy")
         arrival_ns = number(f"{subject}: arrival_ns", self.arrival_ns, 0, LATEST_ARRIVAL_NS)
-        object.__setattr__(self, "arrival_ns", arrival_ns)
+        object.__setattr__(self, "arrival_ns", float(round(arrival_ns)))
         object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
         memory_bytes = whole(f"{subject}: memory_bytes", self.memory_bytes, 0, MOST_BYTES)
         object.__setattr__(self, "memory_bytes", memory_bytes)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,17 @@ def workload_to_dict(workload: Workload) -> dict[str, Any]:
     ]
     data["application"] = [_application_to_dict(application, names) for application in workload.applications]
     return data
+
+
+def from_us(microseconds: float) -> float:
+    """So many in nanoseconds; of numbers that are as many in a file, the roundest.
+
+    >>> 1001 / 1e3 * 1e3, from_us(1001 / 1e3)
+    (1000.9999999999999, 1001.0)
+    """
+    product = microseconds * 1e3
+    near = (float(round(product)), product, math.nextafter(product, 0), math.nextafter(product, math.inf))
+    return next((ns for ns in near if ns / 1e3 == microseconds), product)
 
 
 def _names(workload: Workload) -> dict[KernelModel | Kernel, str]:

@@ -14,7 +14,7 @@ from gpushare.kernel_model import KernelModel, require
 from gpushare.operation import Copy, Launch, Operation
 from gpushare.toml_file import at_key, checked, made_from
 from gpushare.workload import Application, Workload
-from gpushare.workload_dict import workload_to_dict
+from gpushare.workload_dict import from_us, workload_to_dict
 from gpushare.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _model(table: ModelTable) -> KernelModel:
     values = table.model_dump()
     for name in ("latency", "issue", "mean_block_time", "memory"):
         microseconds = values.pop(f"{name}_us")
-        values[f"{name}_ns"] = None if microseconds is None else microseconds * 1e3
+        values[f"{name}_ns"] = _ns(microseconds)
     return KernelModel(**values)
 
 
@@ -94,7 +94,7 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
     return Application(
         table.name,
         tuple(operations),
-        arrival_ns=table.arrival_us * 1e3,
+        arrival_ns=from_us(table.arrival_us),
         priority=table.priority,
         weight=table.weight,
         memory_bytes=table.memory_bytes,
@@ -117,11 +117,11 @@ def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operati
 
 
 def _pace(table: OperationTable) -> HostPace:
-    return HostPace((table.host_us or 0) * 1e3, _ns(table.after_us), (table.gap_us or 0) * 1e3)
+    return HostPace(from_us(table.host_us or 0), _ns(table.after_us), from_us(table.gap_us or 0))
 
 
 def _ns(microseconds: float | None) -> float | None:
-    return None if microseconds is None else microseconds * 1e3
+    return None if microseconds is None else from_us(microseconds)
 
 
 def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:

@@ -167,3 +167,11 @@ def test_files_that_cannot_be_read(tmp_path):
     ]:
         with pytest.raises(gs.InvalidInput, match=f"{name}: {message}"):
             gs.Workload.from_toml(tmp_path / name)
+
+
+def test_nanoseconds_come_back_as_they_were():
+    for ns in [*range(1000, 3000), 10**9 + 1, 10**15 + 1]:
+        kernel = gs.KernelModel("k", threads=128, latency_ns=ns % 10**9 + 1, issue_ns=ns % 10**3)
+        launch = gs.Launch(kernel, 3, pace=gs.HostPace(host_ns=ns % 10**6))
+        workload = gs.Workload("w", [gs.Application("a", [launch], arrival_ns=ns, deadline_ns=ns)])
+        assert gs.Workload.from_dict(workload.to_dict()) == workload

@@ -15,6 +15,9 @@ constexpr int events_per_clock = 16;
 /// Who is woken late by so much catches up; more is forgotten.
 constexpr Duration most_delay(2'000'000);
 
+/// The simulated GPU counts time in doubles, which from 2^53 ns on do not know every nanosecond.
+Time last_before(Time time) { return Time(Duration(std::llrint(std::floor(std::nextafter(nanoseconds(time), 0.0))))); }
+
 }  // namespace
 
 PacedGpu::PacedGpu(const Device& device, std::uint64_t seed, double speed)
@@ -24,14 +27,15 @@ PacedGpu::PacedGpu(const Device& device, std::uint64_t seed, double speed)
 
 Time PacedGpu::clock_time() const {
   const auto elapsed = std::chrono::duration_cast<Duration>(Clock::now() - anchor_);
-  return virtual_anchor_ + Duration(std::llrint(nanoseconds(elapsed) * speed_));
+  const double time = nanoseconds(virtual_anchor_) + nanoseconds(elapsed) * speed_;
+  return Time(Duration(std::llrint(std::min(time, nanoseconds(latest_time)))));
 }
 
 /// Never beyond what has been told.
 Time PacedGpu::now() const {
   if (!is_settled_) return gpu_.now();
   const Time time = clock_time();
-  return std::max(gpu_.now(), next_change_ ? std::min(time, *next_change_ - Duration(1)) : time);
+  return std::max(gpu_.now(), next_change_ ? std::min(time, last_before(*next_change_)) : time);
 }
 
 void PacedGpu::catch_up() {
@@ -71,7 +75,7 @@ std::optional<Event> PacedGpu::next_event(std::optional<Time> deadline) {
     is_settled_ = true;
     events_since_clock_ = 0;
     next_change_ = gpu_.next_change();
-    if (deadline && gpu_.now() >= *deadline) return std::nullopt;
+    if (deadline && nanoseconds(gpu_.now()) >= nanoseconds(*deadline)) return std::nullopt;
     if (!next_change_ && !deadline) return std::nullopt;
     sleep_until(!next_change_ ? *deadline : deadline ? std::min(*next_change_, *deadline) : *next_change_);
   }
@@ -80,6 +84,7 @@ std::optional<Event> PacedGpu::next_event(std::optional<Time> deadline) {
 /// What is late by more than somebody who slept is not made up for.
 void PacedGpu::read_clock() {
   horizon_ = clock_time();
+  require(horizon_ < latest_time, "a session on a simulated device lasts for 200 years of its time: open another one");
   const std::optional<Time> due = is_settled_ ? next_change_ : gpu_.now();
   if (!due || nanoseconds(horizon_ - *due) <= nanoseconds(most_delay) * speed_) return;
   virtual_anchor_ -= horizon_ - *due;

@@ -118,5 +118,26 @@ TEST_F(PacedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
   EXPECT_GE(Clock::now() - begin, 50ms);
 }
 
+TEST_F(PacedGpuTest, TimePassesNothingAlsoWhereDoublesDoNotKnowEveryNanosecond) {
+  constexpr Duration long_time(1LL << 55);
+  PacedGpu gpu(small_device(1), 1, 1e9);
+  launch(gpu, 0, 1, long_time);
+  all_events(gpu);
+  launch(gpu, 1, 1, long_time);
+  ASSERT_TRUE(gpu.next_event(std::nullopt));
+  EXPECT_FALSE(gpu.next_event(gpu.now() + 1ms));
+  std::this_thread::sleep_for(100ms);
+  EXPECT_NO_THROW(launch(gpu, 2, 1, long_time));
+  EXPECT_EQ(all_events(gpu).size(), 5U);
+}
+
+TEST_F(PacedGpuTest, ItsTimeEndsBeforeItsNumbersDo) {
+  PacedGpu gpu(small_device(1), 1, 1e18);
+  std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(gpu.now(), latest_time);
+  launch(gpu, 0, 1, 1ms);
+  EXPECT_THROW(all_events(gpu), InvalidInput);
+}
+
 }  // namespace
 }  // namespace gpushare

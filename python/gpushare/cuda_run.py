@@ -123,7 +123,7 @@ class CudaRunner:
                 return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
             if isinstance(policy, str):
                 return self._scheduled(prepared, policy, record=record, ended=ended)
-            with blamed_on(policy):
+            with blamed_on(policy, but_for=(CudaError, TimeoutError)):
                 return self._scheduled(prepared, copy.deepcopy(policy), record=record, ended=ended)
         except CudaError as error:
             raise CudaError(f"workload {prepared.workload.name!r}: {error}") from error

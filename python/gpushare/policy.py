@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpushare._core import CudaError, EventKind, InvalidInput, PolicyError
+from gpushare._core import EventKind, InvalidInput, PolicyError
 from gpushare.kernel_model import require_name
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ def own_policy(policy: str | Policy) -> str | Policy:
 
 
 @contextmanager
-def blamed_on(policy: Policy) -> Iterator[None]:
-    """What a policy raises becomes a PolicyError that names it; Ctrl-C and errors of the GPU stay what they are."""
+def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """What a policy raises becomes a PolicyError that names it; Ctrl-C, and what others raise, stays what it is."""
     try:
         yield
     except PolicyError as error:
         raise PolicyError(f"policy {policy.name!r}: {error}") from error
-    except (CudaError, TimeoutError):
+    except but_for:
         raise
     except (Exception, SystemExit) as error:
         raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error

@@ -33,6 +33,8 @@ def raises(error):
 
 IMPOSSIBLE = {
     "raises": (raises(KeyError("gone")), "raised KeyError: 'gone'"),
+    "times out": (raises(TimeoutError("mine")), "raised TimeoutError: mine"),
+    "raises what a GPU does": (raises(gs.CudaError("mine")), "raised CudaError: mine"),
     "leaves": (raises(SystemExit(3)), "raised SystemExit: 3"),
     "returns None": (lambda state: None, "decide() must return a gpushare.Plan, got None"),
     "returns a dict": (lambda state: {}, "decide() must return a gpushare.Plan, got {}"),

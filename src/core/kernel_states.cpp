@@ -13,12 +13,13 @@ namespace {
 struct Progress {
   std::int64_t unstarted = 0;
   std::int64_t resident = 0;
-  bool may_start = false;  // by the plan in force
+  bool was_planned = false;  // if not, what of it is on the GPU was admitted, or follows another launch there
+  bool may_start = false;    // by the plan in force
   std::vector<KernelStateSpan> spans{};
 
   KernelState state() const {
     if (resident == 0) return may_start ? KernelState::ToRun : KernelState::Ready;
-    return may_start || unstarted == 0 ? KernelState::Running : KernelState::ToEvict;
+    return may_start || !was_planned || unstarted == 0 ? KernelState::Running : KernelState::ToEvict;
   }
 
   /// What lasted no time is forgotten, and what it had interrupted goes on.
@@ -73,7 +74,10 @@ class Reader {
 
   void see(const Plan& plan, Time now) {
     for (const OperationId id : running_) launches_[index(id)].may_start = false;
-    for (const Share& share : plan.shares) launches_[index(share.launch)].may_start = share.quota.largest() > 0;
+    for (const Share& share : plan.shares) {
+      launches_[index(share.launch)].was_planned = true;
+      launches_[index(share.launch)].may_start = share.quota.largest() > 0;
+    }
     for (const OperationId id : running_) {
       Progress& launch = launches_[index(id)];
       launch.enter(launch.state(), now);

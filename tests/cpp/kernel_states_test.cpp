@@ -91,5 +91,28 @@ TEST(KernelStates, FollowOneAnotherWithoutGapsInRandomRuns) {
   }
 }
 
+/// Everybody has half of the room, and who is urgent is let into the rest.
+class HalfKept : public Policy {
+ public:
+  bool admits(const RunningLaunch& launch, const State& state) override {
+    return state.priority(launch.application) > 0;
+  }
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& each : state.running()) {
+      if (state.priority(each.application) == 0) plan.shares.push_back({each.id, Quota::everywhere(2)});
+    }
+    return plan;
+  }
+};
+
+TEST(KernelStates, WhoWasAdmittedRunsAlthoughNoPlanNamesIt) {
+  Workload workload = workload_of({launch_of(8, 100), launch_of(6, 60), launch_of(2, 100)}, {0, 50, 60});
+  workload.applications[1].priority = 1;
+  HalfKept policy;
+  const Trace trace = record(small_device(), workload, policy);
+  EXPECT_EQ(states_of(trace, workload, 1), (Rows{{"RUNNING", 50, 170}, {"DONE", 170, 170}}));
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -18,7 +18,7 @@ from gpushare.terms import Terms
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
 
-LATEST_ARRIVAL_NS = 1e18
+LATEST_ARRIVAL_NS = 9e15  # 104 days; from 2**53 on the simulator's time, a float, has no whole nanoseconds
 PRIORITIES = (-(2**31), 2**31 - 1)
 WORKLOADS_FOLDER = Path(__file__).parent / "workloads"
 

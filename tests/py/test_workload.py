@@ -128,3 +128,19 @@ def test_an_unknown_bundled_workload_lists_the_known_ones():
     known = ", ".join(workload_names())
     with pytest.raises(gs.InvalidInput, match=f"no workload 'erc'; known: {known}, or the path of a TOML file"):
         gs.bundled_workload("erc")
+
+
+def test_an_application_arrives_at_a_whole_nanosecond_that_the_simulator_knows(kernel):
+    launches = [gs.Launch(kernel, 5)]
+    assert gs.Application("a", launches, arrival_ns=1001.7).arrival_ns == 1002
+    late = gs.Workload("late", [gs.Application("a", launches, arrival_ns=9e15)])
+    assert gs.run(late, "fifo", device="gtx480").ntt() == pytest.approx([1], rel=0.01)
+    with pytest.raises(gs.InvalidInput, match="arrival_ns must lie in 0"):
+        gs.Application("a", launches, arrival_ns=1e18)
+
+
+def test_no_application_takes_no_time():
+    brief = gs.KernelModel("brief", threads=128, latency_ns=1, variation_ratio=3)
+    workload = gs.Workload("w", [gs.Application("a", [gs.Launch(brief, 1)])])
+    for seed in range(10):
+        assert gs.run(workload, "fifo", device="gtx480", seed=seed).metrics()["stp"] == 1

@@ -41,6 +41,9 @@ struct ActiveLaunch {
     return work(block_index) * startup * trend(block_index);
   }
 
+  /// Time is told in whole nanoseconds, and no block takes none.
+  double least_work() const { return 1 / nanoseconds(launch.kernel.cost.latency); }
+
   double trend(std::int64_t block_index) const {
     const double ratio = launch.kernel.cost.trend_ratio;
     const auto grid = static_cast<double>(launch.blocks);

@@ -48,7 +48,7 @@ void StreamingMultiprocessor::start(ActiveLaunch& launch, int wave, double now, 
   room_.take(launch.block);
   ResidentGroup& group = group_of(launch);
   const std::int64_t block = launch.started++;
-  const double work = launch.work_of(block) * launch.stagger(group.started++, wave);
+  const double work = std::max(launch.work_of(block) * launch.stagger(group.started++, wave), launch.least_work());
   group.add({.finish = group.progress + work, .block = block, .started = started});
 }
 

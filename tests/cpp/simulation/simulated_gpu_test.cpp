@@ -138,6 +138,13 @@ TEST(SimulatedGpu, ABlockSlowedToTheEndOfTimeStillCountsOneByOne) {
   EXPECT_EQ(end_of(trace, 0), 3'600'000'000'000);
 }
 
+TEST(SimulatedGpu, NoBlockTakesNoTime) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Launch brief = with_cost(launch_of(1, 1), {.latency = Duration(1), .variation_ratio = 3});
+    EXPECT_GE(end_of(record(small_device(), workload_of({brief}), "fifo", seed), 0), 1) << seed;
+  }
+}
+
 TEST(SimulatedGpu, KeepsLittleOfLaunchesThatHaveEnded) {
   Device device = small_device(500);
   device.delays.top_up = Duration(100);

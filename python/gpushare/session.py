@@ -264,9 +264,9 @@ class Session:
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
+            self._require_open()
             self._register(application, submitted.core)
             # In one go, so that the list is in the order of the numbers.
-            self._require_open()
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
             if self._keeps_record:
                 application._launches.append(submitted)
@@ -280,14 +280,14 @@ class Session:
         if application._number is not None:
             return
         core = _core.Application(application.name, [], priority=application.priority, **application.terms.core)
-        application._number = self._core.add(core, first)
+        application._number, application._first_priority = self._core.add(core, first), application.priority
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()
         with self._lock:
+            priority = self._permitted(application.name, priority)
             if application._number is not None and not application._cancelled:
                 self._core.set_priority(application._number, priority)
-            priority = self._permitted(application.name, priority)
             application._priority = priority
 
     def _cancel(self, application: SessionApplication) -> None:

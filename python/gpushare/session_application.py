@@ -22,7 +22,7 @@ class SessionApplication:
 
     def __init__(self, session: Session, name: str, priority: int, terms: Terms) -> None:
         self.name = name
-        self._priority = priority
+        self._priority = self._first_priority = priority
         self.terms = terms
         self._session = session
         self._number: int | None = None
@@ -56,7 +56,7 @@ class SessionApplication:
             self.name,
             tuple(submitted.launch for submitted in self._launches[:launches]),
             arrival_ns=arrival_ns,
-            priority=self.priority,
+            priority=self._first_priority,  # the trace tells of those after it
             **self.terms.given,
         )
 

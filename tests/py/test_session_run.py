@@ -43,3 +43,14 @@ def test_who_was_cancelled_before_a_block_of_it_began_is_no_part_of_it(tmp_path)
     gs.Result([run]).save(tmp_path / "run.zip")
     loaded = gs.Result.load(tmp_path / "run.zip").runs[0]
     assert (loaded.workload, loaded.trace) == (run.workload, run.trace)
+
+
+def test_an_application_has_the_priority_that_it_came_with():
+    with gs.Session("sim:gtx480", "fifo") as session:
+        alice = session.application("alice", priority=1)
+        job = alice.submit(model(block_ms=50), grid=15, block=192)
+        alice.set_priority(9)
+        job.result(PATIENCE_S)
+        run = session.finish()
+        assert alice.priority == 9
+    assert [each.priority for each in run.workload.applications] == [1]

@@ -8,9 +8,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-DIRECTIVE = re.compile(r"^[ \t]*#.*\binclude(?:_next)?\b(.*)$|__has_include(?:_next)?(.*)$", re.MULTILINE)
-OPERAND = re.compile(r"^[\s(]*(?:<([^>]+)>|\"([^\"]+)\")")
-LINE_GOES_ON = re.compile(r"\\\r?\n")
+LINE_GOES_ON = re.compile(r"(?:\\|\?\?/)\r?\n")
+BLANK = r"(?:[ \t\f\v]|(?:\\|\?\?/)\r?\n|/\*.*?\*/)*+"
+"""Between the words of a directive. A comment may span lines, and none may be read in two ways: that takes forever."""
+
+DIRECTIVE = re.compile(
+    # What goes before a directive on its line is a comment's end, if anything. %: and ??= are other spellings of #.
+    rf"(?:^|\*/){BLANK}(?:\#|%:|\?\?=){BLANK}include(?:_next)?\b|__has_include(?:_next)?\b{BLANK}\(?",
+    re.MULTILINE | re.DOTALL,
+)
+OPERAND = re.compile(rf"{BLANK}(?:<([^>\n]+)>|\"([^\"\n]+)\")", re.DOTALL)
 
 
 def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]) -> str | None:
@@ -46,9 +53,11 @@ def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]
 def _headers(text: str) -> list[str | None]:
     """What stands behind each directive, in a fixed order; None for a macro."""
     found: list[str | None] = []
-    for directive in DIRECTIVE.finditer(LINE_GOES_ON.sub("", text)):
-        operand = OPERAND.match(directive[1] if directive[1] is not None else directive[2])
-        found.append((operand[1] or operand[2]) if operand else None)
+    # As it is, too: lines are joined here that no compiler joins, such as those that end in ??/ in today's C++.
+    for read in dict.fromkeys((text, LINE_GOES_ON.sub("", text))):
+        for directive in DIRECTIVE.finditer(read):
+            operand = OPERAND.match(read, directive.end())
+            found.append((operand[1] or operand[2]) if operand else None)
     return found
 
 

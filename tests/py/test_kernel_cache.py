@@ -14,6 +14,7 @@ import pytest
 import gpushare as gs
 from gpushare import kernel, kernel_cache_key
 from gpushare.compiler import COMPILER
+from gpushare.included_headers import digest_of_headers
 from gpushare.kernel_cache import MANIFEST, KernelCache, cache_folder
 
 FILL = '#include "value.h"\n__global__ void fill(int* out) { out[blockIdx.x] = VALUE; }\n'
@@ -90,6 +91,39 @@ def test_compiled_again_when_a_file_changes(source, change):
     compiled = gs.Kernel(source, "fill").compile()
     assert not compiled.cached
     assert gs.Kernel(source, "fill").compile().cached
+
+
+INCLUDES = {
+    "after a comment": '/* c */ #include "value.h"',
+    "after a comment of two lines": '/* c\n*/ #include "value.h"',
+    "around a comment": '#/* c\n*/include/* d\n*/"value.h"',
+    "around a comment and a literal that opens one": '__device__ const char* c = "/*";\n#/*\n*/include "value.h"',
+    "digraph": '%:include "value.h"',
+    "trigraph": '??=include "value.h"',
+    "form feed": '\f#\vinclude "value.h"',
+    "over two lines": '#include \\\n"value.h"',
+}
+
+
+@pytest.mark.parametrize("include", INCLUDES)
+def test_includes_in_every_spelling_count(tmp_path, source, include):
+    text = INCLUDES[include] + FILL.partition("\n")[2].join(["\n", ""])
+    fill = gs.Kernel(text, "fill", options=[f"-I{tmp_path}", "-std=c++14"])
+    fill.compile()
+    assert gs.Kernel(text, "fill", options=[f"-I{tmp_path}", "-std=c++14"]).compile().cached
+    source.with_name("value.h").write_text("#define VALUE 22222\n")
+    assert "22222" in gs.Kernel(text, "fill", options=[f"-I{tmp_path}", "-std=c++14"]).compile().ptx
+
+
+def test_a_directive_that_is_only_mentioned_does_not_matter(source):
+    source.write_text(f"// as #include says, and %:include, too\n{FILL}")
+    for cached in (False, True):
+        assert gs.Kernel(source, "fill").compile().cached is cached
+
+
+def test_many_comments_are_read_in_no_time():
+    text = "#" + "/* c */ " * 5_000 + 'x\n#include "absent.h"'
+    assert digest_of_headers(text, [], []) == digest_of_headers('#include "absent.h"', [], [])
 
 
 def test_header_that_appears_in_an_earlier_folder(tmp_path, source):

@@ -6,8 +6,8 @@ Equal results give equal bytes. Runs of one workload or device share its descrip
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.atomic_write import require_writable, write_atomically
 from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.kernel_model import require
 from gpushare.measured import Measured
@@ -92,19 +93,15 @@ class ResultTable(Schema):
 
 def save_result(result: Result, path: Path) -> Path:
     """Writes all runs, with the traces that were recorded. An existing file is replaced once all is written."""
-    require(path.parent.is_dir(), f"{path}: the folder {str(path.parent)!r} does not exist")
+    require_writable(path)
     content, traces = _described(result)
-    half_written = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(half_written, "w") as archive:
-            for name, data in {CONTENT: json.dumps(content, indent=1).encode(), **traces}.items():
-                member = zipfile.ZipInfo(name, EARLIEST_ZIP_DATE)
-                member.external_attr = 0o644 << 16
-                archive.writestr(member, data, zipfile.ZIP_DEFLATED)
-        half_written.replace(path)
-    finally:
-        half_written.unlink(missing_ok=True)
-    return path
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in {CONTENT: json.dumps(content, indent=1).encode(), **traces}.items():
+            member = zipfile.ZipInfo(name, EARLIEST_ZIP_DATE)
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, data, zipfile.ZIP_DEFLATED)
+    return write_atomically(path, packed.getvalue())
 
 
 def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:

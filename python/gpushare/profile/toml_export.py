@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.atomic_write import write_atomically
 from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
 
@@ -31,15 +30,7 @@ class ProfileFile:
 
 def write_profiles(path: Path, content: ProfileFile) -> None:
     """Writes the file; it appears as a whole or not at all."""
-    text = profiles_text(content)
-    handle, new = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(new).replace(path)
-    except BaseException:
-        Path(new).unlink(missing_ok=True)
-        raise
+    write_atomically(path, profiles_text(content))
 
 
 def profiles_text(content: ProfileFile) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import statistics
-import tempfile
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
+from gpushare.atomic_write import write_atomically
 from gpushare.profile.record import Conditions
 
 if TYPE_CHECKING:
@@ -120,14 +119,7 @@ class Recording:
     def save(self, path: Path) -> None:
         """Writes the file, compressed if its name ends with ``.xz``; it appears as a whole or not at all."""
         content = _lines({"format": FORMAT, **asdict(self)}).encode()
-        handle, new = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(lzma.compress(content) if _is_compressed(path) else content)
-            Path(new).replace(path)
-        except BaseException:
-            Path(new).unlink(missing_ok=True)
-            raise
+        write_atomically(path, lzma.compress(content) if _is_compressed(path) else content)
 
     @staticmethod
     def load(path: Path) -> Recording:

@@ -160,9 +160,9 @@ def _gather(cases: list[Case], progress: bool | None, *, keep_traces: bool) -> R
     interrupted = threading.Event()
     heed = (interrupted.is_set,)
     with ThreadPoolExecutor(os.cpu_count(), initializer=end_runs_of_this_thread_when, initargs=heed) as pool:
-        futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
-        waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
         try:
+            futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
+            waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
             for (each, policy, _, seed), future in waiting:
                 try:
                     runs.append(future.result())

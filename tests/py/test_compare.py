@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -101,6 +103,27 @@ def test_an_interrupted_comparison_does_not_run_to_its_end(pair, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         gs.compare(pair, [Interrupted()], repeats=1000)
     assert len(started) < 500
+
+
+def test_an_interrupt_while_runs_are_handed_out_ends_the_comparison(pair, monkeypatch):
+    started, interrupted, submit = [], threading.Event(), ThreadPoolExecutor.submit
+
+    class Counts(gs.Policy):
+        def decide(self, state):
+            started.append(interrupted.wait(60))
+            return gs.Plan({launch: state.full_quota(launch) for launch in state.running})
+
+    def submit_some(pool, *arguments, **choices):
+        if pool._work_queue.qsize() > 100:
+            interrupted.set()
+            raise KeyboardInterrupt
+        return submit(pool, *arguments, **choices)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit_some)
+    with pytest.raises(KeyboardInterrupt):
+        gs.compare(pair, [Counts()], repeats=1000)
+    assert len(started) < 50, "more than one run went on"
 
 
 CENTURIES = """

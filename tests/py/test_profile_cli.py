@@ -2,17 +2,20 @@
 """gpushare profile without a GPU: what it lists, writes and reads, and what it says where it cannot measure."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from gpushare.cli import main
 from gpushare.profile import Conditions, CopyCurve, DeviceProfile, KernelProfile
+from gpushare.profile.store import ProfileStore
 from gpushare.profile.targets import of_suite, of_workload
 from gpushare.profile.toml_export import ProfileFile, write_profiles
 from gpushare.workload import bundled_workload
 
 CONDITIONS = Conditions("NVIDIA Nothing", "580", "0.1.0", "2026-11-21T06:00:00+00:00")
+FITTED = replace(CONDITIONS, gpushare="fitted")
 PROFILE = KernelProfile(
     kernel="scale",
     source_hash="00",
@@ -48,6 +51,27 @@ def profile(*arguments, code=0):
     result = CliRunner().invoke(main, ["profile", *arguments])
     assert result.exit_code == code, result.output
     return result
+
+
+def test_a_fit_does_not_undo_what_was_measured_meanwhile(monkeypatch):
+    profile("--import", "some.toml")
+    newer = replace(CONDITIONS, date="2026-11-22T06:00:00+00:00")
+
+    def fit_while_somebody_measures(before):
+        ProfileStore().save(replace(before, conditions=newer))
+        return replace(before, conditions=FITTED)
+
+    monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", fit_while_somebody_measures)
+    said = profile("--fit").stderr
+    assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [newer, newer]
+    assert "2 were measured anew meanwhile" in said
+
+
+def test_a_fit_is_kept(monkeypatch):
+    profile("--import", "some.toml")
+    monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", lambda each: replace(each, conditions=FITTED))
+    assert "meanwhile" not in profile("--fit").stderr
+    assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [FITTED, FITTED]
 
 
 def test_list_of_nothing(folder):

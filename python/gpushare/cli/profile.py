@@ -103,12 +103,12 @@ def _fit_again(store: ProfileStore) -> None:
     from gpushare.progress import tracked
 
     kernels = store.kernels()
-    for each in tracked(kernels, len(kernels), "fitting"):
-        store.save(with_fit(each))
-    for device in store.devices():
-        store.save(with_fit(device))
+    kept = [store.replace(each, with_fit(each)) for each in tracked(kernels, len(kernels), "fitting")]
+    kept += [store.replace(each, with_fit(each)) for each in store.devices()]
     fitted = sum(each.fit is not None for each in store.kernels())
     remark(f"{store.path}: {fitted} of {len(kernels)} kernels have a model")
+    if not all(kept):
+        remark(f"{kept.count(False)} were measured anew meanwhile, and stay as they are now")
 
 
 def _export(store: ProfileStore, path: Path) -> None:

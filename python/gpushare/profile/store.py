@@ -11,12 +11,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.profile.document import from_document, to_document
+from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.key import ProfileKey
 from gpushare.profile.record import DeviceProfile, KernelProfile
 
 SCHEMA_VERSION = 2
 WAIT_S = 30.0
+KERNEL_QUERY = "SELECT document FROM kernels WHERE (source_hash, entry, block, device) = (?, ?, ?, ?)"
+DEVICE_QUERY = "SELECT document FROM devices WHERE device = ?"
 
 
 def default_path() -> Path:
@@ -55,36 +57,41 @@ class ProfileStore:
 
     def save(self, profile: KernelProfile | DeviceProfile) -> None:
         """Keeps it."""
-        document = json.dumps(to_document(profile))
-        conditions = profile.conditions
         with self._open(to_write=True) as connection:
-            if isinstance(profile, DeviceProfile):
-                row: tuple[str, ...] = (conditions.device, conditions.date, document)
-                connection.execute("INSERT OR REPLACE INTO devices VALUES (?, ?, ?)", row)
-            else:
-                row = (*_columns(ProfileKey.of_profile(profile)), conditions.date, document)
-                connection.execute("INSERT OR REPLACE INTO kernels VALUES (?, ?, ?, ?, ?, ?)", row)
+            _insert(connection, profile)
+
+    def replace(self, before: Profile, after: Profile) -> bool:
+        """Keeps ``after`` in the place of ``before``, unless something else has come there meanwhile; tells whether."""
+        query, key = _query(before)
+        with self._open(to_write=True) as connection:
+            found = connection.execute(query, key).fetchone()
+            stands = found is not None and self._profile(type(before), json.loads(found[0])) == before
+            if stands:
+                _insert(connection, after)
+        return stands
 
     def find(self, key: ProfileKey) -> KernelProfile | None:
         """The profile of this key, or None."""
-        query = "SELECT document FROM kernels WHERE (source_hash, entry, block, device) = (?, ?, ?, ?)"
-        found = self._documents(query, _columns(key))
-        return from_document(KernelProfile, found[0], str(self.path)) if found else None
+        found = self._documents(KERNEL_QUERY, _columns(key))
+        return self._profile(KernelProfile, found[0]) if found else None
 
     def device(self, name: str) -> DeviceProfile | None:
         """What is known of this GPU, or None."""
-        found = self._documents("SELECT document FROM devices WHERE device = ?", (name,))
-        return from_document(DeviceProfile, found[0], str(self.path)) if found else None
+        found = self._documents(DEVICE_QUERY, (name,))
+        return self._profile(DeviceProfile, found[0]) if found else None
 
     def kernels(self) -> list[KernelProfile]:
         """All of them, by device and name."""
         found = self._documents("SELECT document FROM kernels ORDER BY device, entry, block, source_hash")
-        return [from_document(KernelProfile, each, str(self.path)) for each in found]
+        return [self._profile(KernelProfile, each) for each in found]
 
     def devices(self) -> list[DeviceProfile]:
         """All GPUs, by name."""
         found = self._documents("SELECT document FROM devices ORDER BY device")
-        return [from_document(DeviceProfile, each, str(self.path)) for each in found]
+        return [self._profile(DeviceProfile, each) for each in found]
+
+    def _profile(self, kind: type[Profile], document: object) -> Profile:
+        return from_document(kind, document, str(self.path))
 
     def _documents(self, query: str, values: tuple[str, ...] = ()) -> list[dict[str, object]]:
         if not self.path.exists():
@@ -106,6 +113,19 @@ class ProfileStore:
                     connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise InvalidInput(f"{self.path}: cannot be used as a store of profiles: {error}") from error
+
+
+def _insert(connection: sqlite3.Connection, profile: KernelProfile | DeviceProfile) -> None:
+    row = (*_query(profile)[1], profile.conditions.date, json.dumps(to_document(profile)))
+    table = "devices" if isinstance(profile, DeviceProfile) else "kernels"
+    connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _query(profile: KernelProfile | DeviceProfile) -> tuple[str, tuple[str, ...]]:
+    """For what is kept in the place of this profile, and the values of the query."""
+    if isinstance(profile, DeviceProfile):
+        return DEVICE_QUERY, (profile.conditions.device,)
+    return KERNEL_QUERY, _columns(ProfileKey.of_profile(profile))
 
 
 def _columns(key: ProfileKey) -> tuple[str, str, str, str]:

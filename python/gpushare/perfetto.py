@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
+from gpushare.atomic_write import write_atomically
 from gpushare.kernel_states import kernel_states
 from gpushare.residency_steps import residency_changes, steps, waiting_launches
 
@@ -36,9 +37,7 @@ def write_perfetto(run: Run, path: Path) -> Path:
     lasts as long as they did on average; the counters follow the reports. Where a GPU scheduled by itself it told of no
     blocks: then there are the operations of the applications and the copies alone.
     """
-    path = Path(path)
-    path.write_bytes(TraceOfRun(run).serialize())
-    return path
+    return write_atomically(Path(path), TraceOfRun(run).serialize())
 
 
 class TraceOfRun:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpushare.atomic_write import write_atomically
 from gpushare.compare import oracles
 from gpushare.contest import best_of, winner
 from gpushare.plots.axes import detached_axes
@@ -46,9 +47,7 @@ def write_report(result: Result, path: str | Path) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    path = Path(path)
-    path.write_text(environment.get_template("report.html").render(_contents(result)), encoding="utf-8")
-    return path
+    return write_atomically(Path(path), environment.get_template("report.html").render(_contents(result)))
 
 
 def _contents(result: Result) -> dict[str, Any]:

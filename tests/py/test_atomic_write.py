@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that users name: whole or not at all, with links and pipes left as they are."""
 
+import errno
 import os
 import stat
 import threading
@@ -80,6 +81,32 @@ def test_the_path_is_named_where_it_cannot_be_written(write, tmp_path, place):
     (tmp_path / "file").touch()
     with pytest.raises(gs.InvalidInput, match=f"^{tmp_path / place}: "):
         write(tmp_path / place)
+
+
+COMMANDS = [
+    "compare pair.toml --html",
+    "compare pair.toml --perfetto",
+    "run pair.toml --policy srtf --trace",
+    "run pair.toml --policy srtf --perfetto",
+    "run pair.toml --policy srtf --plot",
+    "record --merge pair.toml -o",
+]
+
+
+@pytest.mark.usefixtures("command_folder")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_command_does_not_finish_is_not_left_half_written(call, command, tmp_path, monkeypatch):
+    (tmp_path / "kept.png").write_text("before")
+    monkeypatch.setattr(os, "fchmod", raise_full)
+    line = command.split()
+    said = call(*line[:1], *line[-1:], "kept.png", *line[1:-1], code=2).stderr
+    assert "kept.png: cannot be written: No space left on device" in said
+    assert (tmp_path / "kept.png").read_text() == "before"
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def raise_full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_what_was_there_stays_until_all_is_written(tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
         ("run pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
-        ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: No such file or directory"),
+        ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: cannot be written: No such file"),
         ("devices b200", "no device 'b200'"),
         ("reproduce nothing", "no paper 'nothing'; known: srtf, effisha, cumas"),
         ("demo --out pair.toml", "is a file"),

@@ -13,6 +13,7 @@ import click
 import gpushare
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.compiled_kernel import CompiledKernel
@@ -130,9 +131,9 @@ def _write(compiled: CompiledKernel, out: Path) -> None:
     if compiled.worker is None or compiled.worker_ptx is None:
         raise InvalidInput(f"{out}: there is no worker to write: {compiled.refusal}")
     if out.suffix == ".ptx":
-        out.write_text(compiled.worker_ptx, encoding="utf-8")
+        write_atomically(out, compiled.worker_ptx)
     elif out.suffix == ".cubin":
-        out.write_bytes(compiled.worker)
+        write_atomically(out, compiled.worker)
     else:
         raise InvalidInput(f"{out}: the name must end in .cubin or .ptx")
 
@@ -140,7 +141,7 @@ def _write(compiled: CompiledKernel, out: Path) -> None:
 def _show_verdicts(file: Path, out: Path | None, as_json: bool, show_ptx: bool) -> None:
     transformed = gpushare.make_preemptible(_read(file))
     if out is not None:
-        out.write_text(transformed.ptx, encoding="utf-8")
+        write_atomically(out, transformed.ptx)
     if as_json:
         kernels = [_verdict_row(each) for each in transformed.kernels]
         print_json({"gpushare": gpushare.__version__, "file": str(file), "kernels": kernels, "ptx": transformed.ptx})

@@ -12,6 +12,7 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
+from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import file_option, json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.output import print_json, remark
@@ -98,7 +99,7 @@ def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str)
     device = recording.device_record()
     by = f"Recorded by gpushare record {gpushare.__version__} on {device.name}"
     comments = [f"{by}: {command}" if command else by]
-    output.write_text(workload_text(made.workload, comments, made.full_names), encoding="utf-8")
+    write_atomically(output, workload_text(made.workload, comments, made.full_names))
     for each in made.remarks:
         remark(each)
     if choices["device_file"] is not None:
@@ -115,7 +116,7 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
         "By gpushare record: what the driver says of this GPU. No delays: what launches cost is in recordings.",
         "The bandwidth of copies is a placeholder: recorded copies say how long they take.",
     ]
-    path.write_text(device_text(recorded_device(record), comments), encoding="utf-8")
+    write_atomically(path, device_text(recorded_device(record), comments))
 
 
 def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
@@ -124,7 +125,7 @@ def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
 
     require(len(files) > 0, "--merge: name the workloads")
     workload = together([to_workload(file) for file in files], output.stem)
-    output.write_text(workload_text(workload, [f"Put together from {', '.join(files)}"]), encoding="utf-8")
+    write_atomically(output, workload_text(workload, [f"Put together from {', '.join(files)}"]))
     if as_json:
         print_json(merged_document(workload, output, files))
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import file_option, json_option
 from gpushare.cli.output import print_json, remark
 
@@ -47,10 +48,10 @@ def reproduce(
 
     found = recompute(paper, seeds=1 if quick else seeds, quick=quick, device=device)
     if html:
-        html.write_text(_page(found.paper, found._repr_html_()), encoding="utf-8")
+        write_atomically(html, _page(found.paper, found._repr_html_()))
         remark(f"html: {html}")
     if markdown:
-        markdown.write_text(found.to_markdown(), encoding="utf-8")
+        write_atomically(markdown, found.to_markdown())
         remark(f"markdown: {markdown}")
     if as_json:
         print_json(found.to_dict())

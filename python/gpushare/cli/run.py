@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
+from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import (
     device_option,
     file_option,
@@ -97,8 +99,7 @@ def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: P
     if plot:
         files["plot"] = _write_plot(one, plot)
     if trace:
-        trace.write_bytes(one.trace.to_bytes())
-        files["trace"] = trace
+        files["trace"] = write_atomically(trace, one.trace.to_bytes())
     return files
 
 
@@ -110,8 +111,9 @@ def _write_plot(one: Run, path: Path) -> Path:
     known = figure.canvas.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in known:
         raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
-    figure.savefig(path)
-    return path
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix.removeprefix("."))
+    return write_atomically(path, picture.getvalue())
 
 
 def _document(one: Run) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import Decorator, json_option
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.server_view import (
@@ -178,7 +179,7 @@ def trace(
         content = session.trace(since if last is None else last, until or 0.0)
     if output.suffix in PICTURES:
         return _draw(content, output)
-    output.write_bytes(content)
+    write_atomically(output, content)
     return remark(f"wrote {output}; open it in ui.perfetto.dev")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
+from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import device_option, file_option, json_option, timeout_option, to_policy
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.run import show_run
@@ -180,7 +181,7 @@ def resources_command(
     title = f"{len(found)} kernels for {arch} by {in_words()}, blocks per SM of {on.name}"
     rows = [_needs(each) for each in found]
     if markdown is not None:
-        markdown.write_text(_in_markdown(title, rows), encoding="utf-8")
+        write_atomically(markdown, _in_markdown(title, rows))
         remark(f"markdown: {markdown}")
     if as_json:
         print_json(

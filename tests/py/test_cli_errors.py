@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command line says and returns when something is wrong."""
 
+import json
 import pathlib
 
 import pytest
@@ -39,7 +40,9 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
         ("run pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
-        ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: cannot be written: No such file"),
+        ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: the folder 'nowhere' does not exist"),
+        ("run pair.toml --policy srtf --plot x.svg --trace ./x.svg", "--plot and --trace name one file, 'x.svg'"),
+        ("compare pair.toml --html x --save x", "--html and --save name one file, 'x': give each a name of its own"),
         ("devices b200", "no device 'b200'"),
         ("reproduce nothing", "no paper 'nothing'; known: srtf, effisha, cumas"),
         ("demo --out pair.toml", "is a file"),
@@ -76,3 +79,54 @@ def test_other_errors_have_codes_of_their_own(call, monkeypatch, error, code, me
 
     monkeypatch.setattr(gs, "device_names", fail)
     assert message in call("devices", code=code).stderr
+
+
+UNWRITABLE = [
+    ("gpushare.compare", "compare pair.toml --html"),
+    ("gpushare.compare", "compare pair.toml --perfetto"),
+    ("gpushare.compare", "compare pair.toml --save"),
+    ("gpushare.run", "run pair.toml --policy srtf --plot"),
+    ("gpushare.run", "run pair.toml --policy srtf --perfetto"),
+    ("gpushare.reproduce.reproduce", "reproduce srtf --html"),
+    ("gpushare.reproduce.reproduce", "reproduce srtf --markdown"),
+    ("gpushare.assembler.in_words", "suite resources --markdown"),
+]
+
+
+@pytest.mark.parametrize(("work", "command"), UNWRITABLE)
+def test_a_path_that_cannot_be_written_is_refused_before_the_work(call, monkeypatch, work, command):
+    monkeypatch.setattr(work, lambda *_, **__: pytest.fail("it ran"))
+    assert "nowhere/x: the folder 'nowhere' does not exist" in call(*command.split(), "nowhere/x", code=2).stderr
+
+
+def test_a_plot_of_an_unknown_kind_is_refused_before_the_run(call, monkeypatch):
+    monkeypatch.setattr(gs, "run", lambda *_, **__: pytest.fail("it ran"))
+    assert "must end in one of" in call("run", "pair.toml", "--policy", "srtf", "--plot", "run.xyz", code=2).stderr
+
+
+@pytest.mark.parametrize("json_or_table", [["--json"], []])
+@pytest.mark.parametrize(
+    ("command", "kept", "lost"),
+    [("compare pair.toml --policies fifo", "--html", "--save"), ("run pair.toml --policy srtf", "--plot", "--trace")],
+)
+def test_a_file_that_fails_after_the_work_costs_nothing_else(call, monkeypatch, command, kept, lost, json_or_table):
+    work = getattr(gs, command.split()[0])
+
+    def run_and_remove(*arguments, **choices):
+        pathlib.Path("gone").rmdir()
+        return work(*arguments, **choices)
+
+    pathlib.Path("gone").mkdir()
+    monkeypatch.setattr(gs, command.split()[0], run_and_remove)
+    result = call(*command.split(), kept, "kept.svg", lost, "gone/lost", *json_or_table, code=2)
+    assert "gpushare: gone/lost: " in result.stderr
+    assert pathlib.Path("kept.svg").is_file()
+    if json_or_table:
+        assert list(json.loads(result.stdout)["files"]) == [kept.removeprefix("--")]
+    else:
+        assert ("fifo" if "compare" in command else "turnaround") in result.stdout
+
+
+def test_the_end_of_a_plots_name_may_be_in_capitals(call):
+    call("run", "pair.toml", "--policy", "srtf", "--plot", "x.PNG")
+    assert pathlib.Path("x.PNG").read_bytes().startswith(b"\x89PNG")

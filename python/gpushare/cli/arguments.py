@@ -73,11 +73,6 @@ def json_option() -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
 
 
-def file_option(name: str, what: str) -> Decorator:
-    """An option that names a file to write."""
-    return click.option(name, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=what)
-
-
 def to_workload(text: str) -> Workload:
     """The bundled workload of this name, or the one in this TOML file."""
     if text in workload_names():

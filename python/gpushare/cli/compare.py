@@ -12,7 +12,6 @@ import click
 import gpushare
 from gpushare.cli.arguments import (
     device_option,
-    file_option,
     json_option,
     policies_option,
     profile_missing_option,
@@ -23,6 +22,7 @@ from gpushare.cli.arguments import (
     to_workload,
 )
 from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.files import WrittenFiles, require_distinct, write_files, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload
 from gpushare.compare import oracles
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 @profile_missing_option()
 @click.option("--together", is_flag=True, help="Make one workload of all that are given, and compare on that.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
-@file_option("--html", "Write a report.")
-@file_option("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
-@file_option("--save", "Write all runs, for gpushare.Result.load.")
+@written_file("--html", "Write a report.")
+@written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
+@written_file("--save", "Write all runs, for gpushare.Result.load.")
 @json_option()
 def compare(
     workloads: tuple[str, ...],
@@ -74,6 +74,7 @@ def compare(
       gpushare compare mine.toml --device cuda:0 --policies slate,even --profile-missing
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
+    require_distinct(html=html, perfetto=perfetto, save=save)
     given = [to_workload(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in each.pairs()] if pairs else given
@@ -88,9 +89,9 @@ def compare(
         timeout=timeout,
         profile_missing=profile_missing,
     )
-    files = write_files(result, html=html, perfetto=perfetto, save=save) if result.runs else {}
-    report(result, files, as_json=as_json)
-    leave_for_failed(result.errors)
+    files = write_comparison(result, html=html, perfetto=perfetto, save=save)
+    report(result, files.paths, as_json=as_json)
+    leave_for_failed(result.errors, files.failures)
 
 
 def _require_savable(workloads: list[Workload]) -> None:
@@ -113,16 +114,17 @@ def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
         remark(f"{what}: {path}")
 
 
-def write_files(result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None) -> dict[str, Path]:
-    """Writes what is asked for and returns where it is."""
-    files: dict[str, Path] = {}
-    if html:
-        files["html"] = result.to_html(html)
-    if perfetto:
-        files["perfetto"] = result.to_perfetto(perfetto, winner(result), telling_workload(result))
-    if save:
-        files["save"] = result.save(save)
-    return files
+def write_comparison(result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None) -> WrittenFiles:
+    """Writes what is asked for of a comparison in which something ran."""
+    if not result.runs:
+        return WrittenFiles({})
+
+    def write_winner(path: Path) -> Path:
+        return result.to_perfetto(path, winner(result), telling_workload(result))
+
+    return write_files(
+        {"html": (html, result.to_html), "perfetto": (perfetto, write_winner), "save": (save, result.save)}
+    )
 
 
 def comparison_document(result: Result) -> dict[str, Any]:

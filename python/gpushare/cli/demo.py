@@ -9,9 +9,11 @@ from pathlib import Path
 import click
 
 import gpushare
+from gpushare.atomic_write import require_writable
 from gpushare.cli.arguments import device_option, json_option, policies_option, repeats_option, to_policies
-from gpushare.cli.compare import report, write_files
+from gpushare.cli.compare import report, write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.files import WrittenFiles
 from gpushare.cli.output import remark
 from gpushare.cli.verdict import telling_workload
 from gpushare.contest import winner
@@ -22,6 +24,7 @@ from gpushare.result import Result
 
 WORKLOAD = "ercbench"
 WORKLOAD_ON_GPU = "suite_pair"
+REPORT = "report.html"
 
 
 @click.command()
@@ -48,6 +51,8 @@ def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bo
       gpushare demo --device sim:h100 --json
       gpushare demo --device cuda:0
     """
+    out.mkdir(parents=True, exist_ok=True)
+    require_writable(out / REPORT)
     workload = gpushare.bundled_workload(WORKLOAD)
     if runs_on_gpu(device, workload):
         by_all = [each.name for each in gpushare.policies()] + list(BASELINES)
@@ -57,21 +62,23 @@ def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bo
         where = gpushare.device(device, workload.device)
         pairs = workload.pairs(stagger_ns=round(STAGGER_CYCLES / where.clock_hz * 1e9))
         result = gpushare.compare(pairs, to_policies(policies), device=where, repeats=repeats)
-    files = _write_folder(result, out) if result.runs else {}
-    report(result, {} if not as_json else files, as_json=as_json)
-    if result.runs and not as_json:
-        _say_how_to_open(result, files)
-    leave_for_failed(result.errors)
+    files = _write_folder(result, out) if result.runs else WrittenFiles({})
+    report(result, {} if not as_json else files.paths, as_json=as_json)
+    if not as_json:
+        _say_how_to_open(result, files.paths)
+    leave_for_failed(result.errors, files.failures)
 
 
-def _write_folder(result: Result, out: Path) -> dict[str, Path]:
-    out.mkdir(parents=True, exist_ok=True)
+def _write_folder(result: Result, out: Path) -> WrittenFiles:
     trace = f"{telling_workload(result)}-{winner(result)}.pftrace".replace("/", "_")
-    return write_files(result, html=out / "report.html", perfetto=out / trace, save=out / "result.gpushare")
+    return write_comparison(result, html=out / REPORT, perfetto=out / trace, save=out / "result.gpushare")
 
 
 def _say_how_to_open(result: Result, files: dict[str, Path]) -> None:
-    remark(f"report: open {files['html']} in a browser")
-    shown = f"{telling_workload(result)} under {winner(result)}"
-    remark(f"trace:  drop {files['perfetto']} on https://ui.perfetto.dev ({shown})")
-    remark(f'result: gpushare.Result.load("{files["save"]}") in Python')
+    if "html" in files:
+        remark(f"report: open {files['html']} in a browser")
+    if "perfetto" in files:
+        shown = f"{telling_workload(result)} under {winner(result)}"
+        remark(f"trace:  drop {files['perfetto']} on https://ui.perfetto.dev ({shown})")
+    if "save" in files:
+        remark(f'result: gpushare.Result.load("{files["save"]}") in Python')

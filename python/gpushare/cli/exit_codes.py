@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -55,7 +56,8 @@ def leave(message: str, code: int) -> NoReturn:
     raise click.exceptions.Exit(code)
 
 
-def leave_for_failed(errors: dict[str, str]) -> None:
-    """Ends the program if a policy failed, naming each."""
-    if errors:
-        leave("\ngpushare: ".join(f"{policy} failed: {message}" for policy, message in errors.items()), POLICY_FAILED)
+def leave_for_failed(errors: Mapping[str, str], unwritten: Sequence[str] = ()) -> None:
+    """Ends the program if a policy failed, naming each, or if a file could not be written."""
+    said = [*unwritten, *(f"{policy} failed: {message}" for policy, message in errors.items())]
+    if said:
+        leave("\ngpushare: ".join(said), POLICY_FAILED if errors else BAD_INPUT)

@@ -12,7 +12,8 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
-from gpushare.cli.arguments import file_option, json_option, to_workload
+from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.profile_tables import print_profiles
 from gpushare.kernel_model import require
@@ -40,8 +41,9 @@ SIZES = ("small", "large")
 @click.option("--no-copies", is_flag=True, help="Leave out the copies between host and device (some 2 s).")
 @click.option("--fit", is_flag=True, help="Fit the models to all stored profiles again; needs no GPU.")
 @click.option("--list", "show_list", is_flag=True, help="List the profiles there are; needs no GPU.")
-@file_option("--import", "Put the profiles of this TOML file into the store first.")
-@file_option("--export", "Write all profiles of the store to this TOML file at the end.")
+@click.option("--import", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Put the profiles of this TOML file into the store first.")  # fmt: skip
+@written_file("--export", "Write all profiles of the store to this TOML file at the end.")
 @json_option()
 def profile(names: tuple[str, ...], **choices: Any) -> None:
     """Measure kernels on a GPU and keep their profiles: what they cost alone, in parts of the GPU, and per block.

@@ -13,8 +13,9 @@ import click
 import gpushare
 from gpushare._core import InvalidInput
 from gpushare.atomic_write import write_atomically
-from gpushare.cli.arguments import file_option, json_option, to_workload
+from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
+from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_choices import checked_mode, time_span, trace_folder
 from gpushare.cli.record_report import merged_document, print_converted, print_summary, summary_document
@@ -38,7 +39,7 @@ Span = tuple[float, float] | None
 @click.option("--merge", is_flag=True, help="Put the workloads given instead of a program into one; runs nothing.")
 @click.option("--summary", type=click.Path(path_type=Path), metavar="FILE",
               help="Print a recording's kernels, copies and idle times; the workload, or its folder.")  # fmt: skip
-@file_option("--device-file", "Also write the recorded GPU as a device, on which launches cost what they cost there.")
+@written_file("--device-file", "Also write the recorded GPU as a device, on which launches cost what they cost there.")
 @click.option("--replay", is_flag=True, help="Also simulate every application alone, and compare the times.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")

@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from gpushare.atomic_write import write_atomically
-from gpushare.cli.arguments import file_option, json_option
+from gpushare.cli.arguments import json_option
+from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.files import Wanted, require_distinct, write_files, written_file
 from gpushare.cli.output import print_json, remark
 
 
@@ -18,8 +20,8 @@ from gpushare.cli.output import print_json, remark
 @click.option("--seeds", type=click.IntRange(min=1), default=6, show_default=True, help="Seeds to average over.")
 @click.option("--device", help="Another device than the paper's, where its experiments can run elsewhere.")
 @click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
-@file_option("--html", "Write the tables as a page.")
-@file_option("--markdown", "Write the tables as a page in Markdown, with an introduction.")
+@written_file("--html", "Write the tables as a page.")
+@written_file("--markdown", "Write the tables as a page in Markdown, with an introduction.")
 @json_option()
 def reproduce(
     paper: str,
@@ -44,19 +46,22 @@ def reproduce(
       gpushare reproduce slate --device cuda:0
       gpushare reproduce cumas --device cuda:0 --quick
     """
+    require_distinct(html=html, markdown=markdown)
     from gpushare.reproduce import reproduce as recompute
 
     found = recompute(paper, seeds=1 if quick else seeds, quick=quick, device=device)
-    if html:
-        write_atomically(html, _page(found.paper, found._repr_html_()))
-        remark(f"html: {html}")
-    if markdown:
-        write_atomically(markdown, found.to_markdown())
-        remark(f"markdown: {markdown}")
     if as_json:
         print_json(found.to_dict())
     else:
         click.echo(found.text(), nl=False)
+    wanted: Wanted = {
+        "html": (html, lambda path: write_atomically(path, _page(found.paper, found._repr_html_()))),
+        "markdown": (markdown, lambda path: write_atomically(path, found.to_markdown())),
+    }
+    files = write_files(wanted)
+    for what, path in files.paths.items():
+        remark(f"{what}: {path}")
+    leave_for_failed({}, files.failures)
 
 
 def _page(title: str, body: str) -> str:

@@ -15,7 +15,6 @@ import gpushare
 from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import (
     device_option,
-    file_option,
     json_option,
     profile_missing_option,
     seed_option,
@@ -24,6 +23,7 @@ from gpushare.cli.arguments import (
     to_workload,
 )
 from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.files import WrittenFiles, require_distinct, write_files, written_file
 from gpushare.cli.output import duration, print_json, print_table, remark
 from gpushare.policy import policy_name
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 @seed_option()
 @timeout_option()
 @profile_missing_option()
-@file_option("--perfetto", "Write a trace for ui.perfetto.dev.")
-@file_option("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
-@file_option("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
+@written_file("--perfetto", "Write a trace for ui.perfetto.dev.")
+@written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
+@written_file("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
 @json_option()
 def run(
     workload: str,
@@ -63,6 +63,9 @@ def run(
       gpushare run suite_pair --policy srtf --device cuda:0
       gpushare run pair.toml --policy mine.py:LatestFirst --seed 7 --json
     """
+    require_distinct(perfetto=perfetto, plot=plot, trace=trace)
+    if plot is not None:
+        _require_picture(plot)
     decides = to_policy(policy)
     try:
         one = gpushare.run(
@@ -79,7 +82,9 @@ def run(
             print_json({"gpushare": gpushare.__version__, "errors": errors})
         leave_for_failed(errors)
         raise
-    show_run(one, _write_files(one, perfetto=perfetto, plot=plot, trace=trace), as_json=as_json)
+    files = _write_files(one, perfetto=perfetto, plot=plot, trace=trace)
+    show_run(one, files.paths, as_json=as_json)
+    leave_for_failed({}, files.failures)
 
 
 def show_run(one: Run, files: dict[str, Path] | None = None, *, as_json: bool) -> None:
@@ -92,27 +97,34 @@ def show_run(one: Run, files: dict[str, Path] | None = None, *, as_json: bool) -
         remark(f"{what}: {path}")
 
 
-def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: Path | None) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    if perfetto:
-        files["perfetto"] = one.to_perfetto(perfetto)
-    if plot:
-        files["plot"] = _write_plot(one, plot)
-    if trace:
-        files["trace"] = write_atomically(trace, one.trace.to_bytes())
-    return files
+def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: Path | None) -> WrittenFiles:
+    return write_files(
+        {
+            "perfetto": (perfetto, one.to_perfetto),
+            "plot": (plot, lambda path: _write_plot(one, path)),
+            "trace": (trace, lambda path: write_atomically(path, one.trace.to_bytes())),
+        }
+    )
+
+
+def _require_picture(path: Path) -> None:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes()
+    if _picture_format(path) not in known:
+        raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
+
+
+def _picture_format(path: Path) -> str:
+    return path.suffix.removeprefix(".").lower()
 
 
 def _write_plot(one: Run, path: Path) -> Path:
     import matplotlib as mpl
 
     mpl.use("Agg")  # a file needs no window
-    figure = one.plot.timeline().figure
-    known = figure.canvas.get_supported_filetypes()
-    if path.suffix.removeprefix(".") not in known:
-        raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
     picture = io.BytesIO()
-    figure.savefig(picture, format=path.suffix.removeprefix("."))
+    one.plot.timeline().figure.savefig(picture, format=_picture_format(path))
     return write_atomically(path, picture.getvalue())
 
 

@@ -13,7 +13,8 @@ import click
 
 import gpushare
 from gpushare.atomic_write import write_atomically
-from gpushare.cli.arguments import device_option, file_option, json_option, timeout_option, to_policy
+from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
+from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.run import show_run
 from gpushare.progress import tracked
@@ -155,7 +156,7 @@ def _verdict(check: SuiteCheck) -> list[str]:
 @click.option("--arch", default="sm_90", show_default=True, help="What to compile for.")
 @click.option("--device", default="h100", show_default=True, metavar="DEVICE", help="Whose SMs hold the blocks.")
 @size_option
-@file_option("--markdown", "Write the table in Markdown.")
+@written_file("--markdown", "Write the table in Markdown.")
 @json_option()
 def resources_command(
     names: tuple[str, ...], arch: str, device: str, size: str, markdown: Path | None, as_json: bool
@@ -180,15 +181,15 @@ def resources_command(
     ]
     title = f"{len(found)} kernels for {arch} by {in_words()}, blocks per SM of {on.name}"
     rows = [_needs(each) for each in found]
-    if markdown is not None:
-        write_atomically(markdown, _in_markdown(title, rows))
-        remark(f"markdown: {markdown}")
     if as_json:
         print_json(
             {"gpushare": gpushare.__version__, "made_by": in_words(), "kernels": [asdict(each) for each in found]}
         )
     else:
         print_table(title, list(rows[0]), [list(row.values()) for row in rows])
+    if markdown is not None:
+        write_atomically(markdown, _in_markdown(title, rows))
+        remark(f"markdown: {markdown}")
 
 
 def _needs(kernel: SuiteResources) -> dict[str, str]:

@@ -11,7 +11,8 @@ import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
-from gpushare.cli.arguments import file_option, json_option
+from gpushare.cli.arguments import json_option
+from gpushare.cli.files import written_file
 from gpushare.cli.output import remark
 from gpushare.validation.recording import Recording
 from gpushare.validation.selection import selected
@@ -31,7 +32,7 @@ from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU.")
 @click.option("--from", "recorded", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Take the GPU's half, or the named part of it, from this file; needs no GPU.")  # fmt: skip
-@file_option("--save", "Keep the GPU's half in this file.")
+@written_file("--save", "Keep the GPU's half in this file.")
 @click.option("--record-only", is_flag=True, help="Only record on the GPU; needs --save.")
 @click.option("--simulator", default="sim:h100", show_default=True, metavar="DEVICE", help="What is to be validated.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that commands write beside what they print: checked before the work, and never at the price of its result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpushare._core import InvalidInput
+from gpushare.atomic_write import require_writable
+from gpushare.kernel_model import require
+
+Wanted = Mapping[str, tuple[Path | None, Callable[[Path], Path]]]
+"""By what it is: where it is wanted, if it is, and what writes it."""
+
+
+@dataclass(frozen=True)
+class WrittenFiles:
+    """What came of the files that were wanted. What is unwritten is said once the result is printed.
+
+    Attributes:
+        paths: of those that were written, by what they are.
+        failures: why the others were not.
+    """
+
+    paths: dict[str, Path]
+    failures: tuple[str, ...] = ()
+
+
+def written_file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that names a file to write. Where that cannot be is said before the command begins."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(name, type=kind, metavar="FILE", help=what, callback=_checked)
+
+
+def _checked(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    return None if path is None else require_writable(path)
+
+
+def require_distinct(**files: Path | None) -> None:
+    """Raise InvalidInput if two options name one file: the last would be all that is left."""
+    seen: dict[str, str] = {}
+    for name, path in files.items():
+        if path is None or (path.exists() and not path.is_file()):  # a device takes several
+            continue
+        first = seen.setdefault(os.path.realpath(path), name)
+        require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a name of its own")
+
+
+def write_files(wanted: Wanted) -> WrittenFiles:
+    """Writes what is wanted. One that cannot be written keeps no other from it."""
+    paths, failures = {}, []
+    for name, (path, write) in wanted.items():
+        if path is None:
+            continue
+        try:
+            paths[name] = write(path)
+        except InvalidInput as error:
+            failures.append(str(error))
+    return WrittenFiles(paths, tuple(failures))

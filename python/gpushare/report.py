@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 TABLE = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p95_ns", "sm_utilisation"]
+MARKUP = re.compile(r"<style\b.*?</style>|<[^>]*>", re.DOTALL)
+"""What of an SVG is no text of its own: a name between two tags may read ``black`` or ``url(#x)``."""
 SORTED = ["stp", "antt", "strictf", "makespan_ns"]
 
 
@@ -217,8 +219,12 @@ def inline_svg(ax: Axes, prefix: str) -> Any:
     svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)
-    svg = re.sub(f"{INK}|#000000|black", "currentColor", svg)
-    svg = svg.replace(FAINT, "var(--faint)").replace("'DejaVu Sans', ", "")
+    svg = MARKUP.sub(lambda tag: _for_page(tag[0], prefix), svg)
     return Markup(re.sub(r'<svg ([^>]*?)width="[^"]*"', r'<svg \1role="img" class="plot"', svg, count=1))
+
+
+def _for_page(tag: str, prefix: str) -> str:
+    tag = re.sub(r'\bid="', f'id="{prefix}', tag)
+    tag = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", tag)
+    tag = re.sub(f"{INK}|#000000|black", "currentColor", tag)
+    return tag.replace(FAINT, "var(--faint)").replace("'DejaVu Sans', ", "")

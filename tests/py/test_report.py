@@ -10,7 +10,9 @@ import pytest
 
 import gpushare as gs
 from gpushare.compare import oracles
+from gpushare.plots.axes import detached_axes
 from gpushare.plots.residency import residency
+from gpushare.report import inline_svg
 from gpushare.report_traces import chosen_workloads, compact
 from gpushare.report_words import headline, short_slowdowns
 
@@ -188,3 +190,12 @@ def test_one_policy_and_one_application_is_enough(tmp_path):
     alone = PAIRS[0].alone("AES-d")
     html = written(gs.compare(alone, ["fifo"]), tmp_path)
     assert "<code>fifo</code>" in html
+
+
+@pytest.mark.parametrize("name", ["black_scholes", "url(#x)", "#000000", "a 'DejaVu Sans', b", "#8a9099 #1b1f24"])
+def test_names_in_a_plot_are_left_as_they_are(name):
+    ax = detached_axes(2, 1)
+    ax.set_title(name)
+    svg = str(inline_svg(ax, "plot0-"))
+    assert name in "".join(Page(svg).text)
+    assert "currentColor" in svg

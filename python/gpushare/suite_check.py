@@ -40,6 +40,7 @@ def check_on_gpu(kernel: SuiteKernel, size: Size = "small", device: str = "cuda:
     """Runs the kernel as it is and as a worker under ``fifo``.
 
     Raises:
+        InvalidInput: the device is no GPU.
         CudaError: there is no such GPU, or the kernel failed.
     """
     case = kernel.case(size)
@@ -53,11 +54,13 @@ def outputs_on_gpu(
     kernel: SuiteKernel, case: Case, device: str, *, preemptible: bool
 ) -> tuple[dict[str, np.ndarray], str | None]:
     """The outputs of one launch by name, and why the kernel has no worker (None if it has one)."""
+    from gpushare.cuda_device import cuda_device
     from gpushare.kernel import Kernel
     from gpushare.session import Session
 
+    on = cuda_device(device)  # a simulated device computes nothing
     code = Kernel(kernel.source_path, kernel.entry, preemptible=preemptible)
-    with Session(device, "fifo", measure_alone=False) as session:
+    with Session(on.name, "fifo", measure_alone=False) as session:
         arguments = [session.array(each.value) if each.value.ndim else each.value for each in case.arguments]
         job = session.application(kernel.name).submit(
             code, grid=case.grid, block=case.block, args=arguments, shared_bytes=case.shared_bytes
@@ -66,4 +69,4 @@ def outputs_on_gpu(
         places = zip(case.arguments, arguments, strict=True)
         outputs = {each.name: array.numpy() for each, array in places if each.is_output}
         session.finish()
-    return outputs, code.compile(session.device.core.architecture).refusal
+    return outputs, code.compile(on.core.architecture).refusal

@@ -42,6 +42,11 @@ def test_a_check_without_a_gpu_says_so(call, monkeypatch):
     assert "no NVIDIA driver" in call("suite", "check", "triad", code=2).stderr
 
 
+def test_a_check_on_a_simulated_device_says_that_it_needs_a_gpu(call):
+    said = call("suite", "check", "triad", "--device", "sim:h100", code=2).stderr
+    assert "device 'sim:h100' is no GPU: name one as 'cuda:0'" in said
+
+
 @pytest.mark.parametrize(
     ("check", "words"),
     [

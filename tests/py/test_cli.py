@@ -91,6 +91,29 @@ def test_compare_marks_the_best_realizable_policy(call):
     assert any(line.startswith("srtf wins (shortest predicted") for line in lines)
 
 
+CHATTY = """
+import gpushare as gs
+print("imported")
+
+class Chatty(gs.Policy):
+    def __init__(self):
+        print("made")
+
+    def decide(self, state):
+        print("decides")
+        return gs.Plan({launch: state.full_quota(launch) for launch in state.running})
+"""
+
+
+@pytest.mark.parametrize("command", ["run pair.toml --policy chatty.py", "compare pair.toml --policies fifo,chatty.py"])
+def test_what_a_policy_prints_stays_out_of_the_document(call, command):
+    pathlib.Path("chatty.py").write_text(CHATTY)
+    result = call(*command.split(), "--json")
+    assert json.loads(result.stdout)["errors"] == {}
+    assert all(word in result.stderr for word in ("imported", "made", "decides"))
+    assert "decides" in call(*command.split()).stdout
+
+
 def test_compare_pairs(document):
     found = document("compare", "ercbench", "--pairs", "--policies", "fifo,srtf")
     assert len(found["workloads"]) == 56

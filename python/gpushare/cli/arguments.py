@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
+from gpushare.cli.output import STDOUT
 from gpushare.cuda_compare import require_known_policy
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S
 from gpushare.kernel_model import require
@@ -70,7 +72,16 @@ def profile_missing_option() -> Decorator:
 
 def json_option() -> Decorator:
     """--json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+    text = "Print one JSON document instead of tables."
+    return click.option("--json", "as_json", is_flag=True, help=text, callback=_keep_stdout)
+
+
+def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
+    """What a policy of the user's prints must not get into the document."""
+    if as_json:
+        context.meta[STDOUT] = sys.stdout
+        context.with_resource(contextlib.redirect_stdout(sys.stderr))
+    return as_json
 
 
 def to_workload(text: str) -> Workload:

@@ -13,11 +13,15 @@ from typing import Any
 import click
 
 LEAST_WIDTH_OF_A_FILE = 160
+STDOUT = f"{__name__}.stdout"
+"""Where click keeps the standard output of a command that prints a document: all else goes to stderr meanwhile."""
 
 
 def print_json(document: dict[str, Any]) -> None:
     """The whole of stdout. Keys keep their order; numbers of NumPy become Python's, what is unknown (NaN) null."""
-    click.echo(json.dumps(_without_nan(document), indent=2, default=_plain, allow_nan=False))
+    text = json.dumps(_without_nan(document), indent=2, default=_plain, allow_nan=False)
+    context = click.get_current_context(silent=True)
+    click.echo(text, file=None if context is None else context.meta.get(STDOUT))
 
 
 def _without_nan(value: Any) -> Any:

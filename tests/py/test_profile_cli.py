@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpushare profile without a GPU: what it lists, writes and reads, and what it says where it cannot measure."""
 
+import importlib
 import json
+import pathlib
+import shlex
 from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
+import gpushare as gs
 from gpushare.cli import main
 from gpushare.profile import Conditions, CopyCurve, DeviceProfile, KernelProfile
 from gpushare.profile.store import ProfileStore
@@ -14,6 +18,7 @@ from gpushare.profile.targets import of_suite, of_workload
 from gpushare.profile.toml_export import ProfileFile, write_profiles
 from gpushare.workload import bundled_workload
 
+ROOT = pathlib.Path(__file__).parents[2]
 CONDITIONS = Conditions("NVIDIA Nothing", "580", "0.1.0", "2026-11-21T06:00:00+00:00")
 FITTED = replace(CONDITIONS, gpushare="fitted")
 PROFILE = KernelProfile(
@@ -120,6 +125,25 @@ def test_argument_of_a_file_is_read(folder):
     argument = '{array = "zeros", dtype = "float32", shape = [256]}'
     said = profile("scale.cu", "-k", "scale", "--grid", "1", "--block", "256", "--arg", argument, code=2).stderr
     assert "no NVIDIA driver" in said
+
+
+def shown(text):
+    """The command of an example that profiles a file of CUDA C++."""
+    (line,) = [line for line in text.replace("\\\n", " ").splitlines() if "profile docs/saxpy.cu" in line]
+    return shlex.split(line)[2:]
+
+
+@pytest.mark.parametrize("place", ["docs", "help"])
+def test_the_example_with_arguments_works_as_printed(monkeypatch, place):
+    measured = []
+    command = importlib.import_module("gpushare.cli.profile")
+    monkeypatch.setattr(command, "_measure", lambda targets, *_, **__: (measured.extend(targets), {}))
+    monkeypatch.chdir(ROOT)
+    profile(*shown((ROOT / "docs" / "profile.md").read_text() if place == "docs" else profile("--help").stdout))
+    (target,) = measured
+    (_, launch, *_), _ = (each.operations for each in gs.Workload.from_toml("docs/saxpy.toml").applications)
+    assert target.make().kernel.name == launch.kernel.name
+    assert [type(each) for each in target.make().args] == [type(each) for each in launch.args]
 
 
 def test_targets_of_the_suite_have_the_suites_data():

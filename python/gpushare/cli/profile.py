@@ -56,8 +56,9 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
       gpushare profile --suite                      # the whole suite, some minutes
       gpushare profile --suite triad nbody
       gpushare profile --workload docs/saxpy.toml
-      gpushare profile saxpy.cu -k 'saxpy<float>' --grid 4096 --block 256 --arg 1048576
-          --arg '{array = "random", dtype = "float32", shape = [1048576]}'
+      gpushare profile docs/saxpy.cu -k 'saxpy<float>' --grid 4096 --block 256 \\
+          --arg '{array = "zeros", dtype = "float32", shape = [1048576]}' \\
+          --arg '{array = "random", dtype = "float32", shape = [1048576]}' --arg 2.0 --arg 1048576
       gpushare profile --list
       gpushare profile --fit
       gpushare profile --export profiles.toml

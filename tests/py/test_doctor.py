@@ -339,6 +339,36 @@ def test_settings(name, bad, good):
     assert (finding.state, finding.summary) == (State.GOOD, f"{name}={good}")
 
 
+def own_settings(name, value):
+    return [each for each in settings.check({name: str(value)}) if each.name == settings.OWN]
+
+
+@pytest.mark.parametrize("value", ["sim:h100", "gtx480", "cuda:7", ""])
+def test_a_device_that_may_be_chosen(value):
+    assert own_settings("GPUSHARE_DEVICE", value) == []
+
+
+def test_a_device_that_is_not_there(call, monkeypatch):
+    (finding,) = own_settings("GPUSHARE_DEVICE", "sim:h1000")
+    assert (finding.state, finding.fix) == (State.BROKEN, "unset GPUSHARE_DEVICE")
+    assert "no device 'sim:h1000'; known: sim:fermi" in finding.details[0]
+    monkeypatch.setenv("GPUSHARE_DEVICE", "sim:h1000")
+    assert "GPUSHARE_DEVICE=sim:h1000" in call("doctor", code=4).stdout
+
+
+def test_a_store_of_profiles(tmp_path):
+    path = tmp_path / "profiles"
+    assert own_settings("GPUSHARE_PROFILES", path) == []
+    path.touch()
+    assert own_settings("GPUSHARE_PROFILES", path) == []
+    assert path.read_bytes() == b""
+    path.write_text("these are no profiles, and longer than a header of SQLite would be" * 20)
+    for broken, why in ((path, "file is not a database"), (tmp_path, "cannot be used as a store")):
+        (finding,) = own_settings("GPUSHARE_PROFILES", broken)
+        assert (finding.state, finding.summary) == (State.BROKEN, f"GPUSHARE_PROFILES={broken}")
+        assert why in finding.details[0]
+
+
 def test_no_settings():
     (finding,) = settings.check({"PATH": "/bin"})
     assert (finding.state, finding.summary) == (State.GOOD, "none that gets in the way")

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment variables that CUDA heeds and that get in the way."""
+"""Environment variables that CUDA or gpushare heeds and that get in the way."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from gpushare._core import InvalidInput
+from gpushare.cuda_device import is_cuda
+from gpushare.device import device
 from gpushare.doctor.finding import Finding, State
+from gpushare.profile.store import ProfileStore
 
 TITLE = "CUDA settings"
+OWN = "Own settings"
 CONNECTIONS = 32
 """Hardware queues that gpushare asks for: streams that share one wait for each other."""
 
@@ -52,7 +58,31 @@ RULES = (
 
 
 def check(environment: Mapping[str, str] = os.environ) -> list[Finding]:
-    """A finding per variable that gets in the way; else one that says which are set."""
+    """A finding per variable that gets in the way; for CUDA else one that says which are set."""
+    return [*_of_cuda(environment), *_of_gpushare(environment)]
+
+
+def _of_gpushare(environment: Mapping[str, str]) -> Iterator[Finding]:
+    for name, require_usable in (("GPUSHARE_DEVICE", _require_device), ("GPUSHARE_PROFILES", _require_store)):
+        value = environment.get(name)
+        try:
+            if value:
+                require_usable(value)
+        except InvalidInput as error:
+            why = f"Commands that use it fail: {error}."
+            yield Finding(OWN, State.BROKEN, f"{name}={value}", (why,), f"unset {name}", facts={name: value})
+
+
+def _require_device(name: str) -> None:
+    if not is_cuda(name):  # which GPUs there are is the driver's to say
+        device(name)
+
+
+def _require_store(path: str) -> None:
+    ProfileStore(Path(path)).require_usable()
+
+
+def _of_cuda(environment: Mapping[str, str]) -> list[Finding]:
     found = [_finding(rule, environment[rule.name]) for rule in RULES if _applies(rule, environment)]
     if found:
         return found

@@ -90,6 +90,16 @@ class ProfileStore:
         found = self._documents("SELECT document FROM devices ORDER BY device")
         return [self._profile(DeviceProfile, each) for each in found]
 
+    def require_usable(self) -> None:
+        """Raise InvalidInput if the file is there, but is no store. Changes nothing."""
+        if not self.path.exists():
+            return
+        try:
+            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                _require_known(_version(connection), self.path)
+        except sqlite3.Error as error:
+            raise InvalidInput(f"{self.path}: cannot be used as a store of profiles: {error}") from error
+
     def _profile(self, kind: type[Profile], document: object) -> Profile:
         return from_document(kind, document, str(self.path))
 
@@ -144,7 +154,10 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
             MIGRATIONS[step](connection)
             connection.execute(f"PRAGMA user_version = {step + 1}")
         connection.execute("COMMIT")
-    found = _version(connection)
+    _require_known(_version(connection), path)
+
+
+def _require_known(found: int, path: Path) -> None:
     if found > SCHEMA_VERSION:
         raise InvalidInput(
             f"{path}: was written by a newer gpushare (schema {found}, this one knows {SCHEMA_VERSION}): upgrade, or "

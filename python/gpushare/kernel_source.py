@@ -17,7 +17,8 @@ ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-opti
 # By its name for NVRTC: its name for the assembler.
 OPTIONS_OF_BOTH = {"-lineinfo": "-lineinfo", "--generate-line-info": "-lineinfo", "-G": "-g", "--device-debug": "-g"}
 INCLUDE_FLAGS = ("-I", "--include-path", "-include-path")
-OTHERS_WITH_A_WORD = ("-D", "--define-macro", "-U", "-include", "--pre-include", "-std")
+PRE_INCLUDE_FLAGS = ("-include", "--pre-include")
+OTHERS_WITH_A_WORD = ("-D", "--define-macro", "-U", *PRE_INCLUDE_FLAGS, "-std")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class CompileOptions:
 
 
 def compile_options(options: Sequence[str], source: KernelSource) -> CompileOptions:
-    """Sorts them; relative folders become absolute, since the compiler runs elsewhere.
+    """Sorts them; relative folders and files become absolute, since the compiler runs elsewhere.
 
     Raises:
         InvalidInput: an option that gpushare sets itself, or one that PTX has no use for.
@@ -115,10 +116,18 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
             raise InvalidInput(f"option {option!r} is for CUDA C++, but {source.file_name} is PTX")
         elif flag in INCLUDE_FLAGS:
             folders.append(Path(value).absolute())
+        elif flag in PRE_INCLUDE_FLAGS:
+            nvrtc.append(f"{flag}={_pre_included(value)}")
         else:
             nvrtc.append(option)
             assembler += [OPTIONS_OF_BOTH[flag]] if flag in OPTIONS_OF_BOTH else []
     return CompileOptions((*nvrtc, *(f"-I{folder}" for folder in folders)), tuple(assembler), tuple(folders))
+
+
+def _pre_included(header: str) -> str:
+    """As a file it becomes absolute; else it is one that the compiler finds in the folders of the headers."""
+    path = Path(header).absolute()
+    return str(path) if path.is_file() else header
 
 
 def _joined(options: Sequence[str]) -> list[str]:

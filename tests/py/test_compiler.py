@@ -63,6 +63,24 @@ def crashes(monkeypatch):
     return arm, disarm
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-include", "headers/value.h"],
+        ["-include=headers/value.h"],
+        ["--pre-include", "headers/value.h"],
+        ["--pre-include=headers/value.h"],
+        ["-Iheaders", "-include", "value.h"],
+    ],
+)
+def test_a_relative_path_to_include_first_is_one_of_this_process(tmp_path, monkeypatch, options):
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "value.h").write_text("#define VALUE 77777\n")
+    monkeypatch.chdir(tmp_path)
+    fill = gs.Kernel("__global__ void fill(int* out) { *out = VALUE; }", "fill", options=options)
+    assert "77777" in fill.compile().ptx
+
+
 def test_crash_is_an_error_that_says_so(crashes):
     arm, disarm = crashes
     arm()

@@ -117,6 +117,16 @@ def test_ptx_with_a_name(call):
         (["saxpy.cu", "-k", "saxpy<float>", "--block", "2000"], "--block must lie in 1..1024"),
         (["missing.cu", "-k", "k"], "missing.cu: cannot be read"),
         (["ticks.ptx", "-k", "nope"], "no kernel 'nope'; it has: ticks; pair"),
+        (
+            ["ticks.ptx", "-o", "x.cubin"],
+            "x.cubin: the name must end in .ptx; machine code is of one kernel",
+        ),
+        (["ticks.ptx", "-o", "x"], "x: the name must end in .ptx"),
+        (["ticks.ptx", "-o", "nowhere/x.ptx"], "the folder 'nowhere' does not exist"),
+        (["ticks.ptx", "--arch", "sm_80"], "--arch is about one kernel: name it with -k NAME"),
+        (["ticks.ptx", "--option", "-G"], "--option is about one kernel"),
+        (["ticks.ptx", "--block", "64"], "--block is about one kernel"),
+        (["ticks.ptx", "-k", "ticks", "--shared", "64"], "--shared goes with --block"),
         (["missing.ptx"], "missing.ptx: cannot be read"),
     ],
 )

@@ -9,22 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import gpushare
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option
+from gpushare.cli.files import writable_path
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.cubin import Cubin
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import whole
+from gpushare.kernel_model import require, whole
 from gpushare.kernel_source import kernel_source
 from gpushare.resource_usage import ResourceUsage
 from gpushare.worker_build import register_budget
 
 MOST_THREADS = 1024
+NEED_A_NAME = ("arch", "options", "block", "shared", "device")
+"""Choices that are about one kernel."""
 
 
 @click.command("compile")
@@ -36,9 +40,11 @@ MOST_THREADS = 1024
 @click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory of such a block.")
 @click.option("--device", default="h100", show_default=True, help="Whose SMs --block is about.")
 @click.option("--ptx", "show_ptx", is_flag=True, help="Print the transformed PTX.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write the worker: .cubin, or .ptx for its PTX.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), callback=writable_path,
+              help="Write the worker: .cubin, or .ptx for its PTX.")  # fmt: skip
 @json_option()
-def compile_command(file: Path, kernel: str | None, **choices: Any) -> None:
+@click.pass_context
+def compile_command(context: click.Context, file: Path, kernel: str | None, **choices: Any) -> None:
     """Compile a kernel, and make it preemptible at thread-block boundary.
 
     Shows what the kernel and its worker need, or why there is no worker: a kernel that is refused still runs, as a
@@ -51,10 +57,24 @@ def compile_command(file: Path, kernel: str | None, **choices: Any) -> None:
       gpushare compile saxpy.ptx
       gpushare compile saxpy.ptx -k saxpy --ptx
     """
+    _require_used(context, file, kernel)
     if kernel is None:
         _show_verdicts(file, choices["out"], choices["as_json"], choices["show_ptx"])
     else:
         _show_kernel(file, kernel, **choices)
+
+
+def _require_used(context: click.Context, file: Path, kernel: str | None) -> None:
+    """What would be left out of account is refused."""
+    given = context.params
+    told = [name for name in NEED_A_NAME if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
+    if kernel is None and file.suffix == ".ptx" and told:
+        raise InvalidInput(f"--{told[0].removesuffix('s')} is about one kernel: name it with -k NAME")
+    require(given["block"] is not None or "shared" not in told, "--shared goes with --block")
+    suffixes = (".ptx",) if kernel is None else (".cubin", ".ptx")
+    if given["out"] is not None and given["out"].suffix not in suffixes:
+        why = "; machine code is of one kernel: name it with -k NAME" if given["out"].suffix == ".cubin" else ""
+        raise InvalidInput(f"{given['out']}: the name must end in {' or '.join(suffixes)}{why}")
 
 
 def _show_kernel(
@@ -132,10 +152,8 @@ def _write(compiled: CompiledKernel, out: Path) -> None:
         raise InvalidInput(f"{out}: there is no worker to write: {compiled.refusal}")
     if out.suffix == ".ptx":
         write_atomically(out, compiled.worker_ptx)
-    elif out.suffix == ".cubin":
-        write_atomically(out, compiled.worker)
     else:
-        raise InvalidInput(f"{out}: the name must end in .cubin or .ptx")
+        write_atomically(out, compiled.worker)
 
 
 def _show_verdicts(file: Path, out: Path | None, as_json: bool, show_ptx: bool) -> None:

@@ -35,10 +35,11 @@ class WrittenFiles:
 def written_file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """An option that names a file to write. Where that cannot be is said before the command begins."""
     kind = click.Path(dir_okay=False, path_type=Path)
-    return click.option(name, type=kind, metavar="FILE", help=what, callback=_checked)
+    return click.option(name, type=kind, metavar="FILE", help=what, callback=writable_path)
 
 
-def _checked(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+def writable_path(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    """Of an option: the path, once it is known that it can be written."""
     return None if path is None else require_writable(path)
 
 

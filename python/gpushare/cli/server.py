@@ -12,6 +12,7 @@ import click
 
 from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import Decorator, json_option
+from gpushare.cli.files import writable_path
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.server_view import (
     APPLICATION_COLUMNS,
@@ -152,7 +153,8 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
     metavar="SECONDS",
     help="End so many seconds ago.  [default: 0, now]",
 )
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              callback=writable_path)  # fmt: skip
 @socket_option()
 @device_option()
 def trace(

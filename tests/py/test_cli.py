@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 
+import click
 import pytest
 
 import gpushare as gs
@@ -35,6 +36,16 @@ def test_help_has_examples(call, command):
     assert "\n    gpushare " in text
     assert command == "" or "Examples:" in text
     assert all(f"\n  {name}" in text for name in main.commands) or command
+
+
+def test_every_command_but_serve_takes_json():
+    groups = [each.commands if isinstance(each, click.Group) else {name: each} for name, each in main.commands.items()]
+    takes = {
+        name: "--json" in [text for each in command.params for text in each.opts]
+        for commands in groups
+        for name, command in commands.items()
+    }
+    assert [name for name in takes if not takes[name]] == ["serve"]
 
 
 def test_policies(call, document):

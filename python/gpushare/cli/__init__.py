@@ -36,7 +36,7 @@ def main() -> None:
       gpushare compare pair.toml --html report.html
       gpushare run pair.toml --policy srtf   one run, application by application
 
-    Every command takes --json: one JSON document on stdout, messages on stderr.
+    Every command but serve takes --json: one JSON document on stdout, messages on stderr.
 
     Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
     something broken; 130 interrupted.

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,21 @@ def status(socket: Path | None, device: str | None, as_json: bool) -> None:
     """
     with _connected(socket, device) as session:
         found = session.status()
+    _show(found, as_json=as_json)
+
+
+def _show(found: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        return print_json(found)
-    _print(found)
-    return None
+        print_json(found)
+    else:
+        _print(found)
+
+
+def _said(words: str, *, as_json: bool, **document: Any) -> None:
+    """What is different now, for a reader or for a program."""
+    remark(words)
+    if as_json:
+        print_json(document)
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -75,8 +87,9 @@ def _print(found: dict[str, Any]) -> None:
 @device_option()
 @click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05, 3600), metavar="SECONDS")
 @click.option("--once", is_flag=True, help="Print it once, for scripts.")
-def top(socket: Path | None, device: str | None, every: float, once: bool) -> None:
-    """Watch the applications of a server; Ctrl-C ends it.
+@json_option()
+def top(socket: Path | None, device: str | None, every: float, once: bool, as_json: bool) -> None:
+    """Watch the applications of a server; Ctrl-C ends it. With --json once, as gpushare status.
 
     \b
     Examples:
@@ -85,8 +98,8 @@ def top(socket: Path | None, device: str | None, every: float, once: bool) -> No
       gpushare top --once
     """
     with _connected(socket, device) as session:
-        if once:
-            return _print(session.status())
+        if once or as_json:
+            return _show(session.status(), as_json=as_json)
         from rich.live import Live
 
         with Live(auto_refresh=False, screen=True) as live:
@@ -112,7 +125,8 @@ def _table(found: dict[str, Any]) -> Any:
 @click.argument("name")
 @socket_option()
 @device_option()
-def policy(name: str, socket: Path | None, device: str | None) -> None:
+@json_option()
+def policy(name: str, socket: Path | None, device: str | None, as_json: bool) -> None:
     """Have a server share its GPU under another policy from now on.
 
     \b
@@ -122,7 +136,7 @@ def policy(name: str, socket: Path | None, device: str | None) -> None:
     """
     with _connected(socket, device) as session:
         session.set_policy(name)
-    remark(f"policy {name} from now on")
+    _said(f"policy {name} from now on", as_json=as_json, policy=name)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -130,7 +144,8 @@ def policy(name: str, socket: Path | None, device: str | None) -> None:
 @click.argument("priority", type=int)
 @socket_option()
 @device_option()
-def priority(application: str, priority: int, socket: Path | None, device: str | None) -> None:
+@json_option()
+def priority(application: str, priority: int, socket: Path | None, device: str | None, as_json: bool) -> None:
     """Give an application of a server, as gpushare status names it, another priority.
 
     \b
@@ -140,7 +155,8 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
     """
     with _connected(socket, device) as session:
         name = session.set_priority(application, priority)
-    remark(f"priority {priority} for {name} from now on")
+    words = f"priority {priority} for {name} from now on"
+    _said(words, as_json=as_json, application=name, priority=priority)
 
 
 @click.command()
@@ -157,6 +173,7 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
               callback=writable_path)  # fmt: skip
 @socket_option()
 @device_option()
+@json_option()
 def trace(
     last: float | None,
     since: float | None,
@@ -164,6 +181,7 @@ def trace(
     output: Path,
     socket: Path | None,
     device: str | None,
+    as_json: bool,
 ) -> None:
     """Write what a server did: for ui.perfetto.dev, or, as .svg, .png or .pdf, drawn.
 
@@ -180,9 +198,10 @@ def trace(
     with _connected(socket, device) as session:
         content = session.trace(since if last is None else last, until or 0.0)
     if output.suffix in PICTURES:
-        return _draw(content, output)
+        _draw(content, output)
+        return _said(f"wrote {output}", as_json=as_json, trace=output)
     write_atomically(output, content)
-    return remark(f"wrote {output}; open it in ui.perfetto.dev")
+    return _said(f"wrote {output}; open it in ui.perfetto.dev", as_json=as_json, trace=output)
 
 
 def _draw(content: bytes, output: Path) -> None:
@@ -191,5 +210,6 @@ def _draw(content: bytes, output: Path) -> None:
 
     trace = ServerTrace.of(content)
     ax = trace.plot(detached_axes(9.5, 1.1 + 0.75 * max(len(trace.applications), 1)))
-    ax.figure.savefig(output)
-    remark(f"wrote {output}")
+    picture = io.BytesIO()
+    ax.figure.savefig(picture, format=output.suffix.removeprefix("."))
+    write_atomically(output, picture.getvalue())

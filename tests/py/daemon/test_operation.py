@@ -77,6 +77,17 @@ def test_priority(called, busy, session):
     assert f"no application 'bob'; there are: {busy}" in called("priority", "bob", "5", code=2).stderr
 
 
+def test_what_is_different_is_told_to_programs_too(called, busy, tmp_path):
+    def document(*arguments):
+        return json.loads(called(*arguments, "--json").stdout)
+
+    path = tmp_path / "run.pftrace"
+    assert document("top")["applications"][0]["name"] == busy
+    assert document("policy", "srtf") == {"policy": "srtf"}
+    assert document("priority", "alice", "-3") == {"application": busy, "priority": -3}
+    assert document("trace", "--last", "5", "-o", str(path)) == {"trace": str(path)}
+
+
 def test_a_name_that_two_clients_use_has_to_be_told_in_full(called, busy, server):
     with gs.connect(server) as other:
         other.application("alice")

@@ -56,9 +56,9 @@ class Kernel:
         require(isinstance(preemptible, bool), f"kernel {name!r}: preemptible must be True or False")
         self.name = name
         self.preemptible = preemptible
-        self.options = tuple(options)
         self._source = kernel_source(source, name)
         self._options = compile_options(options, self._source)
+        self.options = tuple(options)
         self.parameters = None if parameters is None else _types(name, parameters, self._source)
         self._compiled: dict[str, CompiledKernel] = {}
         self._lock = threading.Lock()

@@ -50,6 +50,18 @@ def whole(subject: str, value: int, least: int, most: int) -> int:
 def require_name(subject: str, value: str) -> None:
     """Raise InvalidInput unless the value can name something."""
     require(isinstance(value, str) and value != "", f"{subject} must be a text that is not empty, got {value!r}")
+    require_no_nul(subject, value)
+
+
+def require_no_nul(subject: str, text: str) -> None:
+    """Raise InvalidInput for a text that ends early wherever C reads it, or that cannot be written as UTF-8."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InvalidInput(f"{subject} must have no character NUL; there is one in line {line}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{subject} must be a text of Unicode: {error.reason}, at place {error.start}") from error
 
 
 TIMES = ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpushare._core import InvalidInput
+from gpushare.kernel_model import require_no_nul
 
 PTX_HEADER = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\b", re.DOTALL)
 SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx", ".cubin")
@@ -59,10 +60,13 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
     """
     if isinstance(source, Path) or (isinstance(source, str) and _is_path(source)):
         path = Path(source)
+        require_no_nul(f"kernel {name!r}: the path {str(path)!r}", str(path))
         try:
             if path.suffix == ".cubin":
                 return KernelSource("", path.name, None, path.read_bytes())
-            return KernelSource(path.read_text(encoding="utf-8"), path.name, path.resolve().parent)
+            text = path.read_text(encoding="utf-8")
+            require_no_nul(f"{path}: a kernel's source", text)
+            return KernelSource(text, path.name, path.resolve().parent)
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{path}: cannot be read as text: {error}") from error
     plain = re.sub(r"\W+", "_", re.sub(r"<.*", "", name).rpartition("::")[2]) or "kernel"
@@ -70,6 +74,7 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
         return KernelSource("", f"{plain}.cubin", None, source)
     if not isinstance(source, str):
         raise InvalidInput(f"kernel {name!r}: source must be a text, a path, or a cubin as bytes, got {source!r}")
+    require_no_nul(f"kernel {name!r}: source", source)
     found = KernelSource(source, "", None)
     return KernelSource(source, plain + (".ptx" if found.is_ptx else ".cu"), None)
 
@@ -99,8 +104,14 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
     >>> compile_options(["-std=c++20", "-maxrregcount=32", "-I", "/opt/include"], source).nvrtc
     ('-std=c++20', '-I/opt/include')
     """
-    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+    if (
+        not isinstance(options, Sequence)
+        or isinstance(options, str)
+        or not all(isinstance(option, str) for option in options)
+    ):
         raise InvalidInput(f"options must be a list of texts, got {options!r}")
+    for option in options:
+        require_no_nul(f"option {option!r}", option)
     if source.cubin is not None and len(options) > 0:
         raise InvalidInput(f"option {options[0]!r} is for a compiler, but {source.file_name} has been compiled")
     nvrtc: list[str] = []

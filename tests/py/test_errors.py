@@ -8,6 +8,7 @@ import pytest
 import gpushare as gs
 
 NO_NUMBERS = [-1, math.nan, math.inf, -math.inf, True, "128", None, [1]]
+FILL = "__global__ void fill(int* out) {}"
 NO_SIZES = [*NO_NUMBERS, 0, 1.5, 10**30]
 
 
@@ -77,6 +78,34 @@ def test_names(name):
     ):
         with pytest.raises(gs.InvalidInput, match="name must be a text that is not empty"):
             make()
+
+
+@pytest.mark.parametrize(("name", "why"), [("a\nb\0c", "NUL; there is one in line 2"), ("\ud800", "text of Unicode")])
+def test_names_are_what_c_and_utf_8_can_hold(name, why):
+    launch = gs.Launch(fits(), 1)
+    for make in (
+        lambda: fits(name=name),
+        lambda: gs.Application(name, [launch]),
+        lambda: gs.Workload(name, [gs.Application("a", [launch])]),
+        lambda: gs.Kernel(FILL, name),
+        lambda: gs.Kernel(f"{FILL}\n//{name}", "fill"),
+        lambda: gs.Kernel(FILL, "fill", options=[f"-DX={name}"]),
+        lambda: gs.Kernel(f"{name[1:]}\0.cu", "fill"),
+    ):
+        with pytest.raises(gs.InvalidInput, match=f"(kernel|name|option).*{why}|NUL"):
+            make()
+
+
+def test_a_file_with_a_nul_is_no_kernel(tmp_path):
+    (tmp_path / "fill.cu").write_text(f"{FILL}\0")
+    with pytest.raises(gs.InvalidInput, match=r"fill\.cu: a kernel's source must have no character NUL"):
+        gs.Kernel(tmp_path / "fill.cu", "fill")
+
+
+@pytest.mark.parametrize("options", [None, 3, {}, iter(["-G"]), [None]], ids=lambda each: type(each).__name__)
+def test_options_are_a_list_of_texts(options):
+    with pytest.raises(gs.InvalidInput, match="options must be a list of texts, got"):
+        gs.Kernel(FILL, "fill", options=options)
 
 
 def test_what_is_empty():

@@ -19,7 +19,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.atomic_write import require_writable, write_atomically
 from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
-from gpushare.kernel_model import require
+from gpushare.kernel_model import require, require_name
 from gpushare.measured import Measured
 from gpushare.policy_words import built_in
 from gpushare.result import Result
@@ -31,6 +31,9 @@ from gpushare.workload_file import WorkloadTable, workload_from_dict, workload_t
 FORMAT = 2
 """Format 1 held traces in which every event was of one block."""
 CONTENT = "result.json"
+WHAT_DAMAGE_RAISES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError)
+"""Where content has the right keys but impossible values: too large for the core, or nested too deeply."""
+LONGEST_NS = 2**63 - 1
 EARLIEST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -171,6 +174,8 @@ def load_result(path: Path) -> Result:
         raise InvalidInput(f"{path}: is no saved result: {error.args[0]}") from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InvalidInput(f"{path}: is damaged: {CONTENT} is not JSON: {error}") from error
+    except WHAT_DAMAGE_RAISES as error:
+        raise InvalidInput(f"{path}: is damaged: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
 
 
 def _table(path: Path, content: Any) -> ResultTable:
@@ -201,6 +206,7 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
     subject = f"a run of {table.policy!r}"
     if not (0 <= table.workload < len(workloads) and 0 <= table.device < len(devices)):
         raise InvalidInput(f"{subject} names a workload or a device that is not in the file")
+    require_name("the policy of a run", table.policy)
     workload, device = workloads[table.workload], devices[table.device]
     _require_complete(table, subject, workload, device)
     trace = None if table.trace is None else _core.Trace.from_bytes(traces[table.trace])
@@ -243,6 +249,7 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
         found = len(getattr(record, name))
         if found != length:
             raise InvalidInput(f"{subject} has {found} values in {name} where {length} are due")
+    require(max(table.alone_ns.values(), default=0) <= LONGEST_NS, f"{subject} has a time that is too long")
     if set(table.alone_ns) != set(applications) or min(table.alone_ns.values()) <= 0 or record.makespan <= 0:
         raise InvalidInput(f"{subject} lacks a time, or has one that is not positive")
 

@@ -101,6 +101,11 @@ def rewrite(path, change):
         (lambda content: content["runs"][0].update(trace="traces/99"), "traces/99"),
         (lambda content: content["devices"][0].update(sms=-4), "devices.0.sms"),
         (lambda content: content["workloads"][0]["application"].clear(), "is empty"),
+        (lambda content: content["runs"][0]["record"].update(makespan=10**30), "is damaged: TypeError"),
+        (lambda content: content["runs"][0]["record"]["ends"].__setitem__(0, 2**63), "is damaged: TypeError"),
+        (lambda content: content["runs"][0]["alone_ns"].update(long=2**63), "a time that is too long"),
+        (lambda content: content["devices"][0].update(name="\ud800"), "is damaged: "),
+        (lambda content: content["runs"][0].update(policy="a\0b"), "the policy of a run must have no character NUL"),
     ],
 )
 def test_a_wrong_content_is_named(saved, change, message):
@@ -109,6 +114,15 @@ def test_a_wrong_content_is_named(saved, change, message):
     with pytest.raises(gs.InvalidInput, match=message) as caught:
         gs.Result.load(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "[" * 100_000])
+def test_a_content_that_python_cannot_hold_is_named(saved, number):
+    _, path = saved
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("result.json", f'{{"format": 2, "runs": {number}')
+    with pytest.raises(gs.InvalidInput, match=r"result\.gpushare: is damaged"):
+        gs.Result.load(path)
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.99])

@@ -66,6 +66,8 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
         raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
     except ValueError as error:  # TOMLDecodeError, and Python's own for an integer of thousands of digits
         raise InvalidInput(f"{path}: is not TOML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{path}: lists or tables lie too deep in one another") from error
 
 
 def made_from(path: Path, schema: type[AnySchema], make: Callable[[AnySchema], Made]) -> Made:

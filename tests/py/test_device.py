@@ -12,6 +12,7 @@ import pytest
 import gpushare as gs
 from gpushare import _core
 from gpushare.device_file import device_from_dict, device_to_dict
+from gpushare.profile.toml_export import read_profiles
 
 GTX480_FILE = pathlib.Path(gs.__file__).parent / "devices" / "gtx480.toml"
 
@@ -160,3 +161,10 @@ def test_a_real_gpu_is_said_to_be_missing():
 def test_split_block_time_keeps_the_mean_at_full_residency():
     latency_ns, issue_ns = _core.split_block_time(10_000, 8, 0.9)
     assert 0 < issue_ns <= latency_ns <= 10_000
+
+
+def test_a_file_of_lists_in_lists_is_refused(tmp_path):
+    (tmp_path / "deep.toml").write_text(f"sms = {'[' * 3000}{']' * 3000}")
+    for read in (gs.device, gs.Workload.from_toml, read_profiles):
+        with pytest.raises(gs.InvalidInput, match=r"deep\.toml: lists or tables lie too deep in one another"):
+            read(tmp_path / "deep.toml")

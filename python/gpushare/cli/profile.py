@@ -184,7 +184,7 @@ def _argument(text: str) -> Any:
 
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"--arg {text}: {HOW_TO_WRITE}") from error
     try:
         return argument_from_data(value)

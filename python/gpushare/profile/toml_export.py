@@ -104,6 +104,8 @@ def read_profiles(path: Path) -> ProfileFile:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise InvalidInput(f"{path}: is not TOML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{path}: lists or tables lie too deep in one another") from error
     version = data.get("format")
     if version != FORMAT:
         raise InvalidInput(f"{path}: is no file of profiles of format {FORMAT}: key 'format' is {version!r}")

@@ -2,7 +2,10 @@
 """What the command line says and returns when something is wrong."""
 
 import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -130,3 +133,23 @@ def test_a_file_that_fails_after_the_work_costs_nothing_else(call, monkeypatch, 
 def test_the_end_of_a_plots_name_may_be_in_capitals(call):
     call("run", "pair.toml", "--policy", "srtf", "--plot", "x.PNG")
     assert pathlib.Path("x.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def command_line(*arguments, **environment):
+    command = [sys.executable, "-m", "gpushare", *arguments]
+    return subprocess.run(command, capture_output=True, env=os.environ | environment, timeout=60)
+
+
+def test_a_name_that_the_terminal_cannot_show(command_folder):
+    file = command_folder / "pair.toml"
+    file.write_text(file.read_text().replace('"long"', '"läng"'), encoding="utf-8")
+    run = command_line("run", "pair.toml", "--policy", "srtf", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert b"l\\xe4ng" in run.stdout
+
+
+@pytest.mark.parametrize("line", ["run pair.toml --policy srtf --plot x.png", "compare pair.toml --html x", "demo"])
+def test_an_unknown_backend_of_matplotlib_is_named(line):
+    run = command_line(*line.split(), MPLBACKEND="nonsense")
+    assert run.returncode == 2
+    assert run.stderr.startswith(b"gpushare: MPLBACKEND=nonsense: unset it, or name another: ")

@@ -22,7 +22,7 @@ from gpushare.cli.arguments import (
     to_workload,
 )
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, write_files, written_file
+from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload
 from gpushare.compare import oracles
@@ -75,6 +75,8 @@ def compare(
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
     require_distinct(html=html, perfetto=perfetto, save=save)
+    if html is not None:
+        require_plots()
     given = [to_workload(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in each.pairs()] if pairs else given

@@ -13,7 +13,7 @@ from gpushare.atomic_write import require_writable
 from gpushare.cli.arguments import device_option, json_option, policies_option, repeats_option, to_policies
 from gpushare.cli.compare import report, write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles
+from gpushare.cli.files import WrittenFiles, require_plots
 from gpushare.cli.output import remark
 from gpushare.cli.verdict import telling_workload
 from gpushare.contest import winner
@@ -53,6 +53,7 @@ def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bo
     """
     out.mkdir(parents=True, exist_ok=True)
     require_writable(out / REPORT)
+    require_plots()
     workload = gpushare.bundled_workload(WORKLOAD)
     if runs_on_gpu(device, workload):
         by_all = [each.name for each in gpushare.policies()] + list(BASELINES)

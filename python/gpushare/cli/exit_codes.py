@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
@@ -22,6 +24,12 @@ INTERRUPTED = 130
 
 class CommandsWithExitCodes(click.Group):
     """A group whose commands may raise: what they raise becomes a message and an exit code."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """As click's; a name that the terminal cannot show is shown by its codes."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; every exception but click's own ends here."""

@@ -53,6 +53,14 @@ def require_distinct(**files: Path | None) -> None:
         require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a name of its own")
 
 
+def require_plots() -> None:
+    """Raise InvalidInput where matplotlib cannot be used because of its settings."""
+    try:
+        import matplotlib as _  # noqa: F401 - it reads MPLBACKEND when it is imported
+    except ValueError as error:
+        raise InvalidInput(f"MPLBACKEND={os.environ.get('MPLBACKEND')}: unset it, or name another: {error}") from error
+
+
 def write_files(wanted: Wanted) -> WrittenFiles:
     """Writes what is wanted. One that cannot be written keeps no other from it."""
     paths, failures = {}, []

@@ -23,7 +23,7 @@ from gpushare.cli.arguments import (
     to_workload,
 )
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, write_files, written_file
+from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import duration, print_json, print_table, remark
 from gpushare.policy import policy_name
 
@@ -108,6 +108,7 @@ def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: P
 
 
 def _require_picture(path: Path) -> None:
+    require_plots()
     from matplotlib.backend_bases import FigureCanvasBase
 
     known = FigureCanvasBase.get_supported_filetypes()

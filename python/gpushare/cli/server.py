@@ -13,7 +13,7 @@ import click
 
 from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import Decorator, json_option
-from gpushare.cli.files import writable_path
+from gpushare.cli.files import require_plots, writable_path
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.server_view import (
     APPLICATION_COLUMNS,
@@ -195,6 +195,8 @@ def trace(
         raise click.UsageError("say which seconds: --last 10, or --from 90 --to 60 (so many seconds ago)")
     if since is not None and until is not None and until >= since:
         raise click.UsageError(f"--to must be less than --from (so many seconds ago), got {until:g} and {since:g}")
+    if output.suffix in PICTURES:
+        require_plots()
     with _connected(socket, device) as session:
         content = session.trace(since if last is None else last, until or 0.0)
     if output.suffix in PICTURES:

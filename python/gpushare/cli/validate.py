@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
 from gpushare.cli.arguments import json_option
-from gpushare.cli.files import written_file
+from gpushare.cli.files import require_plots, written_file
 from gpushare.cli.output import remark
 from gpushare.validation.recording import Recording
 from gpushare.validation.selection import selected
@@ -52,6 +52,8 @@ def validate(**choices: Any) -> None:
       gpushare validate --from h100.json             # needs no GPU
       gpushare validate --from h100.json.xz --kernels triad,nbody --policies fifo --splits ""
     """
+    if choices["output"] is not None:
+        require_plots()
     recording = _recording(choices)
     if not choices["record_only"]:
         from gpushare.cli.validate_report import report

@@ -61,8 +61,8 @@ def run(
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
     whole("seed", seed, 0, LARGEST_SEED)
+    timeout_s = number("timeout", timeout, *TIMEOUTS_S)
     if runs_on_gpu(device, workload):
-        timeout_s = number("timeout", timeout, *TIMEOUTS_S)
         return run_on_gpu(workload, policy, device, record=record, timeout_s=timeout_s, profile_missing=profile_missing)
     require_no_profiling(profile_missing)
     require_not_of_hardware(policy)

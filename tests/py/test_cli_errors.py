@@ -44,6 +44,11 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
         ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: the folder 'nowhere' does not exist"),
+        ("compare one.toml --pairs --policies fifo", "--pairs: workload 'pair' has only one application, and a pair"),
+        ("compare pair.toml one.toml --pairs", "--pairs: workload 'pair' has only one application"),
+        ("compare pair.toml --timeout nan", "--timeout must be a finite number, got nan"),
+        ("compare pair.toml --timeout -1", "--timeout must lie in 0.001..1e+06, got -1"),
+        ("run pair.toml --policy srtf --timeout nan", "--timeout must be a finite number, got nan"),
         ("run pair.toml --policy srtf --plot x.svg --trace ./x.svg", "--plot and --trace name one file, 'x.svg'"),
         ("compare pair.toml --html x --save x", "--html and --save name one file, 'x': give each a name of its own"),
         ("devices b200", "no device 'b200'"),
@@ -54,6 +59,7 @@ pytestmark = pytest.mark.usefixtures("command_folder")
 )
 def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, message):
     pathlib.Path("broken.py").write_text("def (")
+    pathlib.Path("one.toml").write_text(pathlib.Path("pair.toml").read_text().rpartition("[[application]]")[0])
     pathlib.Path("leaves.py").write_text("raise SystemExit(0)")
     result = call(*line.split(), code=2)
     assert message in result.stderr

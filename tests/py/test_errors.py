@@ -182,6 +182,12 @@ def test_an_unknown_device_lists_the_known_ones(pair):
         gs.compare(pair, device="b200")
 
 
+@pytest.mark.parametrize("value", [-1, 0, math.nan, True, "1", None, 10**30], ids=repr)
+def test_timeouts(pair, value):
+    with pytest.raises(gs.InvalidInput, match="timeout must"):
+        gs.run(pair, "fifo", timeout=value)
+
+
 @pytest.mark.parametrize("value", [-1, 0.5, math.nan, True, "1", None, 10**30], ids=repr)
 def test_seeds_and_repeats(pair, value):
     with pytest.raises(gs.InvalidInput, match="repeats must"):

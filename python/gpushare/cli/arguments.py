@@ -17,8 +17,9 @@ from gpushare._core import InvalidInput
 from gpushare.cli.output import STDOUT
 from gpushare.cuda_compare import require_known_policy
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S
-from gpushare.kernel_model import require
+from gpushare.kernel_model import number, require
 from gpushare.policy import Policy
+from gpushare.simulation import TIMEOUTS_S
 from gpushare.workload import Workload, bundled_workload, workload_names
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -58,9 +59,9 @@ def seed_option() -> Decorator:
 
 def timeout_option() -> Decorator:
     """--timeout."""
-    return click.option(
-        "--timeout", default=DEFAULT_TIMEOUT_S, show_default=True, metavar="SECONDS", help="Of one run on a GPU."
-    )
+    return click.option("--timeout", default=DEFAULT_TIMEOUT_S, show_default=True, metavar="SECONDS",
+                        help="Of one run on a GPU.",
+                        callback=lambda _, __, seconds: number("--timeout", seconds, *TIMEOUTS_S))  # fmt: skip
 
 
 def profile_missing_option() -> Decorator:

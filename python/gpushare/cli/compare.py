@@ -27,6 +27,7 @@ from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload
 from gpushare.compare import oracles
 from gpushare.contest import winner
+from gpushare.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.result import Result
@@ -79,7 +80,7 @@ def compare(
         require_plots()
     given = [to_workload(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
-    compared = [pair for each in given for pair in each.pairs()] if pairs else given
+    compared = [pair for each in given for pair in _pairs(each)] if pairs else given
     if save is not None:
         _require_savable(compared)
     result = gpushare.compare(
@@ -94,6 +95,12 @@ def compare(
     files = write_comparison(result, html=html, perfetto=perfetto, save=save)
     report(result, files.paths, as_json=as_json)
     leave_for_failed(result.errors, files.failures)
+
+
+def _pairs(workload: Workload) -> list[Workload]:
+    there = len(workload.applications)
+    require(there > 1, f"--pairs: workload {workload.name!r} has only one application, and a pair takes two")
+    return workload.pairs()
 
 
 def _require_savable(workloads: list[Workload]) -> None:

@@ -22,6 +22,7 @@ def write_atomically(path: Path, content: bytes | str) -> Path:
     Raises:
         InvalidInput: it cannot be written; the message names the path.
     """
+    require_writable(path)
     data = content.encode() if isinstance(content, str) else content
     try:
         mode = _mode(path)

@@ -96,7 +96,7 @@ class ResultTable(Schema):
 
 def save_result(result: Result, path: Path) -> Path:
     """Writes all runs, with the traces that were recorded. An existing file is replaced once all is written."""
-    require_writable(path)
+    require_writable(path)  # before the traces are packed
     content, traces = _described(result)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

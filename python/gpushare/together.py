@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gpushare._core import InvalidInput
 from gpushare.kernel_model import KernelModel, require
 from gpushare.operation import Launch, Operation
 from gpushare.workload import Application, Workload
@@ -21,13 +22,15 @@ def together(workloads: Sequence[Workload], name: str | None = None) -> Workload
         name: of the new workload; by default theirs, with ``" + "`` between them.
 
     Raises:
-        InvalidInput: there is none.
+        InvalidInput: there is none, or something else among them.
 
     >>> from gpushare import bundled_workload
     >>> both = together([bundled_workload("suite_pair"), bundled_workload("suite_pair")])
     >>> [application.name for application in both.applications]
     ['long', 'short', 'long-2', 'short-2']
     """
+    if not isinstance(workloads, Sequence) or not all(isinstance(each, Workload) for each in workloads):
+        raise InvalidInput(f"together: workloads must be a list of gpushare.Workload, got {workloads!r}")
     require(len(workloads) > 0, "there is no workload to be put together")
     kernels: dict[str, KernelModel] = {}
     applications = [each for workload in workloads for each in _with_own_kernels(workload, kernels)]

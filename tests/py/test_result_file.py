@@ -155,6 +155,14 @@ def test_other_files_are_refused(tmp_path):
             gs.Result.load(tmp_path / name)
 
 
+@pytest.mark.parametrize("path", ["", ".", "a\0b"])
+def test_what_names_no_file_cannot_be_written(saved, path):
+    result, _ = saved
+    for write in (result.save, result.to_html, result.run("fifo").to_perfetto):
+        with pytest.raises(gs.InvalidInput, match=r"is a folder|NUL"):
+            write(path)
+
+
 def test_saving_into_a_folder_that_is_not_there_says_so(saved, tmp_path):
     result, _ = saved
     with pytest.raises(gs.InvalidInput, match=r"folder '.*nowhere' does not exist"):

@@ -52,3 +52,11 @@ def test_names_with_every_kind_of_letter_survive(tmp_path):
     file.write_text(workload_text(workload, (), {kernel.name: "several\nlines"}), encoding="utf-8")
     assert gs.Workload.from_toml(file) == workload
     assert "# several lines\n" in file.read_text()
+
+
+@pytest.mark.parametrize("workloads", [None, 3, "pair.toml", ["pair.toml"], [None]], ids=repr)
+def test_what_is_no_list_of_workloads(pair, workloads):
+    with pytest.raises(gs.InvalidInput, match=r"together: workloads must be a list of gpushare\.Workload, got"):
+        gs.together(workloads)
+    with pytest.raises(gs.InvalidInput, match="together: workloads must be a list"):
+        gs.together(pair)

@@ -101,8 +101,8 @@ def compare(
     workloads = [workload] if isinstance(workload, Workload) else _listed(workload, "workloads")
     contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
     _require_usable(workloads, contenders, repeats, seed)
+    timeout_s = number("timeout", timeout, *TIMEOUTS_S)
     if any(runs_on_gpu(device, each) for each in workloads):
-        timeout_s = number("timeout", timeout, *TIMEOUTS_S)
         return compare_on_gpu(
             workloads, contenders, device, repeats, progress, timeout_s=timeout_s, profile_missing=profile_missing
         )

@@ -136,6 +136,7 @@ __all__: list[str] = [
     "run_worker_trial",
     "saturating_sms",
     "simulate",
+    "skip_exit_handlers",
     "slate_coruns",
     "solvers",
     "speeds_together",
@@ -2352,6 +2353,11 @@ def simulate(
 ) -> RunRecord:
     """
     Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so does ended() once it returns True.
+    """
+
+def skip_exit_handlers() -> None:
+    """
+    This process will end with its status, but without the exit handlers that it has so far. In a forked one the driver's would fault, which belongs to the process that it was forked from.
     """
 
 def slate_coruns(device: Device, running: Launch, candidate: Launch) -> bool:

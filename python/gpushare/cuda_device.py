@@ -154,6 +154,8 @@ def _give_up(device: CudaDevice, why: str) -> None:
 
 
 def _give_up_after_fork() -> None:
+    if _open:
+        _core.skip_exit_handlers()
     for device in list(_open.values()):
         _give_up(device, "it was forked from one that used it, which CUDA does not allow: spawn it instead")
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "bindings/bindings.hpp"
 #include "bindings/cuda_views.hpp"
@@ -44,6 +48,16 @@ bool is_healthy(const CudaDevice& device) {
   }
 }
 
+/// The last one registered is called first.
+void skip_exit_handlers() {
+  on_exit(
+      [](int status, void*) {
+        std::fflush(nullptr);
+        _exit(status);
+      },
+      nullptr);
+}
+
 void bind_device_class(py::module_& module) {
   py::class_<CudaDevice>(module, "CudaDevice", "One GPU, through its primary context.")
       .def(py::init<int>(), py::arg("ordinal"))
@@ -75,6 +89,9 @@ void bind_device_class(py::module_& module) {
   module.def("cuda_device_count", &cuda::device_count, "How many GPUs there are; 0 where there is no driver.");
   module.def("cuda_driver_version", &cuda::driver_version,
              "What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.");
+  module.def("skip_exit_handlers", &skip_exit_handlers,
+             "This process will end with its status, but without the exit handlers that it has so far. In a forked one "
+             "the driver's would fault, which belongs to the process that it was forked from.");
 }
 
 void bind_memory(py::module_& module) {

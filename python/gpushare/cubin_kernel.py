@@ -87,7 +87,7 @@ def _described(cpp_type: str | None, size: int) -> tuple[str, Kind, int]:
     """
     if cpp_type is None:
         return (".u64", "integer", size) if size == 8 else (f"{size} byte{'s' * (size != 1)}", "struct", size)
-    plain = re.sub(r"\s*([*&])", r"\1", cpp_type.strip())
+    plain = re.sub(r"(?<!\s)\s+([*&])", r"\1", cpp_type.strip())
     if is_address(plain):
         return re.sub(r"^const\s+([\w ]+?)\*", r"\1 const*", plain), "pointer", 8
     if plain in SCALARS:

@@ -10,6 +10,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
 
+REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
 MOST_HARMLESS_REFERENCES = 24
 """In a mangled name, to earlier parts of it: each can make it a little less than twice as long."""
 LONGEST_HARMLESS_NAME = 1000
@@ -24,8 +25,7 @@ def demangled(symbol: str) -> str:
     >>> demangled("_Z1kPf")
     'k(float*)'
     """
-    references = len(re.findall(r"[ST][0-9A-Z]*_", symbol))
-    if references <= MOST_HARMLESS_REFERENCES and len(symbol) <= LONGEST_HARMLESS_NAME:
+    if len(symbol) <= LONGEST_HARMLESS_NAME and len(REFERENCE.findall(symbol)) <= MOST_HARMLESS_REFERENCES:
         return _core.demangled(symbol)
     try:
         return COMPILER.demangled(symbol)

@@ -18,7 +18,7 @@ from gpushare.kernel_cache_key import cache_key
 from gpushare.kernel_model import require, require_name
 from gpushare.kernel_source import KernelSource, compile_options, kernel_source
 
-TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)", re.MULTILINE)
+TARGET = re.compile(r"^[^\S\n]*\.target\s+(sm_\w+)", re.MULTILINE)
 
 
 class Kernel:

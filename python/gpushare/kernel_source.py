@@ -11,7 +11,8 @@ from pathlib import Path
 from gpushare._core import InvalidInput
 from gpushare.kernel_model import require_no_nul
 
-PTX_HEADER = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\b", re.DOTALL)
+PTX_HEADER = re.compile(r"\A(?>\s++|//[^\n]*+\n|/\*(?>.*?\*/))*+\.version\b", re.DOTALL)
+"""Nothing is tried twice: in a server the text may be anybody's, and no other thread goes on meanwhile."""
 SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx", ".cubin")
 OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
 ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")

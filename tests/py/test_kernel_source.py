@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts that patterns could take for ever over: in a server they may be anybody's."""
+
+import signal
+
+import pytest
+
+import gpushare as gs
+from gpushare import cubin_kernel
+from gpushare.entry_names import demangled
+from gpushare.kernel_source import KernelSource
+
+MOST_SECONDS = 10
+"""Of the processor's time, not the clock's: each takes less than one."""
+
+
+@pytest.fixture(autouse=True)
+def _not_for_ever():
+    def complain(*_):
+        pytest.fail(f"this takes more than {MOST_SECONDS} s")
+
+    before = signal.signal(signal.SIGVTALRM, complain)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def is_ptx(text):
+    return KernelSource(text, "k", None).is_ptx
+
+
+@pytest.mark.parametrize("part", ["/**/", "/* a\n * b */ ", "// a\n", " ", "\n", "/*"])
+def test_any_number_of_comments_may_come_first(part):
+    assert not is_ptx(part * 100_000 + "__global__ void k() {}")
+    assert not is_ptx(part * 100_000)
+    assert is_ptx(part * 100_000 + ".version 8.0") == (part != "/*")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (".version 8.0", True),
+        ("// a\n/* b\n */\n  .version 8.0", True),
+        ("/*/ */.version 8.0", True),
+        ("/*/.version 8.0", False),
+        ("// .version 8.0", False),
+        ("int version;", False),
+        (".versions 8.0", False),
+    ],
+)
+def test_ptx_begins_with_its_version(text, expected):
+    assert is_ptx(text) == expected
+
+
+def test_any_number_of_lines_may_lie_between_version_and_target():
+    text = ".version 8.0" + "\n" * 1_000_000
+    assert gs.Kernel(text, "k")._arch_for("sm_90") == "sm_90"
+    assert gs.Kernel(f"{text}\t .target sm_90a", "k")._arch_for("sm_90") == "sm_90a"
+
+
+def test_any_number_of_blanks_may_stand_in_a_type():
+    assert cubin_kernel._described("float" + " " * 300_000 + "*", 8) == ("float*", "pointer", 8)
+    assert cubin_kernel._described("float" + " " * 300_000 + "x", 4)[1] == "struct"
+
+
+def test_a_symbol_of_any_length_has_no_name_soon():
+    assert demangled("S" * 1_000_000) == ""

@@ -46,6 +46,7 @@ def serve(
       gpushare serve --device sim:h100 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --metrics-port 9400
     """
+    from gpushare.daemon.descriptors import permit_many
     from gpushare.daemon.logs import log_to_stderr
     from gpushare.daemon.settings import default_socket, settings_in
     from gpushare.daemon.supervisor import Supervisor
@@ -57,6 +58,7 @@ def serve(
     _core.require_open_ordering(settings.ordering)
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
     log_to_stderr(as_json=log_json, level=log_level)
+    permit_many()
     supervisor = Supervisor(settings, path, log_json=log_json)
     signal.signal(signal.SIGTERM, _end)
     try:

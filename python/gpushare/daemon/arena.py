@@ -33,15 +33,18 @@ class Arena:
         size: in bytes.
 
     Attributes:
+        descriptor: to send to the other side; -1 in what has been received.
         pin: what keeps it pinned, if it is.
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = -1
+        self.is_closed = True  # while there is no mapping
         self.pin: Closable | None = None
         self.size = size
         self.view = mmap.mmap(descriptor, size)
         self.descriptor = descriptor
+        self.is_closed = False
 
     @staticmethod
     def made(size: int) -> Arena:
@@ -57,17 +60,18 @@ class Arena:
 
     @staticmethod
     def received(descriptor: int, size: int) -> Arena:
-        """The one behind a descriptor that the other side has sent; it is closed if it is none.
+        """The one behind a descriptor that the other side has sent, which is closed: the mapping has its own.
 
         Raises:
             InvalidInput: it is no memory file, is not sealed, or is smaller than that.
         """
         try:
             _require_sealed(descriptor, size)
-            return Arena(descriptor, size)
-        except BaseException:
+            arena = Arena(descriptor, size)
+            arena.descriptor = -1
+            return arena
+        finally:
             os.close(descriptor)
-            raise
 
     def __del__(self) -> None:
         """Whoever has forgotten it has no use for it."""
@@ -75,10 +79,12 @@ class Arena:
 
     def close(self) -> None:
         """Gives the memory back, once all views of it are gone."""
-        if self.descriptor < 0:
+        if self.is_closed:
             return
-        os.close(self.descriptor)
-        self.descriptor = -1
+        self.is_closed = True
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
         if self.pin is not None:
             self.pin.close()
             self.pin = None

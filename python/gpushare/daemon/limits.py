@@ -12,9 +12,12 @@ MOST_ARGUMENTS = 1024
 MOST_OPTIONS = 256
 MOST_NAME = 256
 MOST_HANDLES = 1 << 16
-"""Applications, kernels, arrays and arenas of one client, each."""
+"""Applications, kernels and arrays of one client, each."""
 MOST_UNFINISHED_JOBS = 1 << 16
 MOST_ARENA_BYTES = 1 << 36
+"""Of shared memory, in all of one client's arenas."""
+MOST_ARENAS = 256
+"""Of one client; each takes a descriptor of the worker's."""
 MOST_WAITING_REQUESTS = 16
 """Of one client: arrays that wait for memory, and histories that wait for their turn."""
 MOST_SHARE_OF_HISTORIES = 0.25

@@ -17,7 +17,7 @@ from gpushare.daemon import array_copies
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.kernel_wire import kernel_fields, model_fields
-from gpushare.daemon.limits import MOST_SOURCE_BYTES
+from gpushare.daemon.limits import MOST_ARENAS, MOST_SOURCE_BYTES
 from gpushare.daemon.link import Link
 from gpushare.daemon.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.reply import Reply
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 LEAST_ARENA_BYTES = 1 << 20
 MOST_IDLE_ARENAS = 4
+MOST_COPIES = 16
+"""At a time, each through two arenas at most."""
+MOST_PINNED_BLOCKS = MOST_ARENAS - 2 * MOST_COPIES - MOST_IDLE_ARENAS
+"""That the worker is told of. What lies in others is copied as ordinary memory is."""
 Number = TypeVar("Number")
 _places = count(1)
 
@@ -55,6 +59,7 @@ class Registered:
         self._told_blocks: set[int] = set()
         self._lock = threading.Lock()
         self._telling = threading.RLock()
+        self._copying = threading.BoundedSemaphore(MOST_COPIES)
 
     def kernel(self, kernel: Kernel | KernelModel) -> int:
         """Its number; the worker is told of it at its first use."""
@@ -128,11 +133,13 @@ class Registered:
 
     def write(self, handle: int, values: np.ndarray) -> None:
         """Copies them into the array of that number."""
-        array_copies.write(self, handle, values.reshape(-1).view(np.uint8))
+        with self._copying:
+            array_copies.write(self, handle, values.reshape(-1).view(np.uint8))
 
     def read(self, handle: int, target: np.ndarray) -> None:
         """Copies what is in the array into ``target``."""
-        array_copies.read(self, handle, target.reshape(-1).view(np.uint8))
+        with self._copying:
+            array_copies.read(self, handle, target.reshape(-1).view(np.uint8))
 
     def begin_copy(self, verb: str, handle: int, array_offset: int, arena: int, arena_offset: int, size: int) -> Reply:
         """Asks for a copy between that array and that arena: "write" to the device, or "read"."""
@@ -146,6 +153,8 @@ class Registered:
         if found is None:
             return None
         block, offset = found
+        if block not in self._blocks and len(self._blocks) >= MOST_PINNED_BLOCKS:
+            return None
         number = self._number(self._blocks, block, lambda: self._tell_arena(block.arena))
         with self._lock:
             self._told_blocks.add(number)

@@ -18,7 +18,7 @@ from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.handles import HandleTable
-from gpushare.daemon.limits import MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
+from gpushare.daemon.limits import MOST_ARENAS, MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
 from gpushare.daemon.messages import number_of, request_in, require_version
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
@@ -49,7 +49,7 @@ class ServedClient:
         self.applications: HandleTable[ServedApplication] = HandleTable("application")
         self.kernels: HandleTable[Any] = HandleTable("kernel")
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
-        self.arenas: HandleTable[Arena] = HandleTable("arena")
+        self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)
         self.port, *self._ends = worker.ports.add(_limits())
         self.port_number = self.port.client
         self.is_gone = threading.Event()
@@ -75,6 +75,12 @@ class ServedClient:
             self._tell({"event": "dropped", "error": as_message(error)})
         finally:
             self._leave(why)
+
+    def turn_away(self, error: Exception) -> None:
+        """Answers nothing but this."""
+        self.refuse(self.grant.hello, error)
+        self.close_ends()
+        self._leave(f"was turned away: {error}")
 
     def answer_with(self, number: int, ask: Callable[[], Any]) -> None:
         """Answers the request of this number with what ``ask`` returns or raises; None is no answer yet."""

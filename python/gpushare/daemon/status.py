@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any
+
+from gpushare.daemon.descriptors import open_descriptors
 
 if TYPE_CHECKING:
     from gpushare.daemon.served_client import ServedClient
@@ -44,7 +45,7 @@ def status_of(worker: Worker) -> dict[str, Any]:
         "policy": worker.policy,
         "ordering": worker.settings.ordering,
         "started_s": worker.started_s,
-        "descriptors": len(os.listdir("/proc/self/fd")),
+        "descriptors": open_descriptors(),
         "memory": {
             "total_bytes": worker.accounts.total_bytes,
             "used_bytes": worker.accounts.used_bytes,

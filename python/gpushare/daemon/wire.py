@@ -85,8 +85,7 @@ class Channel:
         while count > 0:
             part, ancillary, flags, _ = self._connection.recvmsg(count, space, socket.MSG_CMSG_CLOEXEC)
             descriptors += _descriptors_in(ancillary)
-            if flags & socket.MSG_CTRUNC or len(descriptors) > MOST_DESCRIPTORS:
-                raise ProtocolError(f"more than {MOST_DESCRIPTORS} descriptors came with one message")
+            _require_all(descriptors, bool(flags & socket.MSG_CTRUNC))
             if not part:
                 raise EOFError("the connection has ended")
             parts.append(part)
@@ -140,6 +139,14 @@ def _descriptors_in(ancillary: Sequence[tuple[int, int, bytes]]) -> list[int]:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             found.frombytes(data[: len(data) - len(data) % found.itemsize])
     return found.tolist()
+
+
+def _require_all(descriptors: Sequence[int], some_are_missing: bool) -> None:
+    """Raise ProtocolError unless all have come."""
+    if len(descriptors) > MOST_DESCRIPTORS or (some_are_missing and len(descriptors) == MOST_DESCRIPTORS):
+        raise ProtocolError(f"more than {MOST_DESCRIPTORS} descriptors came with one message")
+    if some_are_missing:
+        raise ProtocolError("descriptors came with a message, and the process that it was for has none left to open")
 
 
 def close_all(descriptors: Sequence[int]) -> None:

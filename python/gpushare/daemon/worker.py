@@ -105,23 +105,37 @@ class Worker:
             self._take(data, descriptors)
 
     def _take(self, data: bytes, descriptors: list[int]) -> None:
+        if not descriptors:  # so it could not be received, and is lost: whoever it was of connects again
+            LOG.error("%s has no descriptors left for another client", self.device)
+            return
         channel = Channel(socket.socket(fileno=descriptors.pop()))
         try:
             grant = checked(unpacked(data), Grant)
         except (ProtocolError, ValueError):
             LOG.exception("the supervisor says what is no grant")
             return
+        try:
+            client = self._added(channel, grant)
+        except Exception as error:  # of whatever kind: the other clients go on
+            LOG.info("a client of user %s is refused: %s", grant.user, error)
+            _refuse(channel, grant, error)
+            return
+        try:
+            threading.Thread(target=client.serve, name=f"client {client.number}", daemon=True).start()
+        except RuntimeError as error:
+            client.turn_away(RefusedError(f"{self.device} cannot take another client: {error}"))
+
+    def _added(self, channel: Channel, grant: Grant) -> ServedClient:
         with self._lock:
             if len(self._clients) >= self.settings.clients:
-                refusal = RefusedError(f"{self.device} has {len(self._clients)} clients already")
-                with contextlib.suppress(OSError):  # it has gone already
-                    channel.send({"id": grant.hello, "error": as_message(refusal)})
-                channel.release()
-                return
-            client = ServedClient(self, self._next_client, channel, grant)
+                raise RefusedError(f"{self.device} has {len(self._clients)} clients already")
+            try:
+                client = ServedClient(self, self._next_client, channel, grant)
+            except Exception as error:  # for one, there are no descriptors for its rings
+                raise RefusedError(f"{self.device} cannot take another client: {error}") from error
             self._clients[self._next_client] = client
             self._next_client += 1
-        threading.Thread(target=client.serve, name=f"client {client.number}", daemon=True).start()
+            return client
 
     def forget(self, client: ServedClient) -> None:
         """It is gone, and nothing of it is left."""
@@ -200,6 +214,12 @@ class Worker:
         for thread in telling:
             thread.join(max(deadline - time.monotonic(), 0))
         os._exit(EXIT_FAULT)  # no destructor: they would wait for a GPU that does not answer
+
+
+def _refuse(channel: Channel, grant: Grant, error: Exception) -> None:
+    with contextlib.suppress(OSError):  # it has gone already
+        channel.send({"id": grant.hello, "error": as_message(error)})
+    channel.release()
 
 
 def is_healthy(session: Any) -> bool:

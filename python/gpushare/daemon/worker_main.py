@@ -11,6 +11,7 @@ import socket
 import sys
 from typing import Any
 
+from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.history import keep_looking
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.logs import log_to_stderr
@@ -38,6 +39,7 @@ def open_session(device: str, policy: str, ordering: str) -> Any:
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     """Serves until the supervisor ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor, whose end is the worker's
+    permit_many()
     supervisor = socket.socket(fileno=descriptor)
     order = unpacked(supervisor.recv(MOST_MESSAGE_BYTES))
     log_to_stderr(as_json=order["log_json"], level=order["log_level"])

@@ -23,6 +23,7 @@ from gpushare.daemon.own_past import OwnPast
 from gpushare.daemon.pinned_arrays import pinned_array
 from gpushare.daemon.registered import Registered
 from gpushare.daemon.reply import Reply
+from gpushare.daemon.wire import unpacked
 from gpushare.device_array import _extent
 from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
@@ -129,11 +130,12 @@ class DaemonSession:
 
     def status(self) -> DaemonStatus:
         """What goes on in the server: memory, clients, applications of all of them."""
-        return DaemonStatus(self._connection.ask(lambda registered: registered.link.request("status")))
+        answer = self._asked("status")
+        return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
     def history(self, seconds: float) -> OwnPast:
         """What the last seconds brought for this session's applications: launches, quotas and SMs."""
-        return OwnPast(self._fetched("history", seconds=number("seconds", seconds, 0, 1e6)))
+        return OwnPast(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
 
     def set_policy(self, policy: str) -> None:
         """Another policy for everybody; for the server's operators."""
@@ -151,19 +153,21 @@ class DaemonSession:
             seconds: ago that it begins.
             until: so many seconds ago; 0: now.
         """
-        return self._fetched("trace", seconds=float(seconds), until_s=float(until))
+        return self._asked("trace", seconds=float(seconds), until_s=float(until))
 
-    def _fetched(self, verb: str, **fields: Any) -> bytes:
-        """What comes in a shared file."""
+    def _asked(self, verb: str, **fields: Any) -> Any:
+        """The answer; bytes, where it comes in a shared file."""
 
         def fetch(registered: Registered) -> tuple[int, Reply]:
             reply = registered.link.begin(verb, **fields)
             return reply.result(), reply
 
-        size, reply = self._connection.ask(fetch)
-        arena = Arena.received(reply.descriptors.pop(), size)
+        answer, reply = self._connection.ask(fetch)
+        if not reply.descriptors:
+            return answer
+        arena = Arena.received(reply.descriptors.pop(), answer)
         try:
-            return arena.view[:size]
+            return arena.view[:answer]
         finally:
             arena.close()
 

@@ -73,6 +73,11 @@ KINDS: dict[str, type[Exception]] = {
 }
 
 
+LONGEST_TEXT = 20_000
+LONGEST_LOG = 200_000
+"""In characters, each of which may take four bytes; all of an error has to fit into one message."""
+
+
 def as_message(error: BaseException) -> dict[str, Any]:
     """The error as it travels.
 
@@ -80,11 +85,23 @@ def as_message(error: BaseException) -> dict[str, Any]:
     {'kind': 'InvalidInput', 'message': "no policy 'fifi'"}
     """
     if isinstance(error, CompileError):
-        return {"kind": "CompileError", "message": error.summary, "log": error.log, "options": list(error.options)}
+        are_short = sum(map(len, error.options)) <= LONGEST_TEXT
+        options = list(error.options) if are_short else [_cut(" ".join(error.options))]
+        log = _cut(error.log, LONGEST_LOG)
+        return {"kind": "CompileError", "message": _cut(error.summary), "log": log, "options": options}
     for kind in type(error).__mro__:
         if kind.__name__ in KINDS:
-            return {"kind": kind.__name__, "message": str(error)}
-    return {"kind": "DeviceError", "message": f"this is a bug in gpushare: {type(error).__name__}: {error}"}
+            return {"kind": kind.__name__, "message": _cut(str(error))}
+    return {"kind": "DeviceError", "message": _cut(f"this is a bug in gpushare: {type(error).__name__}: {error}")}
+
+
+def _cut(text: str, most: int = LONGEST_TEXT) -> str:
+    """So that it fits into a message.
+
+    >>> _cut("abcdef", 3)
+    'abc [and 3 more characters]'
+    """
+    return text if len(text) <= most else f"{text[:most]} [and {len(text) - most} more characters]"
 
 
 def from_message(message: Any) -> Exception:

@@ -7,18 +7,25 @@ import re
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.messages import AskStatus, SetPolicy, SetPriority
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.status import status_of
+from gpushare.daemon.wire import LENGTH, packed
 
 IN_FULL = re.compile(r".+@[0-9]+", re.DOTALL)
 """A name with the client's number behind it."""
 
 
-def status(client: ServedClient, _request: AskStatus, _number: int, _descriptors: list[int]) -> dict[str, Any]:
-    """Of the worker and all its clients."""
-    return status_of(client.worker)
+def status(client: ServedClient, _request: AskStatus, number: int, _descriptors: list[int]) -> dict[str, Any] | None:
+    """Of the worker and all its clients; in a shared file where there are thousands of applications."""
+    found = status_of(client.worker)
+    content = packed(found)[LENGTH.size :]
+    if len(content) <= MOST_MESSAGE_BYTES // 2:
+        return found
+    client.reply_in_file(number, content)
+    return None
 
 
 def set_policy(client: ServedClient, request: SetPolicy, _number: int, _descriptors: list[int]) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.arena import Arena
 from gpushare.daemon.messages import TakeHistory, TakeTrace
 from gpushare.daemon.own_past import packed_past
 from gpushare.daemon.past import past_of
@@ -22,7 +21,7 @@ def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> 
     """Everybody's past is gone through for it, and meanwhile no other thread of the worker's Python goes on."""
 
     def answer() -> None:
-        _reply_in_file(client, number, packed_past(client.worker.session.history(request.seconds), client.suffix))
+        client.reply_in_file(number, packed_past(client.worker.session.history(request.seconds), client.suffix))
 
     with client.worker.history_turn(client):
         if not client.is_gone.is_set():
@@ -43,14 +42,4 @@ def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: l
     since_ns, until_ns = (now_ns - round(seconds * 1e9) for seconds in (request.seconds, request.until_s))
     past = past_of(worker.session, (time.monotonic_ns() - since_ns) / 1e9).until(until_ns)
     looks = worker.history.between(since_ns, until_ns)
-    _reply_in_file(client, number, history_trace(worker.device, past, looks, since_ns, until_ns))
-
-
-def _reply_in_file(client: ServedClient, number: int, content: bytes) -> None:
-    """It may be large."""
-    arena = Arena.made(len(content))
-    try:
-        arena.view[: len(content)] = content
-        client.reply(number, len(content), [arena.descriptor])
-    finally:
-        arena.close()
+    client.reply_in_file(number, history_trace(worker.device, past, looks, since_ns, until_ns))

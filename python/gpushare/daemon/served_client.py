@@ -114,7 +114,19 @@ class ServedClient:
 
     def reply(self, number: int, answer: Any, descriptors: Sequence[int] = ()) -> None:
         """Answers it; a client that is gone hears nothing."""
-        self._tell({"id": number, "ok": answer}, descriptors)
+        try:
+            self._tell({"id": number, "ok": answer}, descriptors)
+        except ProtocolError as error:
+            self.refuse(number, InvalidInput(f"the answer is too large: {error}"))
+
+    def reply_in_file(self, number: int, content: bytes) -> None:
+        """Answers it with what may be too large for a message."""
+        arena = Arena.made(len(content))
+        try:
+            arena.view[: len(content)] = content
+            self.reply(number, len(content), [arena.descriptor])
+        finally:
+            arena.close()
 
     def refuse(self, number: int, error: BaseException) -> None:
         """Answers it with an error."""
@@ -179,6 +191,8 @@ class ServedClient:
     def _tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
         try:
             self.channel.send(message, descriptors)
+        except ProtocolError:
+            raise
         except OSError as error:  # whoever receives sees that too, and the client leaves
             LOG.debug("client %d cannot be told: %s", self.number, error)
 

@@ -133,7 +133,10 @@ def test_more_than_are_taken_is_something_else():
 
 def test_a_server_permits_itself_as_many_as_it_may():
     words = 'ulimit -Sn 100; ulimit -Hn 200; exec "$@"'
-    asks = "import gpushare.daemon.descriptors as d; d.permit_many(); print(d.resource.getrlimit(d.resource.RLIMIT_NOFILE))"
+    asks = (
+        "from gpushare.daemon.descriptors import permit_many, resource; permit_many(); "
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
     said = subprocess.run(["sh", "-c", words, "sh", sys.executable, "-c", asks], capture_output=True, check=True)
     assert said.stdout == b"(200, 200)\n"
 

@@ -50,8 +50,8 @@ class MemoryAccounts:
         with self._changed:
             return len(self._waiting)
 
-    def take_now(self, client: int, amount: int, quota: int | None) -> bool:
-        """Takes it if that is possible without waiting and without overtaking.
+    def take(self, client: int, amount: int, quota: int | None) -> Ticket | None:
+        """Takes it if that is possible without waiting and without overtaking; else gives a place in the queue.
 
         Raises:
             InvalidInput: it never will be, or the client would hold more than its quota.
@@ -59,21 +59,26 @@ class MemoryAccounts:
         with self._changed:
             self._require_possible(client, amount, quota)
             if amount > 0 and (self._waiting or self._held.total() + amount > self.total_bytes):
-                return False
+                self._waiting.append(Ticket(client, amount))
+                return self._waiting[-1]
             self._held[client] += amount
-            return True
+            return None
 
-    def wait_for(self, client: int, amount: int, patience_s: float, is_gone: Callable[[], bool]) -> None:
+    def leave(self, ticket: Ticket) -> None:
+        """It does not wait any more."""
+        with self._changed:
+            self._waiting.remove(ticket)
+            self._changed.notify_all()
+
+    def wait_for(self, ticket: Ticket, patience_s: float, is_gone: Callable[[], bool]) -> None:
         """Takes it once there is room.
 
         Raises:
             TimeoutError: there was none in that time; the message says who holds the memory.
             EOFError: the client is gone.
         """
-        ticket = Ticket(client, amount)
         deadline = time.monotonic() + patience_s
         with self._changed:
-            self._waiting.append(ticket)
             try:
                 while not self._is_next(ticket):
                     left = deadline - time.monotonic()
@@ -82,10 +87,9 @@ class MemoryAccounts:
                     if left <= 0:
                         raise TimeoutError(self._too_long(ticket, patience_s))
                     self._changed.wait(left)
-                self._held[client] += amount
+                self._held[ticket.client] += ticket.bytes
             finally:
-                self._waiting.remove(ticket)
-                self._changed.notify_all()
+                self.leave(ticket)
 
     def give_back(self, client: int, amount: int) -> None:
         """Whoever waits for it is woken."""
@@ -106,10 +110,12 @@ class MemoryAccounts:
     def _require_possible(self, client: int, amount: int, quota: int | None) -> None:
         if amount > self.total_bytes:
             raise InvalidInput(f"an array of {amount} bytes; the device has {self.total_bytes} to give out")
-        if quota is not None and self._held[client] + amount > quota:
+        waiting = sum(each.bytes for each in self._waiting if each.client == client)
+        if quota is not None and self._held[client] + waiting + amount > quota:
+            own = f"holds {self._held[client]}" + (f" and waits for {waiting}" if waiting else "")
             raise InvalidInput(
-                f"an array of {amount} bytes: this client may hold {quota} bytes and holds {self._held[client]}; free "
-                "some, or have the server's memory_bytes_per_client raised"
+                f"an array of {amount} bytes: this client may hold {quota} bytes and {own}; free some, or have the "
+                "server's memory_bytes_per_client raised"
             )
 
     def _too_long(self, ticket: Ticket, patience_s: float) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.limits import MOST_ARENA_BYTES
+from gpushare.daemon.memory_accounts import Ticket
 from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
@@ -27,16 +28,22 @@ def allocate(client: ServedClient, request: AllocateArray, number: int, _descrip
     require(amount <= MOST_BYTES, f"an array of {amount} bytes is larger than any device's memory")
     if request.shared:
         amount = taken_by_shared(client.worker.session.device, amount)
-    if client.worker.accounts.take_now(client.number, amount, client.grant.memory_bytes):
+    accounts = client.worker.accounts
+    ticket = accounts.take(client.number, amount, client.grant.memory_bytes)
+    if ticket is None:
         return _made(client, request, amount)
-    client.answer_later(lambda: _wait_and_answer(client, request, amount, number))
+    try:
+        client.answer_later(lambda: _wait_and_answer(client, request, ticket, number))
+    except BaseException:
+        accounts.leave(ticket)
+        raise
     return None
 
 
-def _wait_and_answer(client: ServedClient, request: AllocateArray, amount: int, number: int) -> None:
+def _wait_and_answer(client: ServedClient, request: AllocateArray, ticket: Ticket, number: int) -> None:
     try:
-        client.worker.accounts.wait_for(client.number, amount, request.patience_s, client.is_gone.is_set)
-        client.answer_with(number, lambda: _made(client, request, amount))
+        client.worker.accounts.wait_for(ticket, request.patience_s, client.is_gone.is_set)
+        client.answer_with(number, lambda: _made(client, request, ticket.bytes))
     except EOFError:
         pass
     except TimeoutError as error:

@@ -104,7 +104,11 @@ class ServedClient:
         """
         if not self._may_wait.acquire(blocking=False):
             raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
-        threading.Thread(target=self._wait_and_answer, args=[answer], daemon=True).start()
+        try:
+            threading.Thread(target=self._wait_and_answer, args=[answer], daemon=True).start()
+        except BaseException:
+            self._may_wait.release()
+            raise
 
     def _wait_and_answer(self, answer: Callable[[], None]) -> None:
         try:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.limits import MOST_WAITING_REQUESTS
 from gpushare.daemon.memory_accounts import MemoryAccounts
 
 
@@ -19,26 +20,26 @@ def in_thread(work):
 def test_impossible_ones_fail_at_once():
     accounts = MemoryAccounts(100)
     with pytest.raises(gs.InvalidInput, match="an array of 101 bytes; the device has 100 to give out"):
-        accounts.take_now(1, 101, None)
-    assert accounts.take_now(1, 60, 60)
+        accounts.take(1, 101, None)
+    assert accounts.take(1, 60, 60) is None
     with pytest.raises(gs.InvalidInput, match="this client may hold 60 bytes and holds 60"):
-        accounts.take_now(1, 1, 60)
-    assert accounts.take_now(1, 0, 60)
+        accounts.take(1, 1, 60)
+    assert accounts.take(1, 0, 60) is None
 
 
-def test_who_waits_gets_it_in_order_of_asking(eventually):
+def test_who_waits_gets_it_in_order_of_asking():
     accounts, served = MemoryAccounts(100), []
-    assert accounts.take_now(1, 80, None)
+    assert accounts.take(1, 80, None) is None
 
-    def wait(client, amount):
-        accounts.wait_for(client, amount, 30, lambda: False)
-        served.append(client)
+    def wait(ticket):
+        accounts.wait_for(ticket, 30, lambda: False)
+        served.append(ticket.client)
 
     threads = []
-    for number, (client, amount) in enumerate([(2, 90), (3, 20)], 1):
-        assert not accounts.take_now(client, amount, None)  # 20 would fit, but may not overtake
-        threads.append(in_thread(lambda client=client, amount=amount: wait(client, amount)))
-        eventually(lambda number=number: accounts.waiting == number)
+    for client, amount in ((2, 90), (3, 20)):
+        ticket = accounts.take(client, amount, None)  # 20 would fit, but may not overtake
+        threads.append(in_thread(lambda ticket=ticket: wait(ticket)))
+    assert accounts.waiting == 2
     assert served == []
     accounts.give_back(1, 80)
     threads[0].join()
@@ -50,20 +51,19 @@ def test_who_waits_gets_it_in_order_of_asking(eventually):
     assert (accounts.used_bytes, accounts.held_by(3)) == (20, 20)
 
 
-def test_who_gives_up_lets_the_next_one_pass(eventually):
+def test_who_gives_up_lets_the_next_one_pass():
     accounts, gone = MemoryAccounts(100), threading.Event()
-    assert accounts.take_now(1, 50, None)
+    assert accounts.take(1, 50, None) is None
     errors = []
+    tickets = [accounts.take(2, 100, None), accounts.take(3, 50, None)]
 
     def wait_for_nothing():
         with pytest.raises(EOFError):
-            accounts.wait_for(2, 100, 30, gone.is_set)
+            accounts.wait_for(tickets[0], 30, gone.is_set)
         errors.append("gone")
 
     first = in_thread(wait_for_nothing)
-    eventually(lambda: accounts.waiting == 1)
-    second = in_thread(lambda: accounts.wait_for(3, 50, 30, lambda: False))
-    eventually(lambda: accounts.waiting == 2)
+    second = in_thread(lambda: accounts.wait_for(tickets[1], 30, lambda: False))
     gone.set()
     accounts.wake()
     first.join()
@@ -71,7 +71,21 @@ def test_who_gives_up_lets_the_next_one_pass(eventually):
     assert errors == ["gone"]
     assert accounts.held_by(3) == 50
     with pytest.raises(TimeoutError, match=r"within 0\.05 s: of 100 this client holds 50; others hold: client 1: 50"):
-        accounts.wait_for(3, 1, 0.05, lambda: False)
+        accounts.wait_for(accounts.take(3, 1, None), 0.05, lambda: False)
+
+
+def test_what_is_waited_for_counts_against_the_quota():
+    accounts = MemoryAccounts(100)
+    assert accounts.take(1, 100, None) is None
+    assert accounts.take(2, 0, 60) is None
+    first = accounts.take(2, 30, 60)
+    accounts.take(2, 30, 60)
+    with pytest.raises(gs.InvalidInput, match="this client may hold 60 bytes and holds 0 and waits for 60; free some"):
+        accounts.take(2, 1, 60)
+    accounts.give_back(1, 100)
+    accounts.wait_for(first, 30, lambda: False)
+    with pytest.raises(gs.InvalidInput, match="may hold 60 bytes and holds 30 and waits for 30"):
+        accounts.take(2, 1, 60)
 
 
 def test_clients_wait_for_one_another(serve, folder, eventually):
@@ -133,6 +147,38 @@ def test_patience_ends(serve, folder):
             second.zeros(100)
         second.zeros(50)
         assert kept.numpy().sum() == 0
+
+
+def test_a_quota_holds_for_what_was_waited_for(serve, folder, eventually):
+    serve(memory_bytes=1000, memory_bytes_per_client=400)
+    with gs.connect(folder / "socket") as greedy, gs.connect(folder / "socket") as last:
+        others = [gs.connect(folder / "socket") for _ in range(2)]
+        kept = [each.zeros(100) for each in others]
+        link = greedy._connection.registered().link
+        replies = [link.begin("array", shape=[100], dtype="<f4", patience_s=30.0) for _ in range(3)]
+        for each in replies[1:]:
+            with pytest.raises(gs.InvalidInput, match="may hold 400 bytes and holds 0 and waits for 400"):
+                each.result(30)
+        for each in others:
+            each.close()
+        replies[0].result(30)
+        held = {each["client"]: each["memory_bytes"] for each in last.status()["clients"]}
+        assert held[link.welcome["client"]] == 400
+        del kept
+
+
+def test_no_more_than_so_many_wait(serve, folder):
+    serve(memory_bytes=1000)
+    with gs.connect(folder / "socket") as holder, gs.connect(folder / "socket") as session:
+        kept = holder.zeros(250)
+        link = session._connection.registered().link
+        replies = [link.begin("array", shape=[1], dtype="<f4", patience_s=30.0) for _ in range(MOST_WAITING_REQUESTS)]
+        with pytest.raises(gs.InvalidInput, match="16 arrays and histories of this client are waited for already"):
+            session.zeros(1)
+        assert session.status()["memory"]["waiting_requests"] == MOST_WAITING_REQUESTS
+        kept.free()
+        for each in replies:
+            each.result(30)
 
 
 def test_a_quota_holds_for_each(serve, folder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,11 +49,22 @@ class ArrayState:
 
     def allocate(self, registered: Registered, patience_s: float) -> None:
         """Takes zeroed memory there."""
-        kind = self.dtype.str if self.dtype.kind in "biufc" else f"|V{self.dtype.itemsize}"
-        fields = {"shape": list(self.shape), "dtype": kind, "patience_s": patience_s, "shared": self.is_shared}
-        self._remote.handle = registered.link.request("array", **fields)
+        ends_s = time.monotonic() + patience_s
+        while True:
+            try:
+                self._remote.handle = self._requested(registered, patience_s)
+                break
+            except TimeoutError:
+                patience_s = ends_s - time.monotonic()
+                if patience_s <= 0:  # else it was the server's that has ended
+                    raise
         self._remote.place = registered.place
         self._there = registered
+
+    def _requested(self, registered: Registered, patience_s: float) -> int:
+        kind = self.dtype.str if self.dtype.kind in "biufc" else f"|V{self.dtype.itemsize}"
+        fields = {"shape": list(self.shape), "dtype": kind, "patience_s": patience_s, "shared": self.is_shared}
+        return registered.link.request("array", **fields)
 
     def require_kept(self) -> None:
         """Raise InvalidInput if the user has freed it."""

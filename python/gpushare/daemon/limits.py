@@ -20,6 +20,8 @@ MOST_ARENAS = 256
 """Of one client; each takes a descriptor of the worker's."""
 MOST_WAITING_REQUESTS = 16
 """Of one client: arrays that wait for memory, and histories that wait for their turn."""
+LONGEST_WAIT_FOR_MEMORY_S = 600.0
+"""Who has more patience asks again, behind those that have come meanwhile."""
 MOST_SHARE_OF_HISTORIES = 0.25
 """Of the time that the worker's Python has, for those of all users together."""
 

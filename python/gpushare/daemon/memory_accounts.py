@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from gpushare._core import InvalidInput
 
@@ -22,6 +23,8 @@ class Ticket:
 
 class MemoryAccounts:
     """Memory is given out in order of asking: who waits holds up whoever comes later, so that nobody starves.
+
+    Not who holds so much that there is no room for what it waits for, even if all others gave theirs back.
 
     Args:
         total_bytes: that can be given out.
@@ -58,10 +61,12 @@ class MemoryAccounts:
         """
         with self._changed:
             self._require_possible(client, amount, quota)
-            if amount > 0 and (self._waiting or self._held.total() + amount > self.total_bytes):
-                self._waiting.append(Ticket(client, amount))
-                return self._waiting[-1]
+            ticket = Ticket(client, amount)
+            if amount > 0 and not self._has_room(ticket):
+                self._waiting.append(ticket)
+                return ticket
             self._held[client] += amount
+            self._changed.notify_all()  # who may wait for itself alone now holds up nobody
             return None
 
     def leave(self, ticket: Ticket) -> None:
@@ -80,7 +85,7 @@ class MemoryAccounts:
         deadline = time.monotonic() + patience_s
         with self._changed:
             try:
-                while not self._is_next(ticket):
+                while not self._has_room(ticket):
                     left = deadline - time.monotonic()
                     if is_gone():
                         raise EOFError("the client is gone")
@@ -104,8 +109,13 @@ class MemoryAccounts:
         with self._changed:
             self._changed.notify_all()
 
-    def _is_next(self, ticket: Ticket) -> bool:
-        return self._waiting[0] is ticket and self._held.total() + ticket.bytes <= self.total_bytes
+    def _has_room(self, ticket: Ticket) -> bool:
+        return self._held.total() + ticket.bytes <= self.total_bytes and not self._ahead_of(ticket)
+
+    def _ahead_of(self, ticket: Ticket) -> list[Ticket]:
+        """Those that are to have memory before it; not those for which others could do nothing."""
+        before = takewhile(lambda each: each is not ticket, self._waiting)
+        return [each for each in before if self._held[each.client] + each.bytes <= self.total_bytes]
 
     def _require_possible(self, client: int, amount: int, quota: int | None) -> None:
         if amount > self.total_bytes:
@@ -121,8 +131,9 @@ class MemoryAccounts:
     def _too_long(self, ticket: Ticket, patience_s: float) -> str:
         others = {client: held for client, held in self._held.items() if client != ticket.client}
         holders = ", ".join(f"client {client}: {held}" for client, held in sorted(others.items())) or "nobody else"
+        ahead = ", ".join(f"client {each.client} waits for {each.bytes}" for each in self._ahead_of(ticket))
         own = self._held[ticket.client]
         return (
             f"no {ticket.bytes} bytes of device memory within {patience_s:g} s: of {self.total_bytes} this client "
-            f"holds {own}; others hold: {holders}"
+            f"holds {own}; others hold: {holders}" + (f"; ahead of it: {ahead}" if ahead else "")
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
-from gpushare.daemon.limits import MOST_ARENA_BYTES
+from gpushare.daemon.limits import LONGEST_WAIT_FOR_MEMORY_S, MOST_ARENA_BYTES
 from gpushare.daemon.memory_accounts import Ticket
 from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
 from gpushare.daemon.served_array import ServedArray
@@ -42,7 +42,8 @@ def allocate(client: ServedClient, request: AllocateArray, number: int, _descrip
 
 def _wait_and_answer(client: ServedClient, request: AllocateArray, ticket: Ticket, number: int) -> None:
     try:
-        client.worker.accounts.wait_for(ticket, request.patience_s, client.is_gone.is_set)
+        patience_s = min(request.patience_s, LONGEST_WAIT_FOR_MEMORY_S)
+        client.worker.accounts.wait_for(ticket, patience_s, client.is_gone.is_set)
         client.answer_with(number, lambda: _made(client, request, ticket.bytes))
     except EOFError:
         pass

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.client_array import ArrayState
 from gpushare.daemon.limits import MOST_WAITING_REQUESTS
 from gpushare.daemon.memory_accounts import MemoryAccounts
 
@@ -72,6 +73,43 @@ def test_who_gives_up_lets_the_next_one_pass():
     assert accounts.held_by(3) == 50
     with pytest.raises(TimeoutError, match=r"within 0\.05 s: of 100 this client holds 50; others hold: client 1: 50"):
         accounts.wait_for(accounts.take(3, 1, None), 0.05, lambda: False)
+
+
+def test_who_waits_for_itself_alone_holds_up_nobody():
+    accounts = MemoryAccounts(100)
+    assert accounts.take(1, 1, None) is None
+    assert accounts.take(2, 60, None) is None
+    assert accounts.take(1, 100, None) is not None  # of which it has 1 itself
+    assert accounts.take(3, 10, None) is None
+    assert accounts.take(1, 99, None) is not None
+    said = r"others hold: client 1: 1, client 2: 60; ahead of it: client 1 waits for 99$"
+    with pytest.raises(TimeoutError, match=said):
+        accounts.wait_for(accounts.take(3, 1, None), 0, lambda: False)
+
+
+def test_a_client_does_not_stop_others_with_what_it_never_gets(serve, folder, eventually):
+    serve(memory_bytes=1000)
+    with gs.connect(folder / "socket") as hog, gs.connect(folder / "socket", memory_patience_s=0) as session:
+        kept = hog.zeros(1)
+        hog._connection.registered().link.begin("array", shape=[1000], dtype="|u1", patience_s=1e6)
+        eventually(lambda: session.status()["memory"]["waiting_requests"] == 1)
+        assert session.zeros(10).numpy().sum() == 0
+        assert kept.numpy().sum() == 0
+
+
+def test_who_has_more_patience_than_the_server_asks_again(serve, folder, monkeypatch, eventually):
+    serve(memory_bytes=1000)
+    asked = []
+    request = ArrayState._requested
+    short = lambda state, registered, patience_s: asked.append(patience_s) or request(state, registered, 0.0)  # noqa: E731
+    monkeypatch.setattr(ArrayState, "_requested", short)
+    with gs.connect(folder / "socket") as holder, gs.connect(folder / "socket") as session:
+        kept, found = holder.zeros(200), []
+        waits = in_thread(lambda: found.append(session.zeros(100)))
+        eventually(lambda: len(asked) > 3)
+        kept.free()
+        waits.join()
+        assert found[0].shape == (100,)
 
 
 def test_what_is_waited_for_counts_against_the_quota():

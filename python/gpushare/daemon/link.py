@@ -11,8 +11,8 @@ import socket
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
 from gpushare.daemon import open_links
 from gpushare.daemon.awaited_threads import start_thread
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, WorkerLostError, from_message
+from gpushare.daemon.given_back import GivenBack
 from gpushare.daemon.greeting import greeted
 from gpushare.daemon.limits import PROTOCOL_VERSION
 from gpushare.daemon.loss import Loss
@@ -28,7 +29,6 @@ from gpushare.daemon.reach import answers, connected
 from gpushare.daemon.reply import Reply
 from gpushare.daemon.wire import Channel, Message, close_all
 
-MOST_FREED_AT_ONCE = 1000
 MOST_DELAY_MS = 10
 """Until jobs that nobody waits for are told that they have ended, where many end one after the other: to do so takes
 the GIL from whoever submits."""
@@ -71,7 +71,7 @@ class Link:
         self._channel = Channel(connected(path, trusted_uids))
         self._numbers = itertools.count(1)
         self._replies: dict[int, Reply] = {}
-        self._freed: deque[tuple[int, int]] = deque()
+        self._given_back = GivenBack()
         self._lost_jobs: list[tuple[Any, JobStatus, str]] = []
         self._loss: Loss | None = None
         self._waiting: list[int] = []  # as long as there are threads that wait
@@ -113,7 +113,7 @@ class Link:
 
     def _begin(self, verb: str, descriptors: Sequence[int], fields: Message) -> Reply:
         number = next(self._numbers)
-        reply = Reply()
+        reply = Reply(partial(self._undo, verb))
         with self._lock:
             if self.lost is not None:
                 raise self.lost
@@ -127,6 +127,16 @@ class Link:
             self._end(error)  # the reply is told
         return reply
 
+    def _undo(self, verb: str, answer: Any) -> None:
+        """Gives back what the worker has made for who was interrupted while waiting for it."""
+        if verb == "array":
+            self.free(answer)
+        elif verb == "arena":
+            self.drop_arena(answer)
+        elif verb == "application":
+            with contextlib.suppress(ConnectionError, InvalidInput):  # else it has gone with the link
+                self._begin("cancel", (), {"application": answer})
+
     def wait_lost(self) -> Exception:
         """Why it can be used no more, where something else has said that already."""
         self._why.wait()
@@ -134,7 +144,13 @@ class Link:
 
     def free(self, handle: int) -> None:
         """Gives an array back soon. Takes no lock: a garbage collector may call it anywhere."""
-        self._freed.append((handle, self.port.last_job))
+        self._given_back.add_array(handle, self.port.last_job)
+        if not self.is_foreign:
+            self._rouse()
+
+    def drop_arena(self, number: int) -> None:
+        """Likewise, shared memory."""
+        self._given_back.add_arena(number)
         if not self.is_foreign:
             self._rouse()
 
@@ -200,9 +216,8 @@ class Link:
 
     def _send_freed(self) -> None:
         """A job that is still in the ring may need them: the worker waits until it has seen it."""
-        while freed := _taken(self._freed, MOST_FREED_AT_ONCE):
-            handles, jobs = zip(*freed, strict=True)
-            self._begin("free", (), {"arrays": list(handles), "after": max(jobs)})
+        for verb, fields in self._given_back.messages():
+            self._begin(verb, (), fields)
 
     def _take(self, message: Message, descriptors: list[int]) -> None:
         if "event" not in message:
@@ -275,15 +290,6 @@ class Link:
                 self._lost_jobs.append((job, status, message))
             else:
                 job.end(ERRORS.get(status, DeviceError)(message))
-
-
-def _taken(handles: deque[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-    """Other threads may take some, too."""
-    taken: list[tuple[int, int]] = []
-    with contextlib.suppress(IndexError):
-        while len(taken) < most:
-            taken.append(handles.popleft())
-    return taken
 
 
 def _close_both(wake: socket.socket, woken: socket.socket) -> None:

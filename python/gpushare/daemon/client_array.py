@@ -30,6 +30,7 @@ class ArrayState:
         is_durable: its content can be made again when a worker is lost.
         is_shared: this process's own CUDA context can map it.
         spoiled: why that is not so at present.
+        uses: jobs and uploads so far that a download may have to do with, if it is durable.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, *, is_durable: bool, is_shared: bool = False) -> None:
@@ -38,6 +39,7 @@ class ArrayState:
         self.is_durable = is_durable
         self.is_shared = is_shared
         self.spoiled: str | None = None
+        self.uses = 0
         self.is_freed = False
         self._there: Registered | None = None
         self._remote = _core.RemoteArray(dtype.str)

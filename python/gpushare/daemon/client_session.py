@@ -224,8 +224,9 @@ class DaemonSession:
                 registered.read(handle, host)
 
         state.require_kept()
+        uses = self._connection.uses_of(state) if state.is_durable else None
         self._connection.ask(download)
-        self._connection.log.downloaded(state, host)
+        self._connection.log.downloaded(state, host, uses)
         return host
 
     def _submit(
@@ -241,6 +242,6 @@ class DaemonSession:
         if not isinstance(args, SEQUENCES):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submission = Submission(application, kernel, grid, block, args, shared_bytes)
-        job = DaemonJob(submission, is_replayable=self._connection.log.can_replay(submission.arrays, idempotent))
-        self._connection.submit(job)
+        job = DaemonJob(submission, is_replayable=False)
+        self._connection.submit(job, idempotent=idempotent)
         return job

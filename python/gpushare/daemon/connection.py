@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpushare.daemon.client_array import ArrayState
 from gpushare.daemon.client_job import DaemonJob
 from gpushare.daemon.errors import WorkerLostError
 from gpushare.daemon.limits import WELCOME_TIMEOUT_S
@@ -95,12 +96,19 @@ class Connection:
                     raise  # something else is lost
         return ask(self.registered())
 
-    def submit(self, job: DaemonJob) -> None:
+    def uses_of(self, array: ArrayState) -> int | None:
+        """So far; None: a job that may write it has not ended."""
+        with self._lock:  # so that a job either is among these or counts as another use
+            is_busy = any(array in each.submission.arrays and not each.has_ended_by_now() for each in self.jobs)
+            return None if is_busy else array.uses
+
+    def submit(self, job: DaemonJob, *, idempotent: bool = False) -> None:
         """Into the ring of the worker there is now."""
         with self._lock:
             registered = self._registered
             if registered is None or registered.link.lost is not None:
                 registered = self.registered()
+            job.is_replayable = self.log.can_replay(job.submission.arrays, idempotent)
             if job.is_replayable:
                 self.log.submitted(job)
             try:

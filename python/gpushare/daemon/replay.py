@@ -55,15 +55,26 @@ class ReplayLog:
         if not array.is_durable:
             return
         with self._lock:
-            array.spoiled = None
-            self._add(Upload(array, None if values is None else values.copy()))
+            self._uploaded(array, None if values is None else values.copy())
 
-    def downloaded(self, array: ArrayState, values: np.ndarray) -> None:
-        """The same, unless a job that may write the array has not ended."""
+    def downloaded(self, array: ArrayState, values: np.ndarray, uses: int | None) -> None:
+        """The same, if nothing could write it meanwhile.
+
+        Args:
+            array: that these values are of.
+            values: of before or after any use that came while they were copied.
+            uses: of the array before the copy; None: a job that may write it had not ended.
+        """
+        if not array.is_durable or uses is None:
+            return
         with self._lock:
-            running = any(not isinstance(each, Upload) and self._runs_on(each, array) for each in self._steps)
-        if not running:
-            self.uploaded(array, values)
+            if array.uses == uses:
+                self._uploaded(array, values.copy())
+
+    def _uploaded(self, array: ArrayState, values: np.ndarray | None) -> None:
+        array.spoiled = None
+        array.uses += 1
+        self._add(Upload(array, values))
 
     def can_replay(self, arrays: list[ArrayState], idempotent: bool) -> bool:
         """Can a job on these arrays be run again? If not, nobody can say afterwards what they held."""
@@ -74,6 +85,8 @@ class ReplayLog:
             if not possible:
                 for each in arrays:
                     each.spoiled = "a job that cannot be run again has used it"
+            for each in arrays:
+                each.uses += 1
             return possible
 
     def submitted(self, job: DaemonJob) -> None:
@@ -119,7 +132,3 @@ class ReplayLog:
                 for array in step.submission.arrays:
                     array.spoiled = f"more than {MOST_STEPS} jobs since it was uploaded or downloaded"
         self._steps = [each for each in self._steps if isinstance(each, Upload) and each.array.spoiled is None]
-
-    @staticmethod
-    def _runs_on(job: DaemonJob, array: ArrayState) -> bool:
-        return array in job.submission.arrays and not job.has_ended_by_now()

@@ -89,13 +89,28 @@ def test_a_job_that_has_not_ended_stays_with_what_it_needs(log):
 def test_a_download_is_as_good_as_an_upload_once_all_jobs_have_ended(log):
     array = durable()
     log.uploaded(array, None)
-    job = submitted(log, array, ended=False)
-    log.downloaded(array, np.ones(2))
+    job = submitted(log, array)
+    log.downloaded(array, np.ones(2), None)
     assert kept(log) == [array, job]
-    job.settle(None)
-    log.downloaded(array, np.full(2, 5))
+    log.downloaded(array, np.full(2, 5), array.uses)
     (upload,) = log.steps()
     assert upload.values.tolist() == [5, 5]
+
+
+def test_a_download_is_not_if_something_else_came_meanwhile(log):
+    array = durable()
+    log.uploaded(array, np.zeros(2))
+    before = array.uses
+    log.uploaded(array, np.ones(2))
+    log.downloaded(array, np.zeros(2), before)
+    assert log.steps()[0].values.tolist() == [1, 1]
+    before = array.uses
+    job = submitted(log, array)
+    log.downloaded(array, np.ones(2), before)
+    assert kept(log) == [array, job]
+    assert not log.can_replay([array], idempotent=False)
+    log.downloaded(array, np.ones(2), before)
+    assert array.spoiled
 
 
 def test_what_cannot_be_run_again_spoils_its_arrays(log):

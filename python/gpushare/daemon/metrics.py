@@ -61,7 +61,7 @@ def serve_metrics(worker: Worker, port: int) -> None:
     """On this port of this machine alone.
 
     Raises:
-        InvalidInput: prometheus_client is not installed.
+        InvalidInput: prometheus_client is not installed, or the port cannot be had.
     """
     try:
         import prometheus_client
@@ -71,5 +71,8 @@ def serve_metrics(worker: Worker, port: int) -> None:
         ) from error
     registry = prometheus_client.CollectorRegistry()
     registry.register(StatusCollector(worker))
-    prometheus_client.start_http_server(port, addr="127.0.0.1", registry=registry)
+    try:
+        prometheus_client.start_http_server(port, addr="127.0.0.1", registry=registry)
+    except OSError as error:
+        raise InvalidInput(f"the metrics cannot have port {port}: {error.strerror or error}") from error
     LOG.info("metrics of %s: http://127.0.0.1:%d/metrics", worker.device, port)

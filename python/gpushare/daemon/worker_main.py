@@ -26,7 +26,7 @@ from gpushare.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_NO_DEVICE = 72
-"""It could not open its device, and has said why: another one is not started at once."""
+"""It could not open its device, or the port for its metrics, and has said why: another one is not started at once."""
 
 
 def open_session(device: str, policy: str, ordering: str) -> Any:
@@ -47,15 +47,15 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     require(isinstance(order["device"], str), "the supervisor names no device")
     try:
         worker = Worker(order["device"], settings, open_session)
+        if order["metrics_port"] is not None:
+            from gpushare.daemon.metrics import serve_metrics
+
+            serve_metrics(worker, order["metrics_port"])
     except Exception as error:
         LOG.debug("%s cannot be served: %s", order["device"], error)  # the supervisor says so, and says it once
         _say(supervisor, str(error).encode()[:4096])
         os._exit(EXIT_NO_DEVICE)
     _say(supervisor, READY)
-    if order["metrics_port"] is not None:
-        from gpushare.daemon.metrics import serve_metrics
-
-        serve_metrics(worker, order["metrics_port"])
     keep_looking(worker.history, lambda: status_of(worker))
     watch(worker)
     LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)

@@ -195,6 +195,24 @@ def test_metrics(serve, folder, run, port):
     assert any(line.startswith("gpushare_sm_seconds{") for line in lines)
 
 
+def test_metrics_that_cannot_be_served_are_why_the_server_does_not_start(serve, port):
+    pytest.importorskip("prometheus_client")
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        with pytest.raises(gs.InvalidInput, match=f"the metrics cannot have port {port}: Address already in use"):
+            serve(metrics_port=port)
+
+
+def test_without_prometheus_client_it_says_what_to_install(serve, port, monkeypatch, tmp_path):
+    (tmp_path / "prometheus_client.py").write_text("raise ImportError")
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    with pytest.raises(gs.InvalidInput, match="--metrics-port needs prometheus_client: pip install"):
+        serve(metrics_port=port)
+
+
 def test_logs_are_json_where_asked():
     record = logging.LogRecord("gpushare.x", logging.WARNING, "f", 1, "a %s", ("word",), None)
     line = json.loads(JsonLines().format(record))

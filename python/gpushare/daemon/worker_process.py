@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, WorkerLostError
+from gpushare.daemon.limits import SEND_TIMEOUT_S
 from gpushare.daemon.settings import Settings, to_dict
 from gpushare.daemon.wire import packed
 
@@ -93,7 +94,7 @@ class WorkerProcess:
             DaemonGoneError: the server ends.
             DeviceLostError: none can be, since the device cannot be opened; the message says why.
             WorkerLostError: there is none.
-            OSError: it has just ended.
+            OSError: it has just ended, or takes nobody.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
@@ -104,13 +105,17 @@ class WorkerProcess:
             if self._socket is None:
                 why = f"the last one ended ({self._last_end}); the server's log says more"
                 raise WorkerLostError(f"{self.device} has no worker: {why}")
-            socket.send_fds(self._socket, [grant], [connection.fileno()])
+            ours = self._socket.dup()  # another thread may close it, and its number be used again
+        with ours:  # a worker that hangs takes nothing, and must not keep the lock from who ends it
+            socket.send_fds(ours, [grant], [connection.fileno()])
 
     def close(self) -> None:
         """Ends it."""
         with self._changed:
             self._closed = True
             if self._socket is not None:
+                with contextlib.suppress(OSError):  # it has ended already
+                    self._socket.shutdown(socket.SHUT_RDWR)  # also for who is about to hand a client over
                 self._socket.close()
                 self._socket = None
             process = self._process
@@ -216,7 +221,7 @@ def _heard(ours: socket.socket) -> bytes:
         return f"the worker has not begun to serve within {START_TIMEOUT_S:g} s".encode()
     except OSError:
         return b""
-    ours.settimeout(HAND_OVER_TIMEOUT_S)
+    ours.settimeout(SEND_TIMEOUT_S)
     return said
 
 

@@ -59,10 +59,5 @@ class HandleTable(Generic[Entry]):
         with self._lock:
             self._entries.clear()
 
-    def items(self) -> list[tuple[int, Entry]]:
-        """Numbers and entries, as they are now."""
-        with self._lock:
-            return list(self._entries.items())
-
     def __len__(self) -> int:
         return len(self._entries)

@@ -8,8 +8,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpushare.daemon.worker import Worker
 
 LOG = logging.getLogger("gpushare.daemon.history")
 MOST_LOOKS = 6_000
@@ -23,7 +26,7 @@ class Look:
 
     Attributes:
         time_ns: as ``time.monotonic_ns`` says.
-        unfinished: jobs per application.
+        unfinished: jobs per application that has some.
         blocks_done: of the present launch per application, where the session tells.
     """
 
@@ -39,36 +42,36 @@ class History:
 
     def __init__(self) -> None:
         self._looks: deque[Look] = deque(maxlen=MOST_LOOKS)
+        self._at_work: set[str] = set()
 
     def looked(self, look: Look) -> None:
-        """At the status."""
-        self._looks.append(look)
+        """At the status. That an application has nothing more to do is kept once."""
+        ended = dict.fromkeys(self._at_work - look.unfinished.keys(), 0)
+        self._at_work = set(look.unfinished)
+        self._looks.append(replace(look, unfinished=look.unfinished | ended))
 
     def between(self, since_ns: int, until_ns: int) -> list[Look]:
         """Looks of this window."""
         return [each for each in list(self._looks) if since_ns <= each.time_ns <= until_ns]
 
 
-def look_at(status: dict[str, Any], now_ns: int) -> Look:
-    """The part of a status that is kept."""
-    applications = status["applications"]
-    return Look(
-        now_ns,
-        status["policy"],
-        status["memory"]["used_bytes"],
-        {each["name"]: each["unfinished_jobs"] for each in applications},
-        {each["name"]: each["done"] for each in applications if each.get("kernel")},
-    )
+def look_at(worker: Worker) -> Look:
+    """Now. The applications that have nothing to do may be thousands."""
+    present = (each for client in worker.clients for each in client.applications)
+    unfinished = {each.name: jobs for each in present if (jobs := each.totals.unfinished)}
+    status = worker.session.status()
+    blocks_done = {each.name: each.done for each in status.applications if each.kernel and each.name in unfinished}
+    return Look(time.monotonic_ns(), worker.policy, worker.accounts.used_bytes, unfinished, blocks_done)
 
 
-def keep_looking(history: History, ask: Callable[[], dict[str, Any]]) -> None:
+def keep_looking(history: History, ask: Callable[[], Look]) -> None:
     """Starts a thread that looks ten times a second."""
 
     def look() -> None:
         while True:
             time.sleep(1 / LOOKS_PER_SECOND)
             try:
-                history.looked(look_at(ask(), time.monotonic_ns()))
+                history.looked(ask())
             except Exception:
                 LOG.exception("the status cannot be had")
                 time.sleep(1)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.daemon.application_table import ApplicationTable
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.handles import HandleTable
 from gpushare.daemon.limits import MOST_ARENAS, MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
 from gpushare.daemon.messages import number_of, request_in, require_version
-from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.wire import Channel, Message, close_all
 from gpushare.launch_geometry import MOST_TASKS
@@ -46,7 +46,7 @@ class ServedClient:
         self.number = number
         self.channel = channel
         self.grant = grant
-        self.applications: HandleTable[ServedApplication] = HandleTable("application")
+        self.applications = ApplicationTable()
         self.kernels: HandleTable[Any] = HandleTable("kernel")
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)

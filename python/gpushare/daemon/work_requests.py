@@ -32,9 +32,9 @@ def open_application(client: ServedClient, request: OpenApplication, _number: in
     """Its name in the session says whose it is: two clients may use the same one."""
     _require_permitted(client, request.name, request.priority)
     _require_permitted_terms(client, request.name, request.terms)
-    _forget_cancelled(client)
+    client.applications.forget_cancelled()
     name = f"{request.name}{client.suffix}"
-    if any(each.name == name for each in client.applications):
+    if client.applications.has_name(name):
         raise InvalidInput(f"the session has an application {request.name!r} already: take another name")
     application = client.worker.open_application(name, request.priority, request.terms)
     account = _core.ApplicationAccount()
@@ -64,10 +64,9 @@ def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
 def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> None:
     """A floor is a part of the GPU that others lose, so that those of a user count together."""
     most = client.grant.highest_floor
-    of_user = [each for each in list(client.worker.clients) if each.grant.user == client.grant.user]
-    present = [each for one in of_user for each in one.applications if not each.is_cancelled]
-    floors = (terms.floor or 0) + sum(each.floor for each in present)
-    if terms.floor is not None and floors > most + ROUNDING:
+    of_user = (each.applications for each in client.worker.clients if each.grant.user == client.grant.user)
+    floors = 0.0 if terms.floor is None else terms.floor + sum(each.floors for each in of_user)
+    if floors > most + ROUNDING:
         raise RefusedError(
             f"application {name!r}: with it, floors are {floors:g} in all, above {most:g}, the most that the server "
             f"permits user {client.grant.user}: its configuration says highest_floor"
@@ -118,16 +117,7 @@ def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:
     """Its jobs fail, and once they have the client has it no more."""
-    application = client.applications[request.application]
-    if not application.is_cancelled:
-        application.cancel()
+    if client.applications.cancel(request.application):
         client.port.remove_application(request.application, request.after)
-    _forget_cancelled(client)
+    client.applications.forget_cancelled()
     return True
-
-
-def _forget_cancelled(client: ServedClient) -> None:
-    """Not before its last block has ended: until then the watchdog looks at it, and a fault may be its own."""
-    for handle, each in client.applications.items():
-        if each.is_cancelled and each.totals.unfinished == 0:
-            client.applications.take(handle)

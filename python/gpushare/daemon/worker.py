@@ -28,7 +28,6 @@ from gpushare.daemon.pace import Pace
 from gpushare.daemon.pinning import Pinning
 from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.settings import Settings
-from gpushare.daemon.status import status_of
 from gpushare.daemon.wire import Channel, close_all, unpacked
 from gpushare.kernel_model import MOST_BYTES
 from gpushare.terms import Terms
@@ -152,7 +151,7 @@ class Worker:
         self.session.set_policy(policy)
         LOG.info("policy %s instead of %s", policy, self.policy)
         self.policy = policy
-        self.history.looked(look_at(status_of(self), time.monotonic_ns()))  # traces say when
+        self.history.looked(look_at(self))  # traces say when
 
     def _release(self) -> None:
         while True:

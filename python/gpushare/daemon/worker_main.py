@@ -12,11 +12,10 @@ import sys
 from typing import Any
 
 from gpushare.daemon.descriptors import permit_many
-from gpushare.daemon.history import keep_looking
+from gpushare.daemon.history import keep_looking, look_at
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import Settings
-from gpushare.daemon.status import status_of
 from gpushare.daemon.watchdog import watch
 from gpushare.daemon.wire import unpacked
 from gpushare.daemon.worker import OpenSession, Worker
@@ -56,7 +55,7 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
         _say(supervisor, str(error).encode()[:4096])
         os._exit(EXIT_NO_DEVICE)
     _say(supervisor, READY)
-    keep_looking(worker.history, lambda: status_of(worker))
+    keep_looking(worker.history, lambda: look_at(worker))
     watch(worker)
     LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)
     worker.serve(supervisor)

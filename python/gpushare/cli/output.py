@@ -56,6 +56,15 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     console.print(table)
 
 
+def printable(text: str) -> str:
+    r"""Somebody else's text, without what would move a terminal's cursor or change its title.
+
+    >>> printable("alice\x1b[2J@3")
+    'alice\\x1b[2J@3'
+    """
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
 BEST_MARK = " *"
 
 

@@ -29,7 +29,7 @@ def greeted(channel: Channel, path: Path, device: str | None) -> tuple[Message, 
 
 
 def _answer(channel: Channel, path: Path, device: str | None) -> tuple[Message, list[int]]:
-    name = Path(sys.argv[0]).name or "python"
+    name = "".join(each if each.isprintable() else "?" for each in Path(sys.argv[0]).name) or "python"
     ends_s = time.monotonic() + WELCOME_TIMEOUT_S
     timer = threading.Timer(WELCOME_TIMEOUT_S, channel.close)
     timer.daemon = True

@@ -17,7 +17,9 @@ from gpushare.workload import PRIORITIES
 
 Handle = Annotated[int, Field(ge=0, lt=2**63)]
 Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
-Name = Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME)]
+CONTROLS = r"\x00-\x1f\x7f-\x9f"
+"""Of a terminal, which names are printed on: C0, DEL and C1."""
+Name = Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=rf"^[^{CONTROLS}]+$")]
 Text = Annotated[str, Field(max_length=4096)]
 Extent = Annotated[list[Annotated[int, Field(ge=1, le=2**31 - 1)]], Field(min_length=1, max_length=3)]
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
@@ -33,7 +35,7 @@ class Hello(Schema):
 class OpenApplication(Schema):
     """A new application of this client; the answer is its handle. Messages quote its name, so it has no quotes."""
 
-    name: Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=r"^[^\x00-\x1f'\"]+$")]
+    name: Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=rf"^[^{CONTROLS}'\"]+$")]
     priority: Priority = 0
     weight: Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])] = 1.0
     deadline_ns: Annotated[float, Field(ge=DEADLINES_NS[0], le=DEADLINES_NS[1])] | None = None
@@ -62,7 +64,7 @@ class RegisterKernel(Schema):
 class RegisterModel(Schema):
     """A kernel as a simulated device knows it; the answer is its handle."""
 
-    fields: Annotated[dict[str, str | int | float | None], Field(max_length=64)]
+    fields: Annotated[dict[str, Name | int | float | None], Field(max_length=64)]
 
 
 class LoadKernel(Schema):

@@ -52,6 +52,7 @@ def test_another_version_is_refused_naming_both(raw, version):
         (HELLO | {"more": 3}, "unknown key 'more'"),
         (HELLO | {"id": -1}, "no id that could be answered: -1"),
         (HELLO | {"name": "x" * 300}, "at most 256 characters"),
+        (HELLO | {"name": "x\x1b]0;y"}, "String should match pattern"),
         (HELLO | {"device": "sim:other"}, "this server has no device 'sim:other'"),
     ],
 )
@@ -136,6 +137,10 @@ WRONG = [
     ("application", {"name": "a", "priority": 1}, "priority 1 is above 0, the highest that the server permits"),
     ("application", {"name": "a", "weight": float("nan")}, "finite number"),
     ("application", {"name": "a", "weight": 0.0}, "greater than or equal to"),
+    *(("application", {"name": f"a{each}b"}, "String should match pattern") for each in "\0\n\x1b\x7f\x80\x9b\x9f"),
+    ("kernel", {"name": "k\x1b[2J", "source_bytes": 10, "file_name": "k.cu"}, "String should match pattern"),
+    ("kernel", {"name": "k", "source_bytes": 10, "file_name": "k\x9b.cu"}, "String should match pattern"),
+    ("model", {"fields": {"name": "k\n", "threads": 32, "latency_ns": 10}}, "String should match pattern"),
     ("kernel", {"name": "k", "source_bytes": 10, "file_name": "k.cu"}, "needs one descriptor beside it, got 0"),
     ("kernel", {"name": "k", "source_bytes": 2**30, "file_name": "k.cu"}, "less than or equal to 16777216"),
     ("arena", {"bytes": 10}, "needs one descriptor beside it, got 0"),

@@ -17,6 +17,8 @@ from gpushare._core import InvalidInput
 
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
 
 class Closable(Protocol):
     """What ends with a mapping."""
@@ -100,5 +102,7 @@ def _require_sealed(descriptor: int, size: int) -> None:
         seals = 0
     if not stat.S_ISREG(found.st_mode) or not seals & fcntl.F_SEAL_SHRINK:
         raise InvalidInput("shared memory must be a memfd that is sealed against shrinking")
+    if os.fstatvfs(descriptor).f_bsize != PAGE_BYTES:  # one that cannot be had is a SIGBUS, whatever the size is
+        raise InvalidInput("shared memory of huge pages is not supported: leave MFD_HUGETLB out")
     if not 0 < size <= found.st_size:
         raise InvalidInput(f"shared memory of {found.st_size} bytes was said to have {size}")

@@ -2,6 +2,7 @@
 """A server that has no descriptors or threads left for another client goes on with those that it has."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import resource
@@ -16,7 +17,7 @@ import pytest
 
 import gpushare as gs
 from gpushare.daemon import limits, registered, wire
-from gpushare.daemon.arena import Arena
+from gpushare.daemon.arena import SEALS, Arena
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.settings import Settings
@@ -169,3 +170,16 @@ def test_any_number_of_threads_may_copy(session, monkeypatch):
     assert most <= limits.MOST_ARENAS
     link = session._connection.registered()
     assert link._copying._value == registered.MOST_COPIES
+
+
+def test_shared_memory_is_not_of_huge_pages(ask):
+    """Of which there may be none: whoever touches them then is ended by SIGBUS."""
+    try:
+        huge = os.memfd_create("x", os.MFD_ALLOW_SEALING | os.MFD_HUGETLB)
+    except OSError:
+        pytest.skip("this kernel has none")
+    os.ftruncate(huge, 1 << 30)
+    fcntl.fcntl(huge, fcntl.F_ADD_SEALS, SEALS)
+    assert "shared memory of huge pages is not supported" in ask("arena", huge, bytes=4096)[1]
+    assert "huge pages" in ask("kernel", huge, name="k", source_bytes=10, file_name="k.cu")[1]
+    os.close(huge)

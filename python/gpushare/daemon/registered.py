@@ -6,13 +6,12 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gpushare._core import InvalidInput
 from gpushare.daemon import array_copies
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import with_source
@@ -56,7 +55,6 @@ class Registered:
         self._applications: dict[DaemonApplication, int] = {}
         self._idle: list[tuple[Arena, int]] = []
         self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
-        self._told_blocks: set[int] = set()
         self._lock = threading.Lock()
         self._telling = threading.RLock()
         self._copying = threading.BoundedSemaphore(MOST_COPIES)
@@ -155,10 +153,12 @@ class Registered:
         block, offset = found
         if block not in self._blocks and len(self._blocks) >= MOST_PINNED_BLOCKS:
             return None
-        number = self._number(self._blocks, block, lambda: self._tell_arena(block.arena))
-        with self._lock:
-            self._told_blocks.add(number)
-        return number, offset
+        return self._number(self._blocks, block, lambda: self._tell_block(block)), offset
+
+    def _tell_block(self, block: PinnedBlock) -> int:
+        number = self._tell_arena(block.arena)
+        weakref.finalize(block, _drop_arena, weakref.ref(self.link), number).atexit = False
+        return number
 
     @contextmanager
     def arena(self, size: int) -> Iterator[tuple[Arena, int]]:
@@ -168,15 +168,14 @@ class Registered:
             yield arena, number
         except BaseException:
             arena.close()
-            with suppress(ConnectionError, InvalidInput):  # else it has gone with the link
-                self.link.begin("drop_arena", arena=number)
+            self.link.drop_arena(number)
             raise
         with self._lock:
             self._idle.append((arena, number))
             surplus = [self._idle.pop(0)] if len(self._idle) > MOST_IDLE_ARENAS else []
         for each, its_number in surplus:
             each.close()
-            self.link.begin("drop_arena", arena=its_number)
+            self.link.drop_arena(its_number)
 
     def _idle_arena(self, size: int) -> tuple[Arena, int] | None:
         with self._lock:
@@ -192,16 +191,7 @@ class Registered:
         return arena, self._tell_arena(arena)
 
     def _tell_arena(self, arena: Arena) -> int:
-        self._drop_forgotten()
         return self.link.request("arena", arena.descriptor, bytes=arena.size)
-
-    def _drop_forgotten(self) -> None:
-        """Arenas of pinned arrays that nobody has any more."""
-        with self._lock:
-            gone = self._told_blocks.difference(self._blocks.values())
-            self._told_blocks -= gone
-        for number in gone:
-            self.link.begin("drop_arena", arena=number)
 
     def close(self) -> None:
         """Gives the shared memory back, and lets go of the link's."""
@@ -210,6 +200,12 @@ class Registered:
             idle, self._idle = self._idle, []
         for arena, _ in idle:
             arena.close()
+
+
+def _drop_arena(link: weakref.ref[Link], number: int) -> None:
+    """Of a pinned array that nobody has any more."""
+    if (there := link()) is not None:
+        there.drop_arena(number)
 
 
 def _tell_kernel(link: Link, kernel: Kernel | KernelModel) -> int:

@@ -100,6 +100,18 @@ def test_pinned_arrays_are_forgotten(session):
     assert session.status()["descriptors"] <= before + 2
 
 
+def test_the_worker_lets_go_of_them_without_being_asked_for_others(session, eventually):
+    array = session.zeros(PIECE)
+    before = session.status()["descriptors"]
+    pinned = [session.pinned_array(PIECE) for _ in range(40)]
+    for each in pinned:
+        array.upload(each)
+    assert session.status()["descriptors"] > before + 20
+    del pinned, each
+    gc.collect()
+    eventually(lambda: session.status()["descriptors"] < before + 20)
+
+
 def test_pinned_arrays_outlive_the_session(session, server):
     with gs.connect(server) as other:
         pinned = other.pinned_array(10)

@@ -54,6 +54,7 @@ class Connection:
         self.changing = threading.RLock()
         self._lock = threading.RLock()
         self._registered: Registered | None = None
+        self._making: Link | None = None  # until what was lost has been done again on it
         self._jobs: weakref.WeakSet[DaemonJob] = weakref.WeakSet()
 
     @property
@@ -67,12 +68,19 @@ class Connection:
 
     def close(self) -> None:
         """For good."""
+        self._closed = True
+        self._end_links()  # for which whoever has the lock may wait
         with self._lock:
-            self._closed = True
+            self._end_links()
             registered, self._registered = self._registered, None
         if registered is not None:
-            registered.link.close()
             registered.close()
+
+    def _end_links(self) -> None:
+        there = self._registered
+        for link in (self._making, there and there.link):
+            if link is not None:
+                link.close()
 
     def registered(self) -> Registered:
         """The link to the worker there is now; what was lost with another has been done again."""
@@ -82,7 +90,11 @@ class Connection:
                 if self._registered is not None:
                     self._registered.link.settled.wait()  # what ended before is not run again
                     self._registered.close()
-                self._registered = self._connect()
+                try:
+                    self._registered = self._connect()
+                finally:
+                    self._making = None
+                self.require_open()
             return self._registered
 
     def ask(self, ask: Callable[[Registered], Any]) -> Any:
@@ -125,8 +137,9 @@ class Connection:
         deadline = time.monotonic() + WELCOME_TIMEOUT_S
         lost = weakref.WeakMethod(self._lost)  # the reading thread must not keep a session that nobody has any more
         while True:
+            self.require_open()
             try:
-                link = Link(*self._where, on_lost=lambda link: (call := lost()) and call(link))
+                link = Link(*self._where, lambda link: (call := lost()) and call(link), self._begun)
                 weakref.finalize(self, _close, weakref.ref(link))
                 registered = Registered(link)
                 replay(self.log, registered, self.patience_s)
@@ -135,6 +148,11 @@ class Connection:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(PAUSE_S)
+
+    def _begun(self, link: Link) -> None:
+        self._making = link
+        if self._closed:
+            link.close()
 
     def _lost(self, link: Link) -> None:
         """Idempotent jobs are run again although nobody asks for anything."""

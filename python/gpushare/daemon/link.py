@@ -50,6 +50,7 @@ class Link:
         device: of the server's; None: its first.
         trusted_uids: of whom the server may be; None: of anybody.
         on_lost: called once it can be used no more, when all who waited have been told.
+        on_begun: called before the worker has answered, which may take long; from then on it can be closed.
 
     Attributes:
         welcome: what the worker said of itself.
@@ -65,6 +66,7 @@ class Link:
         device: str | None = None,
         trusted_uids: Sequence[int] | None = None,
         on_lost: Callable[[Link], None] = lambda _: None,
+        on_begun: Callable[[Link], None] = lambda _: None,
     ) -> None:
         self._pid = os.getpid()
         self._path = path
@@ -87,6 +89,7 @@ class Link:
         self._closed = False
         self._on_lost = on_lost
         try:
+            on_begun(self)
             self.welcome, self.port = greeted(self._channel, path, device)
         except BaseException:
             self._channel.release()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.handles import HandleTable
-from gpushare.daemon.work_requests import _forget_cancelled
+from gpushare.daemon.application_table import ApplicationTable
+from gpushare.daemon.served_application import ServedApplication
 
 
 def test_a_job_computes_on_what_was_uploaded(session, run):
@@ -114,16 +114,20 @@ def test_cancelled_applications_are_forgotten_once_they_are_over(session, run, e
 
 def test_a_cancelled_application_is_there_until_its_last_block_has_ended():
     """For the watchdog, and to be named if it faults."""
-    table = HandleTable("application")
-    cancelled = SimpleNamespace(is_cancelled=True, totals=SimpleNamespace(unfinished=1))
-    steady = SimpleNamespace(is_cancelled=False, totals=SimpleNamespace(unfinished=0))
-    for each in (cancelled, steady):
-        table.add(each)
-    _forget_cancelled(SimpleNamespace(applications=table))
-    assert list(table) == [cancelled, steady]
-    cancelled.totals.unfinished = 0
-    _forget_cancelled(SimpleNamespace(applications=table))
-    assert list(table) == [steady]
+    table = ApplicationTable()
+    account = SimpleNamespace(totals=lambda: SimpleNamespace(unfinished=jobs))
+    cancelled, steady = (
+        ServedApplication(SimpleNamespace(name=name, cancel=lambda: None), account, 0.25) for name in ("alice", "bob")
+    )
+    for handle, each in enumerate((cancelled, steady)):
+        table.put(handle, each)
+    jobs = 1
+    assert table.cancel(0)
+    table.forget_cancelled()
+    assert (list(table), table.has_name("alice"), table.floors) == ([cancelled, steady], True, 0.25)
+    jobs = 0
+    table.forget_cancelled()
+    assert (list(table), table.has_name("alice"), table.has_name("bob")) == ([steady], False, True)
 
 
 def test_what_compilers_say_comes_back(session):

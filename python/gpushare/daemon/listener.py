@@ -38,19 +38,26 @@ class Listener:
             raise
 
     def _bind(self, group: str | None) -> None:
-        if self.path.is_socket():
-            self.path.unlink()  # nobody holds the lock, so nobody listens there
         before = os.umask(0o177)
         try:
+            if self.path.is_socket():
+                self.path.unlink()  # nobody holds the lock, so nobody listens there
             self.socket.bind(str(self.path))
         except OSError as error:
             raise InvalidInput(f"{self.path}: no socket can be made there: {error.strerror or error}") from error
         finally:
             os.umask(before)
         if group is not None:
+            self._let_in(group)
+        self.socket.listen(BACKLOG)
+
+    def _let_in(self, group: str) -> None:
+        try:
             os.chown(self.path, -1, gid_of(group))
             os.chmod(self.path, 0o660)
-        self.socket.listen(BACKLOG)
+        except OSError as error:
+            self.path.unlink(missing_ok=True)
+            raise InvalidInput(f"{self.path}: cannot be given to group {group!r}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Nobody can connect any more. The lock's file stays: without it two servers could lock two files."""

@@ -94,7 +94,12 @@ class Supervisor:
             if not self._greetings.acquire(blocking=False):
                 connection.close()
                 continue
-            threading.Thread(target=self._greet, args=[connection], daemon=True).start()
+            try:
+                threading.Thread(target=self._greet, args=[connection], daemon=True).start()
+            except RuntimeError as error:
+                LOG.warning("a connection cannot be taken: %s", error)
+                self._greetings.release()
+                connection.close()
 
     def close(self) -> None:
         """Ends the workers, and with them the clients' connections; the socket goes."""
@@ -120,7 +125,7 @@ class Supervisor:
         except DaemonGoneError as error:  # the worker's keeper says so once, and clients may ask again and again
             LOG.debug("a connection was refused: %s", error)
             _refuse(channel, number, error)
-        except (EOFError, OSError) as error:
+        except (EOFError, OSError, RuntimeError) as error:  # the last where there can be no other thread
             LOG.info("a connection came to nothing: %s", error)
         finally:
             connection.close()  # this process's copy
@@ -129,8 +134,8 @@ class Supervisor:
         """Its first message; then it is no longer among those that have said nothing."""
         heard, ready = threading.Event(), select.poll()
         ready.register(connection, select.POLLIN)
-        threading.Thread(target=_drop_if_silent, args=[ready, channel, heard], daemon=True).start()
         try:
+            threading.Thread(target=_drop_if_silent, args=[ready, channel, heard], daemon=True).start()
             message, descriptors = channel.receive()
         finally:
             heard.set()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's first process goes on without what it cannot have, and says why it does not begin."""
+
+import os
+import socket
+import threading
+
+import pytest
+
+import gpushare as gs
+from gpushare.daemon.limits import MOST_GREETINGS
+from gpushare.daemon.listener import Listener
+
+
+@pytest.mark.parametrize("name", ["_greet", "_drop_if_silent"])
+def test_who_can_have_no_thread_is_dropped_and_others_are_not(serve, folder, monkeypatch, name):
+    serve()
+    start = threading.Thread.start
+
+    def fail(thread):
+        if thread._target is not None and thread._target.__name__ == name:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        for _ in range(MOST_GREETINGS + 1):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(30)
+                connection.connect(str(folder / "socket"))
+                assert connection.recv(1) == b""
+    with gs.connect(folder / "socket") as session:
+        assert session.zeros(3).numpy().sum() == 0
+
+
+@pytest.fixture
+def stale(folder):
+    """What a server of somebody else has left in a folder where only its user may take it away."""
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(folder / "socket"))
+    return folder / "socket"
+
+
+def test_a_stale_socket_that_cannot_be_cleared_away(stale, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    with pytest.raises(gs.InvalidInput, match="socket: no socket can be made there: Operation not permitted"):
+        Listener(stale)
+
+
+def test_a_group_that_the_socket_cannot_be_given_to(folder, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuse)
+    with pytest.raises(gs.InvalidInput, match="socket: cannot be given to group '0': Operation not permitted"):
+        Listener(folder / "socket", "0")
+    assert not (folder / "socket").exists()
+    Listener(folder / "socket").close()

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.messages import RegisterKernel, RegisterModel
+from gpushare.daemon.messages import Named, RegisterKernel, RegisterModel
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require
 from gpushare.kernel_source import KernelSource, compile_options
+from gpushare.toml_file import checked
 
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
@@ -79,4 +80,5 @@ def model_of(request: RegisterModel) -> KernelModel:
         raise InvalidInput(
             f"a KernelModel has name, threads and others of {sorted(known)}, got {sorted(request.fields)}"
         )
+    checked({"name": request.fields["name"]}, Named)
     return KernelModel(**request.fields)

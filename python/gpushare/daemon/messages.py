@@ -64,7 +64,7 @@ class RegisterKernel(Schema):
 class RegisterModel(Schema):
     """A kernel as a simulated device knows it; the answer is its handle."""
 
-    fields: Annotated[dict[str, Name | int | float | None], Field(max_length=64)]
+    fields: Annotated[dict[str, str | int | float | None], Field(max_length=64)]
 
 
 class LoadKernel(Schema):
@@ -197,6 +197,12 @@ REQUESTS: dict[str, type[Schema]] = {
     "priority": SetPriority,
     "trace": TakeTrace,
 }
+
+
+class Named(Schema):
+    """What is in a model of a kernel that is printed."""
+
+    name: Name
 
 
 def require_version(message: dict[str, Any]) -> None:

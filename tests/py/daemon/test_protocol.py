@@ -140,7 +140,7 @@ WRONG = [
     *(("application", {"name": f"a{each}b"}, "String should match pattern") for each in "\0\n\x1b\x7f\x80\x9b\x9f"),
     ("kernel", {"name": "k\x1b[2J", "source_bytes": 10, "file_name": "k.cu"}, "String should match pattern"),
     ("kernel", {"name": "k", "source_bytes": 10, "file_name": "k\x9b.cu"}, "String should match pattern"),
-    ("model", {"fields": {"name": "k\n", "threads": 32, "latency_ns": 10}}, "String should match pattern"),
+    ("model", {"fields": {"name": "k\n", "threads": 32, "latency_ns": 10}}, "key 'name': String should match pattern"),
     ("kernel", {"name": "k", "source_bytes": 10, "file_name": "k.cu"}, "needs one descriptor beside it, got 0"),
     ("kernel", {"name": "k", "source_bytes": 2**30, "file_name": "k.cu"}, "less than or equal to 16777216"),
     ("arena", {"bytes": 10}, "needs one descriptor beside it, got 0"),

@@ -11,13 +11,17 @@ from pathlib import Path
 LINE_GOES_ON = re.compile(r"(?:\\|\?\?/)\r?\n")
 BLANK = r"(?:[ \t\f\v]|(?:\\|\?\?/)\r?\n|/\*.*?\*/)*+"
 """Between the words of a directive. A comment may span lines, and none may be read in two ways: that takes forever."""
-
+HASH = r"(?:\#|%:|\?\?=)"
+NAME = r"(?:<([^<>\n]+)>|\"([^\"\n]+)\")"
 DIRECTIVE = re.compile(
     # What goes before a directive on its line is a comment's end, if anything. %: and ??= are other spellings of #.
-    rf"(?:^|\*/){BLANK}(?:\#|%:|\?\?=){BLANK}include(?:_next)?\b|__has_include(?:_next)?\b{BLANK}\(?",
+    # Also where no directive follows, this matches: what has been read is not read again from the next line on.
+    rf"(?:^|\*/){BLANK}(?:{HASH}{BLANK}(include(?:_next)?\b{BLANK})?)?|(__has_include(?:_next)?\b{BLANK}\(?{BLANK})",
     re.MULTILINE | re.DOTALL,
 )
-OPERAND = re.compile(rf"{BLANK}(?:<([^>\n]+)>|\"([^\"\n]+)\")", re.DOTALL)
+ON_A_LINE = re.compile(rf"^[ \t\f\v]*+{HASH}[ \t\f\v]*+include(?:_next)?[ \t\f\v]*+{NAME}", re.MULTILINE)
+"""Also in what looks like a comment: it may be a part of a text."""
+OPERAND = re.compile(NAME)
 
 
 def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]) -> str | None:
@@ -55,10 +59,19 @@ def _headers(text: str) -> list[str | None]:
     found: list[str | None] = []
     # As it is, too: lines are joined here that no compiler joins, such as those that end in ??/ in today's C++.
     for read in dict.fromkeys((text, LINE_GOES_ON.sub("", text))):
-        for directive in DIRECTIVE.finditer(read):
-            operand = OPERAND.match(read, directive.end())
-            found.append((operand[1] or operand[2]) if operand else None)
+        ended = _without_open_comments(read)
+        for directive in DIRECTIVE.finditer(ended):
+            if directive[1] is not None or directive[2] is not None:
+                operand = OPERAND.match(ended, directive.end())
+                found.append((operand[1] or operand[2]) if operand else None)
+        found += [operand[1] or operand[2] for operand in ON_A_LINE.finditer(read)]
     return found
+
+
+def _without_open_comments(text: str) -> str:
+    """Who looks for the end of one that has none reads all the rest, and would do so for each."""
+    last_end = text.rfind("*/") + 2 if "*/" in text else 0
+    return text[:last_end] + text[last_end:].replace("/*", "  ")
 
 
 def _found(header: str, folders: Sequence[Path]) -> Path | None:

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import gpushare as gs
-from gpushare import cubin_kernel
+from gpushare import cubin_kernel, included_headers
 from gpushare.entry_names import demangled
 from gpushare.kernel_source import KernelSource
 
@@ -62,6 +62,31 @@ def test_any_number_of_lines_may_lie_between_version_and_target():
 def test_any_number_of_blanks_may_stand_in_a_type():
     assert cubin_kernel._described("float" + " " * 300_000 + "*", 8) == ("float*", "pointer", 8)
     assert cubin_kernel._described("float" + " " * 300_000 + "x", 4)[1] == "struct"
+
+
+@pytest.mark.parametrize("end", ["", "*/"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "/**/",
+        "\\\n",
+        "??/\n",
+        "\n/*",
+        "\n#/*",
+        "\n#include/*",
+        "#include/**/",
+        "__has_include/*",
+        "__has_include<",
+        "*/#",
+    ],
+)
+def test_any_number_of_comments_may_stand_where_a_header_is_named(part, end):
+    assert "a.h" in included_headers._headers(part * 50_000 + end + '\n#include "a.h"\n')
+
+
+def test_a_header_is_seen_in_what_looks_like_a_comment():
+    assert "a.h" in included_headers._headers("// a */ /* b\n#include <a.h>\n// */")
+    assert "a.h" in included_headers._headers('const char* text = R"(\n/* )";\n#include "a.h"\n// */')
 
 
 def test_a_symbol_of_any_length_has_no_name_soon():

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gpushare.cli import record_choices
+from gpushare import atomic_write
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def refused(call, monkeypatch, tmp_path, fake_cupti):
     [
         (["-o", "x.toml"], "no program: gpushare record -o FILE -- PROGRAM"),
         (["--", "true"], "say where the workload goes"),
-        (["-o", "none/x.toml", "--", "true"], "there is no folder 'none' to write to"),
+        (["-o", "none/x.toml", "--", "true"], "none/x.toml: the folder 'none' does not exist"),
         (["-o", "x.toml", "--", "nonesuch"], "no program 'nonesuch'"),
         (["-o", "x.toml", "--from", "none"], "none: there is no such folder with a recording"),
         (["-o", "x.toml", "--from", "none", "--", "true"], "--from runs no program"),
@@ -51,11 +51,11 @@ def test_wrong_calls(refused, arguments, message):
         (["--between", "200:100"], "--between: 0 <= BEGIN < END has to hold, got '200:100'"),
         (["--between", "-1:100"], "0 <= BEGIN < END"),
         (["--between", "nan:"], "0 <= BEGIN < END"),
-        (["--device-file", "none/gpu.toml"], "there is no folder 'none' to write to"),
+        (["--device-file", "none/gpu.toml"], "none/gpu.toml: the folder 'none' does not exist"),
         (["--device-file", "x.toml"], "x.toml: is the workload and the device at once"),
         (["--device-file", "x.trace"], "x.trace: the recording itself takes this name"),
         (["-o", "x.trace"], "name the file otherwise, such as x.toml"),
-        (["-o", "none/x.toml"], "there is no folder 'none' to write to"),
+        (["-o", "none/x.toml"], "none/x.toml: the folder 'none' does not exist"),
     ],
 )
 def test_checked_before_anything_runs(refused, arguments, message):
@@ -64,8 +64,8 @@ def test_checked_before_anything_runs(refused, arguments, message):
 
 def test_a_file_that_may_not_be_written(refused, monkeypatch):
     """Asked of the system, which lets some accounts do everything."""
-    monkeypatch.setattr(record_choices.os, "access", lambda _, how: how != os.W_OK)
-    assert "x.toml: cannot be written: permission denied" in refused("-o", "x.toml", "--", "touch", "it_ran")
+    monkeypatch.setattr(atomic_write.os, "access", lambda _, how: how & os.W_OK == 0)
+    assert "x.toml: the folder '.' may not be written to" in refused("-o", "x.toml", "--", "touch", "it_ran")
 
 
 @pytest.mark.parametrize(

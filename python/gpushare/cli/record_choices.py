@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
+from gpushare.atomic_write import require_writable
 from gpushare.kernel_model import require
 
 TRACE_SUFFIX = ".trace"
@@ -83,16 +83,10 @@ def _is_given(context: click.Context, name: str) -> bool:
 def _require_places(output: Path, device_file: Path | None, *, runs_program: bool) -> None:
     files = [output] if device_file is None else [output, device_file]
     for file in files:
-        _require_writable(file)
+        require_writable(file)
         if runs_program:
             require(
                 file.resolve() != trace_folder(output).resolve(),
                 f"{file}: the recording itself takes this name: name the file otherwise, such as {output.stem}.toml",
             )
     require(len({file.resolve() for file in files}) == len(files), f"{output}: is the workload and the device at once")
-
-
-def _require_writable(file: Path) -> None:
-    folder = file.parent
-    require(folder.is_dir(), f"there is no folder {str(folder)!r} to write to")
-    require(os.access(file if file.exists() else folder, os.W_OK), f"{file}: cannot be written: permission denied")

@@ -103,9 +103,16 @@ TEST_F(FleetingLaunches, HaveRoomMadeForThem) {
   EXPECT_THAT(allowed[1].workers, testing::Contains(testing::Lt(residency())));
 }
 
+/// As many blocks go on as *gate says, in the order in which they came.
+std::string wait_in_line_at_gate() {
+  std::string source = wait_at_gate;
+  const std::string is_open = "setp.ne.u32 %p, %r1, 0;";
+  return source.replace(source.find(is_open), is_open.size(), "setp.gt.u32 %p, %r1, %r2;");
+}
+
 /// Where workers leave soon, though there may be room beside them.
 TEST_F(FleetingLaunches, HaveAnSmToThemselves) {
-  const auto waits = load("wait_at_gate", wait_at_gate);
+  const auto waits = load("wait_at_gate", wait_in_line_at_gate());
   const DeviceMemory gate = array(std::vector{0});
   const DeviceMemory arrived = array(std::vector{0});
   work.add_application("long");
@@ -119,20 +126,23 @@ TEST_F(FleetingLaunches, HaveAnSmToThemselves) {
     gpu.submit({.id = OperationId{id}, .application = ApplicationId{id}, .operation = &launch});
   };
   const auto look = [&] { return gpu.next_event(gpu.now() + Duration(100'000)); };
+  const auto wait_for_end_of = [&](OperationId launch) {
+    auto event = look();
+    while (!event || event->kind != EventKind::LaunchEnded || event->operation != launch) event = look();
+  };
   constexpr int workers = 4;
+  const int first_wave = workers * resources->device.sms;
   const Share of_long{OperationId{0}, Quota::everywhere(workers)};
   submit(0);
   gpu.apply({.shares = {of_long}});
-  while (values<int>(arrived, 1).front() < workers * resources->device.sms) look();
+  while (values<int>(arrived, 1).front() < first_wave) look();
   submit(1);
   gpu.apply({.shares = {{OperationId{1}, Quota::everywhere(residency())}, of_long}});
   for (int time = 0; time < 10; ++time) look();
-  write(gate, 1);
-  int ends = 0;
-  while (ends < 2) {
-    const auto event = look();
-    ends += event && event->kind == EventKind::LaunchEnded ? 1 : 0;
-  }
+  write(gate, first_wave);
+  wait_for_end_of(OperationId{1});
+  write(gate, 1'000'000);
+  wait_for_end_of(OperationId{0});
   EXPECT_THAT(whole_launches(0, 1), testing::ElementsAre(std::set{3}));
 }
 

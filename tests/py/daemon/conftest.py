@@ -64,6 +64,12 @@ def serve(folder):
         supervisor.close()
 
 
+@pytest.fixture
+def worker(serve):
+    """Of a server of the test's own, which it may kill."""
+    return serve().workers["sim:h100"]
+
+
 @contextlib.contextmanager
 def server_of(**options):
     """A server's socket, as long as it lasts."""

@@ -12,11 +12,6 @@ from gpushare.daemon.registered import Registered
 
 
 @pytest.fixture
-def worker(serve):
-    return serve().workers["sim:h100"]
-
-
-@pytest.fixture
 def session(worker, folder):
     with gs.connect(folder / "socket") as session:
         yield session

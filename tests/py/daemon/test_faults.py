@@ -19,11 +19,6 @@ from gpushare.daemon.wire import Channel
 
 
 @pytest.fixture
-def worker(serve):
-    return serve().workers["sim:h100"]
-
-
-@pytest.fixture
 def session(worker, folder):
     with gs.connect(folder / "socket") as session:
         yield session

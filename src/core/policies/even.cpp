@@ -6,6 +6,7 @@
 // SMs idle behind a launch with fewer blocks than room.
 #include <algorithm>
 
+#include "core/partitioning/sm_partition.hpp"
 #include "core/policy.hpp"
 
 namespace gpushare {
@@ -14,20 +15,21 @@ namespace {
 class Even : public Policy {
  public:
   Plan decide(const State& state) const override {
-    const auto sms = static_cast<std::size_t>(state.sms());
-    const std::size_t parts = std::min(state.running().size(), sms);
-    Plan plan;
     // With more launches than SMs the latest ones wait for a part to become free.
+    const auto sms = static_cast<std::size_t>(state.sms());
     std::vector<const RunningLaunch*> launches;
-    for (const RunningLaunch& launch : state.running().first(parts)) launches.push_back(&launch);
+    for (const RunningLaunch& launch : state.running().first(std::min(state.running().size(), sms))) {
+      launches.push_back(&launch);
+    }
     std::ranges::stable_sort(launches, {}, &RunningLaunch::application);
-    for (std::size_t part = 0; part < parts; ++part) {
-      const RunningLaunch& launch = *launches[part];
+    const std::vector<int> parts = even_parts(launches.size(), state.sms());
+    Plan plan;
+    int first = 0;
+    for (std::size_t part = 0; part < launches.size(); ++part) {
       std::vector<int> quota(sms, 0);
-      const auto first = quota.begin() + static_cast<std::ptrdiff_t>(part * sms / parts);
-      const auto last = quota.begin() + static_cast<std::ptrdiff_t>((part + 1) * sms / parts);
-      std::fill(first, last, launch.max_residency);
-      plan.shares.push_back({.launch = launch.id, .quota = Quota::per_sm(std::move(quota))});
+      std::fill_n(quota.begin() + first, parts[part], launches[part]->max_residency);
+      plan.shares.push_back({.launch = launches[part]->id, .quota = Quota::per_sm(std::move(quota))});
+      first += parts[part];
     }
     return plan;
   }

@@ -153,8 +153,8 @@ class Partitions::Workshop {
     ++tries_to_learn_;
     try {
       groups_.emplace(context_);
-    } catch (const CudaError&) {
-    }  // an order tries again
+    } catch (const CudaError&) {  // an order tries again
+    }
   }
 
   /// None: stop.

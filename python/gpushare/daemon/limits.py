@@ -6,6 +6,8 @@ PROTOCOL_VERSION = 4
 MOST_MESSAGE_BYTES = 1 << 20
 MOST_SOURCE_BYTES = 16 << 20
 """Of a kernel. Sources travel in shared memory and not in messages."""
+MOST_BYTES_OF_KERNELS = 1 << 28
+"""Of one client's sources and options: the worker keeps them until the client ends."""
 MOST_DESCRIPTORS = 4
 """That come with one message."""
 MOST_ARGUMENTS = 1024

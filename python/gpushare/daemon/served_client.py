@@ -39,6 +39,7 @@ class ServedClient:
         number: told from others of this worker by it.
         grant: who it is and what it may do.
         port: its rings.
+        bytes_of_kernels: that the sources and options of its kernels take.
     """
 
     def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
@@ -48,6 +49,7 @@ class ServedClient:
         self.grant = grant
         self.applications = ApplicationTable()
         self.kernels: HandleTable[Any] = HandleTable("kernel")
+        self.bytes_of_kernels = 0
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)
         self.port, *self._ends = worker.ports.add(_limits())

@@ -10,6 +10,7 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import RefusedError
 from gpushare.daemon.kernel_wire import kernel_of, model_of
+from gpushare.daemon.limits import MOST_BYTES_OF_KERNELS
 from gpushare.daemon.messages import (
     CancelApplication,
     LoadKernel,
@@ -31,12 +32,17 @@ ROUNDING = 1e-9
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
     """Its name in the session says whose it is: two clients may use the same one."""
     _require_permitted(client, request.name, request.priority)
-    _require_permitted_terms(client, request.name, request.terms)
     client.applications.forget_cancelled()
+    with client.worker.opening:  # else two clients of a user could both get the floor that is left for one
+        return _open(client, request)
+
+
+def _open(client: ServedClient, request: OpenApplication) -> int:
+    _require_permitted_terms(client, request.name, request.terms)
     name = f"{request.name}{client.suffix}"
     if client.applications.has_name(name):
         raise InvalidInput(f"the session has an application {request.name!r} already: take another name")
-    application = client.worker.open_application(name, request.priority, request.terms)
+    application = client.worker.session.application(name, request.priority, request.terms)
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
@@ -80,6 +86,12 @@ def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> N
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
     """The content is copied out of the shared file before anything looks at it."""
+    bytes_of_kernels = client.bytes_of_kernels + request.source_bytes + sum(map(len, request.options))
+    if bytes_of_kernels > MOST_BYTES_OF_KERNELS:
+        raise InvalidInput(
+            f"kernel {request.name!r}: with it, the sources of this client's kernels are {bytes_of_kernels} bytes in "
+            f"all, above {MOST_BYTES_OF_KERNELS}: connect anew, without those that are not needed any more"
+        )
     source = Arena.received(descriptor_in(descriptors), max(request.source_bytes, 1))
     try:
         content = bytes(source.view[: request.source_bytes])
@@ -92,7 +104,9 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
             f"kernel {request.name!r}: sources of other users are not compiled, because they could include any file "
             "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
-    return client.kernels.add(kernel)
+    handle = client.kernels.add(kernel)
+    client.bytes_of_kernels = bytes_of_kernels
+    return handle
 
 
 def register_model(client: ServedClient, request: RegisterModel, _number: int, _descriptors: list[int]) -> int:

@@ -30,7 +30,6 @@ from gpushare.daemon.served_client import ServedClient
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.wire import Channel, close_all, unpacked
 from gpushare.kernel_model import MOST_BYTES
-from gpushare.terms import Terms
 from gpushare.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
@@ -57,6 +56,7 @@ class Worker:
         alone_times: what turnarounds are normalized by.
         ports: the clients' rings, which a thread without Python serves.
         released: arrays that no job needs any more.
+        opening: held while an application is opened and what it has been promised is noted.
     """
 
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
@@ -70,6 +70,7 @@ class Worker:
         self.alone_times = AloneTimes(self.session.device)
         self.ports = _core.PortServer(self.session.sink)
         self.released = _core.ReleaseQueue()
+        self.opening = threading.Lock()
         self.started_s = time.time()
         self._histories: dict[str, Pace] = {}
         self._clients: dict[int, ServedClient] = {}
@@ -140,11 +141,6 @@ class Worker:
         """It is gone, and nothing of it is left."""
         with self._lock:
             del self._clients[client.number]
-
-    def open_application(self, name: str, priority: int, terms: Terms) -> Any:
-        """An application of the session."""
-        with self._lock:
-            return self.session.application(name, priority, terms)
 
     def set_policy(self, policy: str) -> None:
         """Of the session, from now on."""

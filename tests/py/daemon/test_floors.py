@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an application of a client asks for beside its priority reaches the policy of the server."""
 
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.application_table import ApplicationTable
+from gpushare.daemon.messages import OpenApplication
+from gpushare.daemon.work_requests import open_application
 from gpushare.daemon.worker_process import COMMAND
 
 SMS = 132
@@ -58,3 +66,29 @@ def test_a_latency_bound_that_a_launch_misses_alone_is_refused(mixing_server):
             gs.InvalidInput, match=r"'asking.*': a latency of 100000 ns cannot be met: 'long' takes about"
         ):
             asking.submit(model, grid=264, block=1024).result()
+
+
+def test_two_clients_of_a_user_do_not_get_the_same_floor():
+    """However long it takes to open an application."""
+    both_are_there = threading.Barrier(2)
+
+    def open_slowly(name, priority, terms):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both_are_there.wait(0.2)
+        return SimpleNamespace(name=name)
+
+    worker = SimpleNamespace(opening=threading.Lock(), session=SimpleNamespace(application=open_slowly), clients=[])
+    port = SimpleNamespace(add_application=lambda *_: 1)
+    grant = SimpleNamespace(user="u", highest_priority=0, highest_floor=0.75)
+    for number in range(2):
+        applications = ApplicationTable()
+        client = SimpleNamespace(worker=worker, port=port, grant=grant, applications=applications, suffix=f"@{number}")
+        worker.clients.append(client)
+    request = OpenApplication(name="asking", priority=0, floor=0.5)
+    with ThreadPoolExecutor() as threads:
+        asked = [threads.submit(open_application, client, request, 1, []) for client in worker.clients]
+    refused = [each.exception() for each in asked if each.exception()]
+    assert [str(each) for each in refused] == [
+        "application 'asking': with it, floors are 1 in all, above 0.75, the most that the server permits user u: its "
+        "configuration says highest_floor"
+    ]

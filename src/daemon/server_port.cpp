@@ -141,7 +141,7 @@ void ServerPort::remove_after(HandleTable<Entry>& table, Handle handle, std::uin
       require_lazily(freed_.size() < limits_.most_jobs, [&] {
         return std::to_string(freed_.size()) + " freed arrays and applications wait for commands that have not come";
       });
-      freed_.push_back({job, [&table, handle] { return table.remove(handle); }});
+      freed_.emplace(job, [&table, handle] { return table.remove(handle); });
       attention_ = true;
       return;
     }
@@ -156,14 +156,13 @@ template void ServerPort::remove_after(HandleTable<ApplicationEntry>&, Handle, s
 void ServerPort::remove_freed() {
   std::vector<std::shared_ptr<const void>> gone;
   const std::lock_guard lock(mutex_);
-  std::erase_if(freed_, [&](const auto& freed) {
-    if (freed.job > last_job_.load(std::memory_order_relaxed)) return false;
+  const auto waiting = freed_.upper_bound(last_job_.load(std::memory_order_relaxed));
+  for (auto each = freed_.begin(); each != waiting; each = freed_.erase(each)) {
     try {
-      gone.push_back(freed.take());
+      gone.push_back(each->second());
     } catch (const InvalidInput&) {  // freed twice, or never there: nobody is left to be told
     }
-    return true;
-  });
+  }
   update_attention();
 }
 
@@ -206,8 +205,8 @@ bool ServerPort::try_to_sleep() {
   flush();
   update_stalled();
   // Who is stalled is woken by a completion, or by the client's reading.
-  const auto is_due = [&](const auto& freed) { return freed.job <= last_job_.load(std::memory_order_relaxed); };
-  return violation_.empty() && std::ranges::none_of(freed_, is_due) && (stalled_ || !commands_.has_record());
+  const bool is_any_due = !freed_.empty() && freed_.begin()->first <= last_job_.load(std::memory_order_relaxed);
+  return violation_.empty() && !is_any_due && (stalled_ || !commands_.has_record());
 }
 
 void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {

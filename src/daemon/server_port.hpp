@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -83,11 +84,7 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
     std::string message;
   };
 
-  /// Something of a table, and the job to look at before it is taken out.
-  struct Freed {
-    std::uint64_t job;
-    std::function<std::shared_ptr<const void>()> take;
-  };
+  using TakeEntry = std::function<std::shared_ptr<const void>()>;
 
   ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, const PortLimits& limits);
 
@@ -127,7 +124,7 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   RingWriter completions_;
   std::deque<LateCompletion> late_;  // the ring has no room for them
   std::vector<WaitingFence> fences_;
-  std::deque<Freed> freed_;
+  std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to look at before they are taken out
   std::condition_variable idle_;
   std::size_t unfinished_ = 0;  // jobs handed on
   bool stalled_ = false;        // commands may wait although the server sleeps

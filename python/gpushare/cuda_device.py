@@ -33,6 +33,8 @@ COSTS = (
 )
 UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
 Extent = tuple[int, int, int]
+MachineCode = tuple[str, bytes, bytes | None]
+"""Symbol, original and worker. Equal kernels may have two, where a header was edited between them."""
 CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>\d+))?")
 
 
@@ -43,8 +45,8 @@ class CudaDevice:
         self.name = f"cuda:{ordinal}"
         self.ordinal = ordinal
         self.core = _core.CudaDevice(ordinal)
-        self._loaded: dict[Kernel, _core.KernelCode] = {}
-        self._models: dict[tuple[Kernel, Extent, int], _core.KernelModel] = {}
+        self._loaded: dict[MachineCode, _core.KernelCode] = {}
+        self._models: dict[tuple[Kernel, _core.KernelCode, Extent, int], _core.KernelModel] = {}
         from gpushare.profile.lookup import simulated_stand_in
 
         stand_in = simulated_stand_in(self.description.name)
@@ -62,26 +64,30 @@ class CudaDevice:
 
     def load(self, kernel: Kernel) -> _core.KernelCode:
         """The kernel's code on this GPU, compiled and loaded at its first use."""
-        if kernel not in self._loaded:
-            compiled = self.compiled(kernel)
-            code = self.core.load(compiled.symbol, compiled.original, compiled.worker)
-            self._loaded.setdefault(kernel, code)  # another thread may have been faster
-        return self._loaded[kernel]
+        machine_code = self._machine_code(kernel)
+        loaded = self._loaded.get(machine_code)
+        if loaded is None:  # or another thread is faster
+            loaded = self._loaded.setdefault(machine_code, self.core.load(*machine_code))
+        return loaded
 
     def model(self, launch: Launch) -> _core.KernelModel:
         """A launch's kernel as policies see it: what a block needs, and its costs where somebody has profiled it."""
-        key = (launch.kernel, launch.block, launch.shared_bytes)
+        key = (launch.kernel, self.load(launch.kernel), launch.block, launch.shared_bytes)
         if key not in self._models:
             self._models[key] = self._described(launch)
         return self._models[key]
 
     def unload(self, kernel: Kernel) -> None:
         """Whoever launches it next has its variables as they begin."""
-        self._loaded.pop(kernel, None)
+        self._loaded.pop(self._machine_code(kernel), None)
 
     def forget_models(self) -> None:
         """Profiles have changed: what is known of kernels is looked up again."""
         self._models.clear()
+
+    def _machine_code(self, kernel: Kernel) -> MachineCode:
+        compiled = self.compiled(kernel)
+        return compiled.symbol, compiled.original, compiled.worker
 
     def _described(self, launch: Launch) -> _core.KernelModel:
         from gpushare.profile.model import known_model, rate_as_written

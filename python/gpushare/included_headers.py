@@ -22,13 +22,15 @@ DIRECTIVE = re.compile(
 ON_A_LINE = re.compile(rf"^[ \t\f\v]*+{HASH}[ \t\f\v]*+include(?:_next)?[ \t\f\v]*+{NAME}", re.MULTILINE)
 """Also in what looks like a comment: it may be a part of a text."""
 OPERAND = re.compile(NAME)
+COMPILERS_OWN = Path("/")
+"""It runs here, and looks here for names in quotes."""
 
 
 def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]) -> str | None:
     """Changes when a header that this text may include does; None where nobody can tell which ones it includes.
 
-    Every directive counts, whether a condition leaves it out or not. CUDA's own headers are not read: they change with
-    the toolkit.
+    Every directive counts, whether a condition leaves it out or not, and every file of that name. CUDA's own headers
+    are not read: they change with the toolkit.
 
     Args:
         text: the source.
@@ -36,17 +38,18 @@ def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]
         toolkit: where CUDA's are.
     """
     digest = hashlib.blake2b(digest_size=16)
+    folders = [*folders, COMPILERS_OWN]
     seen: set[Path] = set()
-    waiting = [(text, list(folders))]
+    waiting = [(text, folders)]
     while waiting:
         including, looked_through = waiting.pop()
         for header in _headers(including):
             if header is None:
                 return None
-            path = _found(header, looked_through)
-            if path is None:
-                digest.update(f"{header} {_found(header, [Path(each) for each in toolkit])}\n".encode())
-            elif path not in seen:
+            paths = _found(header, looked_through)
+            if not paths:
+                digest.update(f"{header} {_found(header, [Path(each) for each in toolkit])[:1]}\n".encode())
+            for path in (path for path in paths if path not in seen):
                 seen.add(path)
                 content = path.read_bytes()
                 digest.update(f"{header} {path} {len(content)}\n".encode() + content)
@@ -74,6 +77,6 @@ def _without_open_comments(text: str) -> str:
     return text[:last_end] + text[last_end:].replace("/*", "  ")
 
 
-def _found(header: str, folders: Sequence[Path]) -> Path | None:
-    paths = (folder / header for folder in folders)
-    return next((path for path in paths if path.is_file()), None)
+def _found(header: str, folders: Sequence[Path]) -> list[Path]:
+    paths = dict.fromkeys(folder / header for folder in folders)
+    return [path for path in paths if path.is_file()]

@@ -118,7 +118,7 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
     nvrtc: list[str] = []
     assembler: list[str] = []
     folders = [source.folder] if source.folder else []
-    for option in _joined(options):
+    for option in with_absolute_paths(options):
         flag, _, value = option.partition("=")
         if flag in OWN_OPTIONS:
             raise InvalidInput(f"option {option!r} is gpushare's own to set; choose with compile(arch='sm_90')")
@@ -127,13 +127,28 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
         elif source.is_ptx and flag not in OPTIONS_OF_BOTH:
             raise InvalidInput(f"option {option!r} is for CUDA C++, but {source.file_name} is PTX")
         elif flag in INCLUDE_FLAGS:
-            folders.append(Path(value).absolute())
-        elif flag in PRE_INCLUDE_FLAGS:
-            nvrtc.append(f"{flag}={_pre_included(value)}")
+            folders.append(Path(value))
         else:
             nvrtc.append(option)
             assembler += [OPTIONS_OF_BOTH[flag]] if flag in OPTIONS_OF_BOTH else []
     return CompileOptions((*nvrtc, *(f"-I{folder}" for folder in folders)), tuple(assembler), tuple(folders))
+
+
+def with_absolute_paths(options: Sequence[str]) -> list[str]:
+    """The same options, for a compiler that runs elsewhere; each with its value.
+
+    >>> with_absolute_paths(["-std=c++20", "-I", "/opt/include"])
+    ['-std=c++20', '-I=/opt/include']
+    """
+    absolute = []
+    for option in _joined(options):
+        flag, _, value = option.partition("=")
+        if flag in INCLUDE_FLAGS:
+            option = f"{flag}={Path(value).absolute()}"
+        elif flag in PRE_INCLUDE_FLAGS:
+            option = f"{flag}={_pre_included(value)}"
+        absolute.append(option)
+    return absolute
 
 
 def _pre_included(header: str) -> str:

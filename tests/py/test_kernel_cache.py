@@ -115,6 +115,16 @@ def test_includes_in_every_spelling_count(tmp_path, source, include):
     assert "22222" in gs.Kernel(text, "fill", options=[f"-I{tmp_path}", "-std=c++14"]).compile().ptx
 
 
+@pytest.mark.parametrize("write", [str, lambda path: str(path).lstrip("/")], ids=["absolute", "from the root"])
+def test_a_header_that_is_in_no_folder_of_headers_counts(source, write):
+    header = source.with_name("value.h")
+    text = FILL.replace("value.h", write(header))
+    gs.Kernel(text, "fill").compile()
+    assert gs.Kernel(text, "fill").compile().cached
+    header.write_text("#define VALUE 22222\n")
+    assert "22222" in gs.Kernel(text, "fill").compile().ptx
+
+
 def test_a_directive_that_is_only_mentioned_does_not_matter(source):
     source.write_text(f"// as #include says, and %:include, too\n{FILL}")
     for cached in (False, True):

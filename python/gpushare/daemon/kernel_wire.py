@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.messages import Named, RegisterKernel, RegisterModel
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require
-from gpushare.kernel_source import KernelSource, compile_options
+from gpushare.kernel_source import KernelSource, compile_options, with_absolute_paths
 from gpushare.toml_file import checked
 
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
-    """What the worker needs of it beside its content. Folders are absolute: the worker runs elsewhere."""
+    """What the worker needs of it beside its content. Paths are absolute: the worker runs elsewhere."""
     source = kernel._source
     return {
         "name": kernel.name,
@@ -26,21 +25,8 @@ def kernel_fields(kernel: Kernel) -> dict[str, Any]:
         "is_cubin": source.cubin is not None,
         "parameters": None if kernel.parameters is None else list(kernel.parameters),
         "preemptible": kernel.preemptible,
-        "options": [_with_absolute_folder(each) for each in _joined_includes(kernel.options)],
+        "options": with_absolute_paths(kernel.options),
     }
-
-
-def _joined_includes(options: Sequence[str]) -> list[str]:
-    """``-I x`` as ``-Ix``."""
-    words = iter(options)
-    return [f"-I{next(words, '')}" if word in ("-I", "--include-path", "-include-path") else word for word in words]
-
-
-def _with_absolute_folder(option: str) -> str:
-    for flag in ("--include-path=", "-include-path=", "-I=", "-I"):
-        if option.startswith(flag):
-            return f"-I{Path(option.removeprefix(flag)).absolute()}"
-    return option
 
 
 def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:

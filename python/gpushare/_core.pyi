@@ -956,6 +956,14 @@ class KernelCode:
     """
     A kernel's machine code on a GPU.
     """
+    def can_be_worker(
+        self,
+        threads: typing.SupportsInt | typing.SupportsIndex,
+        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+    ) -> bool:
+        """
+        Is there a worker, and room for its registers and shared memory in such a block?
+        """
     def needs(
         self,
         threads: typing.SupportsInt | typing.SupportsIndex,
@@ -973,8 +981,6 @@ class KernelCode:
         """
         Blocks per SM, as the driver sees it.
         """
-    @property
-    def is_preemptible(self) -> bool: ...
     @property
     def symbol(self) -> str: ...
 

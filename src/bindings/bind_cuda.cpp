@@ -104,7 +104,8 @@ void bind_memory(py::module_& module) {
 void bind_kernel_code(py::module_& module) {
   py::class_<cuda::KernelCode, KernelCodePtr>(module, "KernelCode", "A kernel's machine code on a GPU.")
       .def_property_readonly("symbol", &cuda::KernelCode::symbol)
-      .def_property_readonly("is_preemptible", [](const cuda::KernelCode& self) { return self.worker() != nullptr; })
+      .def("can_be_worker", &cuda::KernelCode::can_be_worker, py::arg("threads"), py::arg("shared_bytes"),
+           "Is there a worker, and room for its registers and shared memory in such a block?")
       .def(
           "needs",
           [](cuda::KernelCode& self, int threads, unsigned shared_bytes) {
@@ -115,7 +116,7 @@ void bind_kernel_code(py::module_& module) {
       .def(
           "occupancy",
           [](const cuda::KernelCode& self, const CudaDevice& device, int threads, unsigned shared_bytes) {
-            CUfunction runs = self.worker() != nullptr ? self.worker() : self.original();
+            CUfunction runs = self.can_be_worker(threads, shared_bytes) ? self.worker() : self.original();
             return cuda::driver_occupancy(*device.context, runs, threads, shared_bytes);
           },
           py::arg("device"), py::arg("threads"), py::arg("shared_bytes"), "Blocks per SM, as the driver sees it.");

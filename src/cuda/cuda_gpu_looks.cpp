@@ -68,7 +68,7 @@ void CudaGpu::report_ends(Time time) {
 void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
   if (launch.is_fleeting()) return;
   const auto sms = whole_sms(launch.wanted(), launch.max_residency());
-  if (!sms || launch.code().kernel->worker() == nullptr) return;
+  if (!sms || !can_be_workers(launch.code())) return;
   const auto has_some = [&](const LaunchOnGpu& other) {
     return std::ranges::any_of(*sms, [&](SmId sm) { return other.wanted()[index(sm)] > 0; });
   };

@@ -44,6 +44,12 @@ KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::sp
   if (worker.empty()) return;
   worker_module_ = load_module(context, worker);
   worker_ = find_function(worker_module_, symbol_);
+  worker_limits_ = limits_of(worker_);
+}
+
+KernelCode::Limits KernelCode::limits_of(CUfunction function) const {
+  return {.threads = attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+          .dynamic_shared = most_dynamic_shared(*original_module_.context(), function)};
 }
 
 BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) {
@@ -55,12 +61,16 @@ BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) {
 
 BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes) const {
   const CurrentContext current(*original_module_.context());
-  CUfunction runs = worker_ != nullptr ? worker_ : original_;
-  const int most_threads = attribute(runs, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  const auto [most_threads, most_shared] = limits_of(original_);
   require(threads <= most_threads, "kernel '" + symbol_ + "': a block may have at most " +
                                        std::to_string(most_threads) + " threads, got " + std::to_string(threads));
+  require(std::cmp_less_equal(dynamic_shared_bytes, most_shared),
+          "kernel '" + symbol_ + "': a block may have at most " + std::to_string(most_shared) +
+              " bytes of dynamic shared memory here, got " + std::to_string(dynamic_shared_bytes));
+  const bool is_worker = can_be_worker(threads, dynamic_shared_bytes);
   allow_shared_memory(original_, dynamic_shared_bytes);
-  if (worker_ != nullptr) allow_shared_memory(worker_, dynamic_shared_bytes);
+  if (is_worker) allow_shared_memory(worker_, dynamic_shared_bytes);
+  const CUfunction runs = is_worker ? worker_ : original_;
   const int static_shared = attribute(runs, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   return {.threads = threads,
           .registers_per_thread = attribute(runs, CU_FUNC_ATTRIBUTE_NUM_REGS),
@@ -68,10 +78,6 @@ BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes)
 }
 
 void KernelCode::allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const {
-  const int most = most_dynamic_shared(*original_module_.context(), function);
-  require(std::cmp_less_equal(dynamic_shared_bytes, most),
-          "kernel '" + symbol_ + "': a block may have at most " + std::to_string(most) +
-              " bytes of dynamic shared memory here, got " + std::to_string(dynamic_shared_bytes));
   const int allowed = attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   if (std::cmp_less_equal(dynamic_shared_bytes, allowed)) return;
   GPUSHARE_CU(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

@@ -31,10 +31,20 @@ class KernelCode {
   /// The original's machine code, for contexts that want a copy of their own.
   std::span<const char> original_cubin() const { return original_cubin_; }
 
+  /// Is there room for such a block as a worker, which has registers and shared memory of its own? Else it runs whole.
+  bool can_be_worker(std::int64_t threads, unsigned dynamic_shared_bytes) const {
+    return worker_ != nullptr && threads <= worker_limits_.threads &&
+           std::cmp_less_equal(dynamic_shared_bytes, worker_limits_.dynamic_shared);
+  }
   /// What a block needs of an SM as it will run. Throws InvalidInput where the GPU cannot run such a block.
   BlockNeeds needs(int threads, unsigned dynamic_shared_bytes);
 
  private:
+  struct Limits {
+    int threads = 0;
+    int dynamic_shared = 0;
+  };
+  Limits limits_of(CUfunction function) const;
   BlockNeeds ask_for_needs(int threads, unsigned dynamic_shared_bytes) const;
   void allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const;
 
@@ -45,6 +55,7 @@ class KernelCode {
   LoadedModule worker_module_;
   CUfunction original_ = nullptr;
   CUfunction worker_ = nullptr;
+  Limits worker_limits_;
   std::map<std::pair<int, unsigned>, BlockNeeds> needs_;  // the driver takes microseconds to answer
 };
 

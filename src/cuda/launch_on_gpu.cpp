@@ -30,7 +30,8 @@ void LaunchOnGpu::set_share(const Share& share, int rank) {
 
 bool can_be_workers(const DeviceLaunch& code) {
   // Workers number their tasks with 31 bits.
-  return code.kernel->worker() != nullptr && count(code.grid) <= std::numeric_limits<std::int32_t>::max();
+  return code.kernel->can_be_worker(count(code.block), code.shared_bytes) &&
+         count(code.grid) <= std::numeric_limits<std::int32_t>::max();
 }
 
 std::unique_ptr<LaunchOnGpu> make_launch(LaunchResources& resources, const Submission& submission,

@@ -20,7 +20,7 @@ std::optional<std::vector<SmId>> whole_sms(std::span<const int> wanted, int max_
 
 std::optional<Duration> expected_time(const LaunchResources& resources, const DeviceLaunch& code, int max_residency,
                                       std::size_t sms) {
-  if (code.kernel->worker() == nullptr) return std::nullopt;
+  if (!can_be_workers(code)) return std::nullopt;
   const Duration* block_time = resources.block_times.peek(code.kernel->id());
   if (block_time == nullptr) return std::nullopt;
   const std::int64_t places = max_residency * static_cast<std::int64_t>(sms);

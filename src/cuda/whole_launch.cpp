@@ -89,7 +89,7 @@ std::unique_ptr<LaunchOnGpu> WholeLaunch::in_other_way() const {
 }
 
 std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {
-  if (launch.has_begun() || launch.code().kernel->worker() == nullptr) return nullptr;
+  if (launch.has_begun() || !can_be_workers(launch.code())) return nullptr;
   const std::optional<std::vector<SmId>> sms = whole_sms(launch.wanted(), launch.max_residency());
   if (!sms) return nullptr;
   auto way = way_to_run_whole(launch.resources(), launch.code(), launch.max_residency(), *sms, launch.whole_up_to());

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/errors.hpp"
+#include "cuda/launch_on_gpu.hpp"
 #include "cuda/launch_timing.hpp"
 #include "cuda/shared_library.hpp"
 
@@ -188,8 +189,7 @@ class RunningTrial {
 
 Trial run_trial(LaunchResources& resources, const DeviceLaunch& launch, const TrialSetup& setup) {
   const auto turn = turn_on(resources);
-  require(launch.kernel->worker() != nullptr, "kernel '" + launch.kernel->symbol() + "' has no workers");
-  require(count(launch.grid) <= std::numeric_limits<std::int32_t>::max(), "the grid has too many blocks for workers");
+  require(can_be_workers(launch), "kernel '" + launch.kernel->symbol() + "' cannot run as workers in this launch");
   require(setup.quotas.size() == static_cast<std::size_t>(resources.device.sms), "a trial needs a quota for every SM");
   require(std::ranges::max(setup.quotas) > 0, "a trial needs a quota of at least one block on some SM");
   const CurrentContext current(*resources.context);

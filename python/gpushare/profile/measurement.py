@@ -30,6 +30,7 @@ LONGEST_WAIT_NS = 10_000_000_000
 """For a first block to begin."""
 SHORTEST_INTERVAL_NS = 5_000
 LONGEST_INTERVAL_NS = 100_000
+NO_ROOM = "a block of this launch has no room for a worker's registers or shared memory"
 
 
 def measure_kernel(device: CudaDevice, launch: Launch, effort: Effort | None = None) -> KernelProfile:
@@ -69,7 +70,7 @@ class _Measurement:
         """All steps; counters come last, since CUPTI leaves its mark on the context."""
         alone_ns = self._alone_ns()
         figures: dict[str, Any] = self._resources()
-        if self.loaded.code.is_preemptible:
+        if figures["refusal"] is None:
             times = self._block_times(statistics.median(alone_ns))
             against_sms, against_residency = self._curves(alone_ns, times)
             figures |= {"block_times": times, "against_sms": against_sms, "against_residency": against_residency}
@@ -93,13 +94,14 @@ class _Measurement:
         """What original and worker need of an SM."""
         compiled, code = self.loaded.compiled, self.loaded.code
         shape = (self.device.core, self.threads, self.launch.shared_bytes)
+        fits = code.can_be_worker(self.threads, self.launch.shared_bytes)
         found: dict[str, Any] = {
-            "refusal": compiled.refusal,
+            "refusal": compiled.refusal or (None if fits else NO_ROOM),
             "registers": compiled.original_usage.registers,
             "static_shared_bytes": compiled.original_usage.shared_bytes,
             "residency": _core.original_occupancy(code, *shape),
         }
-        if compiled.worker_usage is not None:
+        if compiled.worker_usage is not None and fits:
             found["worker_registers"] = compiled.worker_usage.registers
             found["worker_shared_bytes"] = compiled.worker_usage.shared_bytes
             found["worker_residency"] = self._residency

@@ -64,7 +64,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
                     samples = _samples(runner, name, launch, options)
                     rows.append(_row(name, samples))
                     loaded, limit_us = runner._loaded[launch], _limit_us(samples)
-                    if loaded.code.is_preemptible and not busy and not options.no_floor:
+                    if loaded.is_preemptible and not busy and not options.no_floor:
                         floors.append(floor_row(runner.device, name, loaded, samples.block_us, limit_us))
         finally:
             report.add(f"Eviction with {title}", rows, NOTE)

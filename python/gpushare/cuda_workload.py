@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -27,6 +28,11 @@ class LoadedLaunch:
         self.arguments = [_on_device(device, value) for value in launch.build_arguments()]
         self._restore = [self._restorer(device, index) for index in range(len(self.arguments))]
         self.packed = self.compiled.pack(self.arguments)
+
+    @property
+    def is_preemptible(self) -> bool:
+        """Whether it has a worker, and its blocks the room for it."""
+        return self.code.can_be_worker(math.prod(self.launch.block), self.launch.shared_bytes)
 
     def restore(self) -> None:
         """Makes every array what it was, because kernels may change what they read."""
@@ -83,6 +89,11 @@ class CudaWorkload:
         """Those of this workload, each once."""
         operations = [operation for each in self.workload.applications for operation in each.operations]
         return [self.loaded[operation] for operation in dict.fromkeys(operations) if isinstance(operation, Launch)]
+
+    @property
+    def is_preemptible(self) -> bool:
+        """Whether it has a worker, and its blocks the room for it."""
+        return self.code.can_be_worker(math.prod(self.launch.block), self.launch.shared_bytes)
 
     def restore(self) -> None:
         """Makes the data what it was before the first run."""

@@ -94,14 +94,13 @@ class _Measurement:
         """What original and worker need of an SM."""
         compiled, code = self.loaded.compiled, self.loaded.code
         shape = (self.device.core, self.threads, self.launch.shared_bytes)
-        fits = code.can_be_worker(self.threads, self.launch.shared_bytes)
         found: dict[str, Any] = {
-            "refusal": compiled.refusal or (None if fits else NO_ROOM),
+            "refusal": compiled.refusal or (None if self.loaded.is_preemptible else NO_ROOM),
             "registers": compiled.original_usage.registers,
             "static_shared_bytes": compiled.original_usage.shared_bytes,
             "residency": _core.original_occupancy(code, *shape),
         }
-        if compiled.worker_usage is not None and fits:
+        if compiled.worker_usage is not None and self.loaded.is_preemptible:
             found["worker_registers"] = compiled.worker_usage.registers
             found["worker_shared_bytes"] = compiled.worker_usage.shared_bytes
             found["worker_residency"] = self._residency

@@ -24,8 +24,9 @@ void FairDivision::divide(const State& state, const Attendance& attendance) {
   for (const Claim& each : all) present.push_back(each.application);
   time_.forgive(present, nanoseconds(period_), state);
   const double mean = time_.mean(present, state);
+  for (Claim& each : all) each.served = time_.virtual_time(each.application, state);
   if (static_cast<int>(all.size()) > state.sms()) {  // the least served
-    std::ranges::stable_sort(all, {}, [&](const Claim& each) { return time_.virtual_time(each.application, state); });
+    std::ranges::stable_sort(all, {}, &Claim::served);
     all.resize(static_cast<std::size_t>(state.sms()));
   }
   const std::vector<int> sms = shares(all, mean, state);
@@ -57,7 +58,7 @@ std::vector<int> FairDivision::shares(const std::vector<Claim>& claims, double m
   std::vector<int> most;
   for (const Claim& each : claims) {
     const double part = state.sms() * each.weight / weights;
-    const double behind = mean - time_.virtual_time(each.application, state);
+    const double behind = mean - each.served;
     wanted.push_back(std::clamp(part + behind * each.weight / nanoseconds(period_), part / 2, 2 * part));
     most.push_back(each.most);
   }

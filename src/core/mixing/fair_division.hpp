@@ -28,7 +28,8 @@ class FairDivision {
   struct Claim {
     ApplicationId application{};
     double weight = 1;
-    int most = 0;  // SMs that it has blocks for
+    int most = 0;       // SMs that it has blocks for
+    double served = 0;  // virtual time
   };
   std::vector<Claim> claims(const State& state, const Attendance& attendance) const;
   std::vector<int> shares(const std::vector<Claim>& claims, double mean, const State& state) const;

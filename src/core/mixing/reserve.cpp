@@ -13,9 +13,11 @@ constexpr int launches_at_once = 2;
 constexpr std::size_t most_admitted = 12;
 constexpr Duration least_patience(1'000'000);
 
-Quota without_last(const Quota& quota, int kept, int sms) {
+/// Who has some SMs for itself loses as large a part of them as all others, wherever they are.
+Quota moved_off_last(const Quota& quota, int kept, int sms) {
+  const int left = sms - kept;
   std::vector<int> blocks;
-  for (int sm = 0; sm < sms; ++sm) blocks.push_back(sm < sms - kept ? quota.at(static_cast<SmId>(sm)) : 0);
+  for (int sm = 0; sm < sms; ++sm) blocks.push_back(sm < left ? quota.at(static_cast<SmId>(sm * sms / left)) : 0);
   return Quota::per_sm(std::move(blocks));
 }
 
@@ -89,7 +91,7 @@ Plan Reserve::applied_to(Plan plan, const State& state) const {
   bool is_needed = false;
   for (Share& share : plan.shares) {
     if (is_for(*state.find(share.launch), state)) continue;
-    share.quota = without_last(share.quota, sms_, state.sms());
+    share.quota = moved_off_last(share.quota, sms_, state.sms());
     is_needed = true;
   }
   if (is_needed) plan.wake_at = plan.wake_at ? std::min(*plan.wake_at, until) : until;

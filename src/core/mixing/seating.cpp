@@ -71,6 +71,7 @@ class Usher {
               .alone = time_alone(*kernel, guest.launch->blocks),
               .as_written = time_as_written(*kernel, guest.launch->blocks),
               .floor = application.floor ? application.floor : options_.floor,
+              .fills_gpu = guest.launch->blocks >= std::int64_t{guest.max_residency} * state_.sms(),
               .contender = {&kernel->kernel, guest.max_residency, guest.weight}};
     if (application.latency) seat.time_for_it = nanoseconds(*application.latency - unavoidable(kernel->kernel));
     return seat;
@@ -115,8 +116,9 @@ bool has_latency_bound(const Seating& seating) { return std::ranges::any_of(seat
 bool can_take_turns(const Seating& seating) {
   double round = 0;
   for (const Seat& seat : seating.seats) round += seat.alone;
-  return std::ranges::all_of(
-      seating.seats, [round](const Seat& seat) { return seat.floor.value_or(0) <= 0 && round <= seat.time_for_it; });
+  return std::ranges::all_of(seating.seats, [round](const Seat& seat) {
+    return seat.fills_gpu && seat.floor.value_or(0) <= 0 && round <= seat.time_for_it;
+  });
 }
 
 }  // namespace gpushare

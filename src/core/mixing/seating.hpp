@@ -22,6 +22,7 @@ struct Seat {
   double alone = 0;               ///< nanoseconds that the launch takes alone; 0: not known
   double as_written = 0;          ///< the same of the kernel as it was written, where that has been measured
   std::optional<double> floor{};  ///< that its application, or the policy for all, has asked for
+  bool fills_gpu = false;         ///< has it blocks for all places?
   /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the
   /// GPU and back, and of a last wave.
   double time_for_it = std::numeric_limits<double>::infinity();
@@ -59,7 +60,8 @@ bool are_short(const Seating& seating, double longest_alone);
 
 bool has_latency_bound(const Seating& seating);
 
-/// Can everybody wait until each of the others has run a launch? Who has a floor cannot.
+/// Is it of use to let launches have the GPU in turn? Not where one leaves a part of it idle. And can everybody wait
+/// until each of the others has run a launch? Who has a floor cannot.
 bool can_take_turns(const Seating& seating);
 
 }  // namespace gpushare

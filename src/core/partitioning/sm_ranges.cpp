@@ -14,6 +14,8 @@ namespace {
 
 /// What decides where the first term does not: divisions of the same sum, or of the same smallest.
 constexpr double second_weight = 0.1;
+/// Eight launches are divided with fewer; of sixty, the search would take minutes.
+constexpr int most_questions = 5'000;
 
 class SmDivision {
  public:
@@ -27,7 +29,7 @@ class SmDivision {
   }
 
   /// From equal parts, moves SMs from one to another while that is worth it, fewer and fewer at a time.
-  std::vector<int> best() const {
+  std::vector<int> best() {
     std::vector<int> sms = even_parts(launches_.size(), device_.sms);
     double worth = worth_of(sms);
     for (int step = std::max(device_.sms / 4, 1); step > 0; step /= 2) {
@@ -38,7 +40,8 @@ class SmDivision {
   }
 
  private:
-  bool improve(std::vector<int>& sms, double& worth, int step) const {
+  bool improve(std::vector<int>& sms, double& worth, int step) {
+    if (questions_ >= most_questions) return false;
     std::vector<int> best = sms;
     for (std::size_t from = 0; from < sms.size(); ++from) {
       for (std::size_t to = 0; to < sms.size(); ++to) {
@@ -46,6 +49,7 @@ class SmDivision {
         std::vector<int> moved = sms;
         moved[from] -= step;
         moved[to] += step;
+        ++questions_;
         const double found = worth_of(moved);
         if (found <= worth) continue;
         worth = found;
@@ -78,6 +82,7 @@ class SmDivision {
   std::vector<const Kernel*> kernels_;
   std::vector<int> residencies_;
   std::vector<double> alone_;
+  int questions_ = 0;
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 //
 // Suits: nothing that preemption at block boundary does not suit better. Fails: short slices leave SMs idle at the end
 // of each, and every slice is launched anew; long ones make everybody wait.
+#include <map>
+
 #include "core/policies/options.hpp"
 #include "core/policies/ranking.hpp"
 
@@ -27,11 +29,12 @@ class Pkm : public Policy {
     changed_ = false;
     const bool is_current = current_ && event.operation == *current_;
     if (event.kind == EventKind::LaunchEnded && is_current) current_.reset();
-    if (event.kind == EventKind::LaunchArrived) busy_ns(event.operation) = 0;
+    if (event.kind == EventKind::LaunchEnded) busy_ns_.erase(event.operation);
     if (event.kind == EventKind::BlockEnded) add_busy(event);
-    const bool is_block = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded;
-    if (is_block && is_current) follow(*state.find(*current_));
-    if (!current_ && !state.running().empty()) begin_slice(state);
+    if (is_current && current_) follow(*state.find(*current_));
+    const bool came_in_time =
+        event.kind == EventKind::LaunchArrived && current_ && has_not_begun(*state.find(*current_));
+    if ((!current_ || came_in_time) && !state.running().empty()) begin_slice(state);
   }
 
   bool wants(const Event& event) const override { return Policy::wants(event) || changed_; }
@@ -44,13 +47,10 @@ class Pkm : public Policy {
 
  private:
   void add_busy(const Event& ended) {
-    busy_ns(ended.operation) += nanoseconds(ended.time - ended.started) * ended.blocks;
+    busy_ns_[ended.operation] += nanoseconds(ended.time - ended.started) * ended.blocks;
   }
 
-  double& busy_ns(OperationId launch) {
-    if (busy_ns_.size() <= index(launch)) busy_ns_.resize(index(launch) + 1);
-    return busy_ns_[index(launch)];
-  }
+  bool has_not_begun(const RunningLaunch& launch) const { return launch.started == first_; }
 
   /// A slice has all its blocks started at some time, and ended at a later one.
   void follow(const RunningLaunch& launch) {
@@ -68,10 +68,10 @@ class Pkm : public Policy {
 
   std::int64_t slice(const RunningLaunch& launch) const {
     if (blocks_ > 0) return blocks_;
-    const double busy_ns = busy_ns_[index(launch.id)];
-    if (busy_ns == 0) return launch.blocks();
+    const auto busy = busy_ns_.find(launch.id);
+    if (busy == busy_ns_.end() || busy->second == 0) return launch.blocks();
     const auto wave = static_cast<std::int64_t>(launch.per_sm.size()) * launch.max_residency;
-    const double waves = delay_ns_ * static_cast<double>(launch.done) / busy_ns;
+    const double waves = delay_ns_ * static_cast<double>(launch.done) / busy->second;
     return waves < 1 ? wave : static_cast<std::int64_t>(waves * static_cast<double>(wave));
   }
 
@@ -90,7 +90,7 @@ class Pkm : public Policy {
   std::int64_t first_ = 0;  // blocks that had started before the slice
   bool is_draining_ = false;
   bool changed_ = false;
-  std::vector<double> busy_ns_;  // by OperationId: of its blocks that have ended, together
+  std::map<OperationId, double> busy_ns_;  // of its blocks that have ended, together
 };
 
 }  // namespace

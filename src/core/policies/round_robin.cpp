@@ -18,6 +18,9 @@
 namespace gpushare {
 namespace {
 
+/// As long as it takes for a first block to begin: a shorter one would end with nothing done.
+Duration shortest_turn(const CommandDelays& delays) { return delays.signal + delays.relaunch + Duration(1); }
+
 class RoundRobin : public Policy {
  public:
   RoundRobin(Duration quantum, Duration patience) : quantum_(quantum), patience_(patience) {}
@@ -36,7 +39,7 @@ class RoundRobin : public Policy {
     if (owner_) queue(*owner_, state.now());
     owner_ = longest_waiting(state);
     idle_since_.reset();
-    turn_ends_ = state.now() + quantum_;
+    turn_ends_ = state.now() + std::max(quantum_, shortest_turn(state.device().delays));
   }
 
   Plan decide(const State& state) const override {

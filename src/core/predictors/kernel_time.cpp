@@ -50,6 +50,12 @@ double on_power(const Runs& runs, double blocks) {
   return std::exp(at_one + slope * std::log(blocks));
 }
 
+/// Far from all runs, a line may fall below zero, and a power rise above all bounds.
+Duration some_time(double nanoseconds) {
+  constexpr double longest = 1e15;
+  return Duration(std::llrint(std::clamp(nanoseconds, 1.0, longest)));
+}
+
 }  // namespace
 
 void KernelTime::add(std::int64_t blocks, Duration time) {
@@ -72,9 +78,9 @@ bool KernelTime::is_linear() const {
 std::optional<Duration> KernelTime::of(std::int64_t blocks) const {
   if (runs_.empty()) return std::nullopt;
   const auto count = static_cast<double>(blocks);
-  if (is_linear()) return Duration(std::llrint(per_block(*runs_.rbegin()) * count));
+  if (is_linear()) return some_time(per_block(*runs_.rbegin()) * count);
   const bool has_fixed_part = per_block(*runs_.rbegin()) < per_block(*runs_.begin());
-  return Duration(std::llrint(has_fixed_part ? on_line(runs_, count) : on_power(runs_, count)));
+  return some_time(has_fixed_part ? on_line(runs_, count) : on_power(runs_, count));
 }
 
 }  // namespace gpushare

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace gpushare {
 
@@ -51,14 +52,16 @@ void Turns::stop(Turn::Queue queue, Time now) {
 }
 
 std::vector<RequestId> Turns::waiting(Time now) const {
-  std::vector<RequestId> order;
+  using Place = std::tuple<bool, int, Time>;
+  std::vector<std::pair<Place, RequestId>> found;
   for (const auto& [id, request] : requests_.all()) {
-    if (id != current_ && request.is_there()) order.push_back(id);
-  }
-  std::ranges::stable_sort(order, {}, [&](RequestId id) {
+    if (id == current_ || !request.is_there()) continue;
     const Turn& turn = turns_.at(id);
-    return std::tuple(turn.queue == Turn::Queue::Inactive, -turn.ageing.at(now), turn.arrival);
-  });
+    found.emplace_back(Place(turn.queue == Turn::Queue::Inactive, -turn.ageing.at(now), turn.arrival), id);
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<Place, RequestId>::first);
+  std::vector<RequestId> order;
+  for (const auto& [place, id] : found) order.push_back(id);
   return order;
 }
 

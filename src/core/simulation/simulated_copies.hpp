@@ -22,7 +22,7 @@ class SimulatedCopies {
     if (!engine.can_start()) return std::nullopt;
     const CopyPiece& piece = engine.start(now);
     if (piece.is_first()) events.push_back(event(EventKind::CopyStarted, piece, now, now));
-    return engine.duration();
+    return std::max(engine.duration(), 1.0);  // time is told in whole nanoseconds, and no copy takes none
   }
 
   void end(Copy::Direction direction, Time now, std::vector<Event>& events) {

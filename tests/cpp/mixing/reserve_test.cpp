@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/mixing/reserve.hpp"
 #include "core/policies/options.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
@@ -33,6 +34,28 @@ TEST(Reserve, SmsForTwoLaunchesAreKeptAsFarAsTheShareAllows) {
   EXPECT_EQ(run.order().front(), 1);
   run.end_launch(1, 20'000);
   EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
+}
+
+class ReserveRehearsal : public HandWrittenRun {
+ public:
+  using HandWrittenRun::HandWrittenRun;
+  Reserve reserve{{.share = 0.2, .patience = Duration(1'000'000)}};
+
+ private:
+  void observed(const Event& event) override { reserve.observe(event, state()); }
+};
+
+TEST(Reserve, TakesAsMuchFromEverybodyWhereverTheirSmsAre) {
+  Workload workload = workload_of({launch_of(1000, 1000), launch_of(1000, 1000), launch_of(4, 1000)});
+  workload.applications[2].priority = 1;
+  ReserveRehearsal run(small_device(10), std::move(workload));
+  for (int launch = 0; launch < 3; ++launch) run.arrive(launch, 0);
+  const Plan plan = run.reserve.applied_to(
+      {.shares = {{.launch = OperationId{0}, .quota = Quota::per_sm({4, 4, 4, 4, 4, 0, 0, 0, 0, 0})},
+                  {.launch = OperationId{1}, .quota = Quota::per_sm({0, 0, 0, 0, 0, 4, 4, 4, 4, 4})}}},
+      run.state());
+  EXPECT_EQ(plan.shares[0].quota, Quota::per_sm({4, 4, 4, 4, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(plan.shares[1].quota, Quota::per_sm({0, 0, 0, 0, 4, 4, 4, 4, 0, 0}));
 }
 
 TEST(Reserve, IsGivenBackWhenNothingUrgentComesAnyMore) {

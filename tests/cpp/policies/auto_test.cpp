@@ -37,6 +37,14 @@ TEST(Auto, KernelsThatWantTheSameTakeTurnsShortestFirst) {
   EXPECT_THAT(run.quotas(1), Each(8));
 }
 
+// Taking turns would leave most of the GPU idle while the second one runs.
+TEST(Auto, WhoLeavesPlacesIdleRunsBesideOthers) {
+  const PolicyRehearsal run = both_there(alike(4000, 32), "auto:small_us=0");
+  const std::vector<int> first = run.quotas(0);
+  const std::vector<int> second = run.quotas(1);
+  for (std::size_t sm = 0; sm < first.size(); ++sm) EXPECT_LE(first[sm] + second[sm], 8) << sm;
+}
+
 TEST(Auto, LaunchesThatAreLeftWholeTakeTurnsInOrderOfArrival) {
   Device device = mixing_device();
   device.per_sm.issue_order = IssueOrder::OldestFirst;

@@ -21,6 +21,14 @@ TEST(Pkm, OthersWaitForTheEndOfTheSlice) {
   EXPECT_EQ(end_of(trace, 0), 500);
 }
 
+TEST(Pkm, WhoComesBeforeASliceHasBegunIsNotTooLate) {
+  Workload workload = workload_of({launch_of(16, 100), launch_of(4, 100)});
+  workload.applications[1].priority = 1;
+  const Trace trace = record(small_device(), workload, "pkm:blocks=8");
+  EXPECT_EQ(block_starts(trace, 1).front(), 0);
+  EXPECT_EQ(block_starts(trace, 0).front(), 100);
+}
+
 // Slices of six on four slots: four, two, drain.
 TEST(Pkm, ASliceDrainsBeforeTheNextOne) {
   const Trace trace = record(small_device(), workload_of({launch_of(12, 100)}), "pkm:blocks=6");

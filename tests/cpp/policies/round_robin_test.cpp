@@ -83,6 +83,14 @@ TEST(RoundRobin, TurnsGoRoundInOrderOfTheApplicationsForAQuantumEach) {
   EXPECT_EQ(end_of(trace, 2), 6 * quantum + 9 * 200);
 }
 
+TEST(RoundRobin, ATurnIsLongEnoughForABlockToBegin) {
+  Device device = small_device(2);
+  device.delays = {.signal = Duration(2000), .relaunch = Duration(30'000)};
+  const Workload workload = workload_of(std::vector<Launch>(2, launch_of(24, 200)));
+  const Trace trace = record(device, workload, one_microsecond, 1);
+  EXPECT_EQ(block_starts(trace, 0).size() + block_starts(trace, 1).size(), 48u);
+}
+
 TEST(RoundRobin, TheQuantumMustBeANumberOfMilliseconds) {
   EXPECT_NE(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ms=0"); }).find("0.001..1e+06"),
             std::string::npos);

@@ -55,6 +55,17 @@ TEST(KernelTime, APartThatDoesNotGrowWithTheGridIsFound) {
   EXPECT_NEAR(static_cast<double>(times.of(80)->count()), 9000, 1);
 }
 
+TEST(KernelTime, FarFromAllRunsItIsStillATime) {
+  KernelTime falls;
+  falls.add(1, Duration(100'000));
+  falls.add(2, Duration(60'000));
+  EXPECT_EQ(falls.of(100), Duration(1));
+  KernelTime soars;
+  soars.add(1, Duration(1000));
+  soars.add(2, Duration(1'000'000));
+  EXPECT_EQ(soars.of(1'000'000), Duration(1'000'000'000'000'000));
+}
+
 TEST(KernelTime, OfRunsOfOneSizeTheLatestCounts) {
   KernelTime times;
   times.add(10, Duration(1000));

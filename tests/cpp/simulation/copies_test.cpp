@@ -24,6 +24,13 @@ TEST(Copies, TakeLatencyAndBytesOverBandwidth) {
   EXPECT_EQ(end_of(trace, 1), 600 + 7 + 2000);
 }
 
+TEST(Copies, TakeATimeHoweverShort) {
+  Device device = small_device();
+  device.to_device = {.bandwidth = {1e12}};
+  const Workload workload{.applications = {application_of("a", {copy_to_device(1), copy_to_device(1)})}};
+  EXPECT_EQ(end_of(record(device, workload, "fifo"), 1), 2);
+}
+
 TEST(Copies, OneAtATimePerDirection) {
   const Trace trace = recorded({application_of("a", {copy_to_device(100)}), application_of("b", {copy_to_device(50)}),
                                 application_of("c", {copy_to_device(25)})});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/transform/instructions.hpp"
 
@@ -54,13 +55,13 @@ std::vector<const Function*> callees(const Module& module, const Function& funct
 /// Against the direction of calls, from the functions that hold such an instruction.
 CalledInstructions::CalledInstructions(const Module& module, const std::vector<const Function*>& called,
                                        IsOfKind is_of_kind)
-    : module_(module), is_of_kind_(is_of_kind) {
+    : module_(module), is_of_kind_(std::move(is_of_kind)) {
   std::vector<const Function*> open;
   const auto reach = [&](const Function* function) {
     if (reaching_.insert(function).second) open.push_back(function);
   };
   for (const Function* callee : called) {
-    if (any_instruction(*callee, is_of_kind)) reach(callee);
+    if (any_instruction(*callee, is_of_kind_)) reach(callee);
   }
   if (open.empty()) return;
   std::unordered_map<const Function*, std::vector<const Function*>> callers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <unordered_set>
 #include <vector>
 
@@ -14,7 +15,7 @@ std::vector<const Function*> callees(const Module& module, const Function& funct
 /// Answers where a function and what it calls execute instructions of some kind.
 class CalledInstructions {
  public:
-  using IsOfKind = bool (*)(const Instruction&);
+  using IsOfKind = std::function<bool(const Instruction&)>;
 
   /// `called`: the callees of the function whose calls are asked about.
   CalledInstructions(const Module& module, const std::vector<const Function*>& called, IsOfKind is_of_kind);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/transform/instructions.hpp"
+
 namespace gpushare::ptx {
 namespace {
 
@@ -13,10 +15,6 @@ void add_words(const Module& module, TokenRange range, NameList& names) {
   for (std::size_t token = range.begin; token < range.end; ++token) {
     if (module.token(token).kind == TokenKind::Word) names.push_back(without_component(module.token(token).text));
   }
-}
-
-bool is_any_of(std::string_view operation, std::initializer_list<std::string_view> operations) {
-  return std::ranges::find(operations, operation) != operations.end();
 }
 
 /// Is the first operand written, and not a place in memory, or read?

@@ -3,49 +3,59 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/transform/data_flow.hpp"
 #include "core/transform/divergent_blocks.hpp"
+#include "core/transform/instructions.hpp"
+#include "core/transform/lane_values.hpp"
 
 namespace gpushare::ptx {
 namespace {
 
-bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
-  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); });
+bool is_thread_dependent_register(std::string_view name, Among among) {
+  constexpr std::array<std::string_view, 6> prefixes{"%tid", "%laneid", "%lanemask", "%clock", "%globaltimer", "%pm"};
+  if (name.starts_with("%warpid")) return among == Among::Block;
+  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-bool is_thread_dependent_register(std::string_view name) {
-  constexpr std::array<std::string_view, 6> prefixes{"%tid",      "%laneid", "%warpid",
-                                                     "%lanemask", "%clock",  "%globaltimer"};
-  return starts_with_any(name, prefixes);
-}
-
-bool writes_nothing(const Instruction& instruction) {
-  constexpr std::array<std::string_view, 14> prefixes{"st.",  "red.",      "bar",    "bra",      "ret",
-                                                      "exit", "trap",      "membar", "fence.",   "prefetch",
-                                                      "cp.",  "mbarrier.", "call",   "nanosleep"};
-  return starts_with_any(instruction.opcode, prefixes);
+/// A barrier may have a result, which is the same for all.
+bool is_barrier(const Instruction& instruction) {
+  return instruction.operation() == "bar" || instruction.operation() == "barrier";
 }
 
 /// Does the result differ between threads whatever the operands are?
-bool yields_thread_dependent_value(const Instruction& instruction) {
-  constexpr std::array<std::string_view, 8> operations{"atom",  "shfl",       "vote",  "match",
-                                                       "redux", "activemask", "elect", "ldmatrix"};
-  return std::ranges::find(operations, instruction.operation()) != operations.end();
+bool yields_thread_dependent_value(const Instruction& instruction, Among among) {
+  if (instruction.operation() == "activemask") return among == Among::Block;
+  return is_any_of(instruction.operation(), {"atom", "shfl", "vote", "match", "redux", "elect", "ldmatrix", "wmma",
+                                             "wgmma", "tcgen05", "mbarrier", "call"});
+}
+
+/// Lanes that load together from the same place find the same there. Not in memory of their own, where the same address
+/// is another place for each; and who loads again and again may be alone.
+bool is_same_for_same_address(const Instruction& load, Among among) {
+  if (load.has("nc") || load.has("const")) return true;
+  if (among == Among::Block) return false;
+  constexpr std::array<std::string_view, 4> watching{"volatile", "relaxed", "acquire", "mmio"};
+  const bool watches = std::ranges::any_of(watching, [&](std::string_view suffix) { return load.has(suffix); });
+  return !watches && (load.names_space("global") || load.names_space("shared"));
 }
 
 /// Each statement is affected at most once, and each word of it is looked at once: the time is that of reading.
 class Taint {
  public:
-  Taint(const Module& module, const Function& function, const ControlFlow& flow)
+  Taint(const Module& module, const Function& function, const ControlFlow& flow, Among among)
       : module_(module),
         function_(function),
         flow_(flow),
+        among_(among),
         blocks_(flow),
         affected_(function.statements.size(), false),
         divergent_(function.statements.size(), false) {
+    if (among == Among::Warp) warp_.emplace(module, function, flow);
+    if (!function.is_entry) return;  // what is handed over in a call may differ
     for (const Parameter& parameter : function.parameters) parameters_.insert(parameter.name);
   }
 
@@ -63,19 +73,39 @@ class Taint {
   }
 
  private:
+  /// Statements, by what they do with what they read.
+  struct Readers {
+    std::vector<std::size_t> computing;
+    std::vector<std::size_t> guarded;
+  };
+  struct Warp {
+    OnlyWriters writers;
+    LaneValues values;
+    Warp(const Module& module, const Function& function, const ControlFlow& flow)
+        : writers(module, function, flow), values(module, function, writers) {}
+  };
+
   /// Notes what the instruction reads, and whether it is affected whatever the others do.
   void enter(const Instruction& instruction, std::size_t index) {
-    if (!instruction.predicate.empty()) readers_[instruction.predicate].push_back(index);
-    bool reads_thread = false;
+    if (!instruction.predicate.empty()) readers_of(instruction.predicate, index).guarded.push_back(index);
+    const bool depends = !warp_ || !warp_->values.is_same_in_warp(index);
+    bool affected = is_tainted_load(instruction) || (depends && yields_thread_dependent_value(instruction, among_));
     // The first operand is the result, but for brx, which has none.
-    for (std::size_t operand = instruction.operation() == "brx" ? 0 : 1; operand < instruction.operands.size();
-         ++operand) {
+    const std::size_t first = instruction.operation() == "brx" ? 0 : 1;
+    for (std::size_t operand = first; depends && operand < instruction.operands.size(); ++operand) {
       for_each_word(instruction.operands[operand], [&](std::string_view name) {
-        readers_[name].push_back(index);
-        reads_thread |= is_thread_dependent_register(name);
+        readers_of(name, index).computing.push_back(index);
+        affected |= is_thread_dependent_register(name, among_);
       });
     }
-    if (reads_thread || yields_thread_dependent_value(instruction) || is_tainted_load(instruction)) affect(index);
+    if (affected) affect(index);
+  }
+
+  /// Of what this statement reads by this name: of one writer where that is known, or else of all.
+  Readers& readers_of(std::string_view name, std::size_t index) {
+    name = without_component(name);
+    const auto writer = warp_ ? warp_->writers.of(name, index) : std::nullopt;
+    return writer ? readers_of_writer_[*writer] : readers_of_name_[name];
   }
 
   /// This statement depends on something that may differ between threads.
@@ -89,17 +119,29 @@ class Taint {
     const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
     if (instruction == nullptr) return;
     const std::size_t block = flow_.block_of(index);
-    const bool is_last = index + 1 == flow_.blocks()[block].end;
-    if (is_last && flow_.blocks()[block].decides()) {
+    if (ends_with_choice(index)) {
       for (const std::size_t added : blocks_.add_choice(block)) diverge(flow_.blocks()[added]);
     }
-    if (writes_nothing(*instruction) || instruction->operands.empty()) return;
-    for_each_word(instruction->operands.front(), [&](std::string_view name) {
-      if (!tainted_.insert(name).second) return;
-      if (const auto found = readers_.find(name); found != readers_.end()) {
-        for (const std::size_t reader : found->second) affect(reader);
-      }
-    });
+    if (is_barrier(*instruction)) return;
+    if (const auto found = readers_of_writer_.find(index); found != readers_of_writer_.end()) affect(found->second);
+    for (const std::string_view name : names_written(module_, *instruction)) {
+      if (name.starts_with('[') || !tainted_.insert(name).second) continue;
+      if (const auto found = readers_of_name_.find(name); found != readers_of_name_.end()) affect(found->second);
+    }
+  }
+
+  void affect(const Readers& readers) {
+    for (const std::size_t computing : readers.computing) affect(computing);
+    for (const std::size_t guarded : readers.guarded) {
+      affect(guarded);
+      if (!ends_with_choice(guarded)) divergent_[guarded] = true;
+    }
+  }
+
+  /// Is this the branch, or the guarded return, that chooses between ways out of its block?
+  bool ends_with_choice(std::size_t index) const {
+    const BasicBlock& block = flow_.blocks()[flow_.block_of(index)];
+    return index + 1 == block.end && block.decides();
   }
 
   void diverge(const BasicBlock& block) {
@@ -113,7 +155,7 @@ class Taint {
   /// Whatever else is loaded may differ.
   bool is_tainted_load(const Instruction& instruction) const {
     if (instruction.operation() != "ld" && instruction.operation() != "ldu") return false;
-    if (instruction.has("nc") || instruction.has("const")) return false;
+    if (is_same_for_same_address(instruction, among_)) return false;
     if (!instruction.has("param") || instruction.operands.size() < 2) return true;
     bool of_kernel = false;
     for_each_word(instruction.operands[1], [&](std::string_view name) { of_kernel |= parameters_.contains(name); });
@@ -130,9 +172,12 @@ class Taint {
   const Module& module_;
   const Function& function_;
   const ControlFlow& flow_;
+  const Among among_;
+  std::optional<Warp> warp_;
   DivergentBlocks blocks_;
   std::unordered_set<std::string_view> parameters_;
-  std::unordered_map<std::string_view, std::vector<std::size_t>> readers_;  ///< of each word, as statements
+  std::unordered_map<std::string_view, Readers> readers_of_name_;
+  std::unordered_map<std::size_t, Readers> readers_of_writer_;
   std::unordered_set<std::string_view> tainted_;
   std::vector<std::size_t> open_;  ///< affected statements that have yet to affect others
   std::vector<bool> affected_;
@@ -146,8 +191,9 @@ bool is_block_barrier(const Instruction& instruction) {
   return instruction.operation() == "bar" && !instruction.has("warp");
 }
 
-std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow) {
-  return Taint(module, function, flow).divergent_statements();
+std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow,
+                                       Among among) {
+  return Taint(module, function, flow, among).divergent_statements();
 }
 
 }  // namespace gpushare::ptx

@@ -3,6 +3,7 @@
 // original a returned thread leaves the barrier's count, in a worker it stays alive for the next task.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/transform/control_flow.hpp"
@@ -12,10 +13,14 @@ namespace gpushare::ptx {
 /// Is this a barrier of the block (bar, barrier; not bar.warp.sync and not barrier.cluster)?
 bool is_block_barrier(const Instruction& instruction);
 
-/// The statements of the function that run in a part that not all threads of a block need to enter: between a branch
-/// on a value that may differ between threads (from %tid, %laneid, %clock, loads other than of parameters, atomics,
-/// warp exchanges, calls, or what was assigned under such a branch) and the point where all ways meet again.
-/// One entry per statement.
-std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow);
+/// Between which threads things may differ: those of a block, or the lanes of a warp.
+enum class Among : std::uint8_t { Block, Warp };
+
+/// The statements of the function that not all threads of a block, or of a warp, need to execute: between a branch on a
+/// value that may differ between threads (from %tid, %laneid, %clock, loads other than of parameters, atomics, warp
+/// exchanges, calls, or what was assigned under such a branch) and the point where all ways meet again, and what such a
+/// value guards. One entry per statement.
+std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow,
+                                       Among among = Among::Block);
 
 }  // namespace gpushare::ptx

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
 #include "core/transform/ptx_module.hpp"
 
 namespace gpushare::ptx {
+
+inline bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
 
 template <typename Use>
 void for_each_instruction(const Function& function, Use use) {

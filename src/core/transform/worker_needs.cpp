@@ -14,6 +14,7 @@
 #include "core/transform/mbarriers.hpp"
 #include "core/transform/memory_reads.hpp"
 #include "core/transform/waits.hpp"
+#include "core/transform/warp_waits.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -137,6 +138,14 @@ std::optional<Refusal> find_exit_in(const Module& module, const Function& callee
   return found;
 }
 
+std::optional<Refusal> find_lost_lanes(const Module& module, const Function& entry, const Functions& called) {
+  const Instruction* wait = find_wait_for_missing_lanes(module, entry, called);
+  if (wait == nullptr) return std::nullopt;
+  return refusal_at(module, *wait,
+                    "some lanes of a warp may return before others wait for them (" + std::string(wait->operation()) +
+                        (wait->operation() == "bar" ? ".warp.sync)" : ")"));
+}
+
 std::optional<Refusal> find_refusal(const Module& module, const Function& entry, const Functions& called) {
   if (std::ranges::find(entry.parameters, "gpushare_worker", &Parameter::name) != entry.parameters.end()) {
     return Refusal{"it is a worker already", module.line(entry.name_token)};
@@ -150,7 +159,7 @@ std::optional<Refusal> find_refusal(const Module& module, const Function& entry,
     if (auto reused = find_reused_mbarrier(module, *callee)) return reused;
     if (auto exits = find_exit_in(module, *callee)) return exits;
   }
-  return std::nullopt;
+  return find_lost_lanes(module, entry, called);
 }
 
 WorkerNeeds find_needs(const Module& module, const Function& entry, Functions functions) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/asked_masks.hpp"
+
+#include <algorithm>
+
+#include "core/transform/data_flow.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+bool asks(const Instruction& instruction, bool divergent) {
+  const std::string_view operation = instruction.operation();
+  if (operation == "activemask") return divergent;
+  return operation == "match" || (operation == "vote" && instruction.has("ballot"));
+}
+
+bool passes_on(const Instruction& instruction) {
+  const std::string_view operation = instruction.operation();
+  return operation == "mov" || operation == "and" || operation == "or";
+}
+
+}  // namespace
+
+/// Masks count as asked for until something speaks against it, so that they may go round in loops.
+AskedMasks::AskedMasks(const Module& module, const Function& function, const std::vector<bool>& divergent)
+    : module_(module) {
+  std::vector<const Instruction*> passing;
+  for (std::size_t index = 0; index < function.statements.size(); ++index) {
+    const auto* instruction = std::get_if<Instruction>(&function.statements[index]);
+    if (instruction == nullptr) continue;
+    const auto names = names_written(module, *instruction);
+    written_.insert(names.begin(), names.end());
+    if (asks(*instruction, divergent[index])) continue;
+    if (!passes_on(*instruction)) {
+      for (const std::string_view name : names) note_made_up(name);
+      continue;
+    }
+    passing.push_back(instruction);
+    for (const std::string_view name : names_read(module, *instruction)) passed_on_[name].push_back(instruction);
+  }
+  for (const Instruction* instruction : passing) {
+    if (!is_made_up(*instruction)) continue;
+    for (const std::string_view name : names_written(module, *instruction)) note_made_up(name);
+  }
+  spread();
+}
+
+void AskedMasks::spread() {
+  while (!open_.empty()) {
+    const auto readers = passed_on_.find(open_.back());
+    open_.pop_back();
+    if (readers == passed_on_.end()) continue;
+    for (const Instruction* reader : readers->second) {
+      if (!is_made_up(*reader)) continue;
+      for (const std::string_view name : names_written(module_, *reader)) note_made_up(name);
+    }
+  }
+}
+
+/// A part of what was asked for is fine, whatever names the part.
+bool AskedMasks::is_made_up(const Instruction& instruction) const {
+  std::size_t asked = 0;
+  for (std::size_t operand = 1; operand < instruction.operands.size(); ++operand) {
+    if (contains(single_name(module_, instruction, operand))) ++asked;
+  }
+  return instruction.operation() == "and" ? asked == 0 : asked + 1 < instruction.operands.size();
+}
+
+void AskedMasks::note_made_up(std::string_view name) {
+  if (made_up_.insert(name).second) open_.push_back(name);
+}
+
+}  // namespace gpushare::ptx

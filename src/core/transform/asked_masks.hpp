@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/transform/ptx_module.hpp"
+
+namespace gpushare::ptx {
+
+/// Knows which masks hold only lanes that have answered: what activemask, votes and matches have found, copies of that,
+/// and parts of it.
+class AskedMasks {
+ public:
+  /// `divergent`: by statement, may lanes have gone before? Where none can have, `activemask` names all of them.
+  AskedMasks(const Module& module, const Function& function, const std::vector<bool>& divergent);
+
+  bool contains(std::string_view name) const { return written_.contains(name) && !made_up_.contains(name); }
+
+ private:
+  bool is_made_up(const Instruction& instruction) const;
+  void note_made_up(std::string_view name);
+  void spread();
+
+  const Module& module_;
+  std::unordered_set<std::string_view> written_;
+  std::unordered_set<std::string_view> made_up_;
+  std::unordered_map<std::string_view, std::vector<const Instruction*>> passed_on_;  ///< by name, where it is read
+  std::vector<std::string_view> open_;
+};
+
+}  // namespace gpushare::ptx

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/lane_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/transform/data_flow.hpp"
+#include "core/transform/instructions.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+constexpr int longest_derivation = 200;
+constexpr std::int64_t lanes = 32;
+
+/// Not of what is written as a float, and not of what does not fit.
+std::optional<std::int64_t> parsed(std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (hexadecimal) text.remove_prefix(2);
+  if (text.ends_with('U')) text.remove_suffix(1);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+/// Of integers: the type is the last suffix, that of a conversion's source, too, the last but one.
+bool is_of_integers(const Instruction& instruction) {
+  std::string_view opcode = instruction.opcode;
+  const auto take_integer = [&] {
+    const std::size_t dot = opcode.rfind('.');
+    if (dot == std::string_view::npos) return false;
+    const std::string_view type = opcode.substr(dot + 1);
+    opcode = opcode.substr(0, dot);
+    return type.starts_with('u') || type.starts_with('s') || (type.starts_with('b') && !type.starts_with("bf"));
+  };
+  return take_integer() && (instruction.operation() != "cvt" || take_integer());
+}
+
+bool rows_are_whole_warps(const Module& module, const Function& function) {
+  return std::ranges::any_of(function.directives, [&](const TokenRange& directive) {
+    if (!module.token(directive.begin).is(".reqntid") || directive.size() < 2) return false;
+    const auto width = parsed(module.token(directive.begin + 1).text);
+    return width && *width % lanes == 0;
+  });
+}
+
+}  // namespace
+
+LaneValues::LaneValues(const Module& module, const Function& function, const OnlyWriters& writers)
+    : module_(module),
+      function_(function),
+      rows_are_whole_warps_(ptx::rows_are_whole_warps(module, function)),
+      writers_(writers) {}
+
+bool LaneValues::is_same_in_warp(std::size_t statement) {
+  const Place here = place(statement);
+  if (here.instruction.operation() == "setp") return compares_whole_warps(here);
+  return assigned(here).is_uniform() || gives_all_lanes_one_value(here);
+}
+
+/// A vote of the whole warp, or what one lane has, for all of them.
+bool LaneValues::gives_all_lanes_one_value(const Place& place) {
+  const auto& operands = place.instruction.operands;
+  const std::string_view operation = place.instruction.operation();
+  const bool shuffles = operation == "shfl";
+  if (operands.size() < (shuffles ? 5u : 3u) || !(shuffles || is_any_of(operation, {"vote", "redux"}))) return false;
+  const auto mask = of(place, operands.size() - 1).number;
+  if (!mask || static_cast<std::uint32_t>(*mask) != ~std::uint32_t{0}) return false;
+  if (!shuffles) return true;
+  return place.instruction.has("idx") && of(place, 2).is_uniform() && of(place, 3).number == lanes - 1;
+}
+
+/// Consecutive values and multiples of 32 compare alike in all lanes, and so does what is "up to 31" instead of "below
+/// 32". What is compared after that with a second predicate is for others to look at.
+bool LaneValues::compares_whole_warps(const Place& place) {
+  const Instruction& instruction = place.instruction;
+  if (instruction.operands.size() != 3 || !is_of_integers(instruction)) return false;
+  const auto has_any = [&](std::initializer_list<std::string_view> comparisons) {
+    return std::ranges::any_of(comparisons, [&](std::string_view each) { return instruction.has(each); });
+  };
+  const bool parts_before = has_any({"lt", "ge", "lo", "hs"});  // before the right one, if that is the bound
+  const bool parts_behind = has_any({"gt", "le", "hi", "ls"});
+  const auto parts_warps = [](const Value& value, const Value& bound, bool before, bool behind) {
+    if (!bound.number) return before && value.offset % lanes == 0 && bound.is_multiple();
+    const std::int64_t lane = (*bound.number - value.offset) & (lanes - 1);
+    return (before && lane == 0) || (behind && lane == lanes - 1);
+  };
+  const Value left = of(place, 1);
+  const Value right = of(place, 2);
+  if (left.kind == Kind::Consecutive) return parts_warps(left, right, parts_before, parts_behind);
+  if (right.kind == Kind::Consecutive) return parts_warps(right, left, parts_behind, parts_before);
+  return false;
+}
+
+LaneValues::Value LaneValues::of_number(std::int64_t number) {
+  return {number % lanes == 0 ? Kind::Multiple : Kind::Uniform, number};
+}
+
+LaneValues::Place LaneValues::place(std::size_t statement) const {
+  return {statement, std::get<Instruction>(function_.statements[statement])};
+}
+
+LaneValues::Value LaneValues::of(const Place& place, std::size_t operand) {
+  const TokenRange tokens = place.instruction.operands[operand];
+  const Token& last = module_.token(tokens.end - 1);
+  const bool negative = tokens.size() == 2 && module_.token(tokens.begin).is("-");
+  if (tokens.size() != 1 && !negative) return {};
+  if (last.kind == TokenKind::Word && !negative) return of(last.text, place.statement);
+  const auto value = last.kind == TokenKind::Number ? parsed(last.text) : std::nullopt;
+  return value ? of_number(negative ? -*value : *value) : Value{};
+}
+
+LaneValues::Value LaneValues::of(std::string_view word, std::size_t reader) {
+  if (!writers_.is_written(without_component(word))) return of_special_register(word);
+  const auto writer = writers_.of(word, reader);
+  if (!writer) return {};
+  if (const auto known = known_.find(*writer); known != known_.end()) return known->second;
+  known_[*writer] = {};  // for what depends on itself
+  ++depth_;
+  const Value found = depth_ < longest_derivation ? assigned(place(*writer)) : Value{};
+  --depth_;
+  return known_[*writer] = found;
+}
+
+LaneValues::Value LaneValues::of_special_register(std::string_view word) const {
+  if (word == "WARP_SZ") return of_number(lanes);
+  if (word == "%tid.x") return {Kind::Consecutive};
+  if (word == "%tid.y" || word == "%tid.z") return {rows_are_whole_warps_ ? Kind::Uniform : Kind::Row};
+  if (word == "%ntid.x") return {Kind::Width};
+  const bool is_of_block = word.starts_with("%ntid.") || word.starts_with("%ctaid.") || word.starts_with("%nctaid.");
+  return {is_of_block || word == "%warpid" ? Kind::Uniform : Kind::Unknown};
+}
+
+LaneValues::Value LaneValues::assigned(const Place& place) {
+  const Instruction& instruction = place.instruction;
+  if (instruction.operands.size() < 2 || instruction.operands[0].size() != 1) return {};
+  if (is_parameter_load(instruction)) return {Kind::Uniform};
+  if (is_any_of(instruction.operation(), {"mov", "cvt"}) && is_of_integers(instruction)) return of(place, 1);
+  return computed(place);
+}
+
+LaneValues::Value LaneValues::computed(const Place& place) {
+  const Instruction& instruction = place.instruction;
+  if (instruction.operands.size() < 3 || !is_of_integers(instruction) || instruction.has("hi")) return {};
+  const std::string_view operation = instruction.operation();
+  const Value left = of(place, 1);
+  const Value right = of(place, 2);
+  if (operation == "add") return sum(left, right);
+  // These do the same where one side has no bits below 32.
+  if (is_any_of(operation, {"or", "xor"}))
+    return left.is_multiple() || right.is_multiple() ? sum(left, right) : Value{};
+  if (operation == "sub")
+    return right.is_uniform() ? sum(left, {right.kind, right.number ? std::optional(-*right.number) : std::nullopt})
+                              : Value{};
+  if (operation == "mul") return {product(left, right)};
+  if (operation == "mad" && instruction.operands.size() == 4) return sum({product(left, right)}, of(place, 3));
+  if (operation == "shl") return {shifted_left(left, right)};
+  if (is_any_of(operation, {"shr", "bfe"})) return {shifted_right(instruction, left, right)};
+  if (operation == "and") return {masked(left, right)};
+  if (operation == "div" && left.is_consecutive_from_lane_0() && right.is_multiple()) return {Kind::Uniform};
+  return {};
+}
+
+LaneValues::Value LaneValues::sum(const Value& left, const Value& right) {
+  if (left.is_uniform() && right.is_uniform()) {
+    return {left.is_multiple() && right.is_multiple() ? Kind::Multiple : Kind::Uniform};
+  }
+  if (right.kind == Kind::Consecutive) return left.kind == Kind::Consecutive ? Value{} : sum(right, left);
+  if (left.kind == Kind::Consecutive) {
+    if (right.number) return {Kind::Consecutive, {}, (left.offset + *right.number) % lanes};
+    return right.is_multiple() || right.kind == Kind::RowStart ? left : Value{};
+  }
+  const auto starts_row = [](const Value& value) { return value.is_multiple() || value.kind == Kind::RowStart; };
+  if (starts_row(left) && starts_row(right)) return {Kind::RowStart};
+  const auto counts_rows = [](const Value& value) { return value.is_uniform() || value.kind == Kind::Row; };
+  return {counts_rows(left) && counts_rows(right) ? Kind::Row : Kind::Unknown};
+}
+
+LaneValues::Kind LaneValues::product(const Value& left, const Value& right) {
+  if (left.is_uniform() && right.is_uniform()) {
+    return left.is_multiple() || right.is_multiple() ? Kind::Multiple : Kind::Uniform;
+  }
+  const bool has_row = left.kind == Kind::Row || right.kind == Kind::Row;
+  if (!has_row) return Kind::Unknown;
+  if (left.kind == Kind::Width || right.kind == Kind::Width) return Kind::RowStart;
+  return left.is_uniform() || right.is_uniform() ? Kind::Row : Kind::Unknown;
+}
+
+LaneValues::Kind LaneValues::shifted_left(const Value& value, const Value& by) {
+  if (!value.is_uniform() || !by.is_uniform()) return Kind::Unknown;
+  return value.is_multiple() || (by.number && *by.number >= 5) ? Kind::Multiple : Kind::Uniform;
+}
+
+/// By five places or more, lanes differ no longer. A signed division by 32 adds 31 to what is negative first: the
+/// sign, shifted. The operand behind tells a field's beginning as it tells by how much to shift.
+LaneValues::Kind LaneValues::shifted_right(const Instruction& instruction, const Value& value, const Value& by) {
+  if (value.kind == Kind::Zero) return Kind::Zero;
+  if (value.is_uniform()) return by.is_uniform() ? Kind::Uniform : Kind::Unknown;
+  if (!value.is_consecutive_from_lane_0() || !by.number || *by.number < 5) return Kind::Unknown;
+  const bool is_sign = (instruction.has("s32") && *by.number == 31) || (instruction.has("s64") && *by.number == 63);
+  return is_sign && instruction.operation() == "shr" ? Kind::Zero : Kind::Uniform;
+}
+
+LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {
+  if (!mask.number) return mask.kind != Kind::Unknown && value.number ? masked(mask, value) : Kind::Unknown;
+  const std::int64_t low = *mask.number & (lanes - 1);
+  if (value.is_uniform()) return low == 0 ? Kind::Multiple : Kind::Uniform;
+  if (!value.is_consecutive_from_lane_0()) return Kind::Unknown;
+  return low == 0 ? Kind::Multiple : low == lanes - 1 ? Kind::Consecutive : Kind::Unknown;
+}
+
+/// Of the kernel: what a called function is given may differ.
+bool LaneValues::is_parameter_load(const Instruction& instruction) const {
+  if (!function_.is_entry || instruction.operation() != "ld" || !instruction.has("param")) return false;
+  if (instruction.operands[1].size() < 3) return false;
+  const std::string_view name = module_.token(instruction.operands[1].begin + 1).text;
+  return std::ranges::find(function_.parameters, name, &Parameter::name) != function_.parameters.end();
+}
+
+}  // namespace gpushare::ptx

@@ -22,6 +22,7 @@ bool SelfDecidingReads::any(std::size_t cycle) {
   if (open_.empty()) return false;
   readers_ = {};
   writers_ = {};
+  origins_ = {};
   affected_names_ = {};
   loops_.for_each_instruction_in(cycle, [&](std::size_t index, const Instruction& each) { note(index, each); });
   for (const std::size_t source : open_) exempt_retry(source, instruction(source));
@@ -66,21 +67,32 @@ void SelfDecidingReads::exempt_retry(std::size_t index, const Instruction& excha
 }
 
 /// In the loop, what it compares with comes from itself, or from a load of the same place before the first try.
-bool SelfDecidingReads::takes_up_what_was_found(const Instruction& exchange) const {
+bool SelfDecidingReads::takes_up_what_was_found(const Instruction& exchange) {
   if (exchange.operands.size() != 4) return false;
   const std::string_view found = single_name(module_, exchange, 0);
-  const auto writers = writers_.find(single_name(module_, exchange, 2));
-  if (found.empty() || writers == writers_.end()) return false;
-  bool takes_up = false;
-  for (const std::size_t writer : writers->second) {
+  const std::string_view given = single_name(module_, exchange, 2);
+  if (found.empty() || !writers_.contains(given)) return false;
+  const auto [origin, is_new] = origins_.try_emplace(given);
+  if (is_new) origin->second = origin_of(given);
+  const auto& [copied, address] = origin->second;
+  return copied == found && (!address || *address == module_.source(exchange.operands[1]));
+}
+
+/// Many exchanges may be given the same, so this is found once for all of them.
+SelfDecidingReads::Origin SelfDecidingReads::origin_of(std::string_view name) const {
+  constexpr Origin several{};
+  Origin origin;
+  for (const std::size_t writer : writers_.at(name)) {
     const Instruction& each = instruction(writer);
-    const bool copies = each.operation() == "mov" && single_name(module_, each, 1) == found;
-    const bool loads = is_plain_load(each) && each.operands.size() == 2 &&
-                       module_.source(each.operands[1]) == module_.source(exchange.operands[1]);
-    if (!each.predicate.empty() || !(copies || loads)) return false;
-    takes_up |= copies;
+    const bool loads = is_plain_load(each) && each.operands.size() == 2;
+    const std::string_view copied = each.operation() == "mov" ? single_name(module_, each, 1) : std::string_view();
+    if (!each.predicate.empty() || (!loads && copied.empty())) return several;
+    auto& source = loads ? origin.address : origin.copied;
+    const std::string_view present = loads ? module_.source(each.operands[1]) : copied;
+    if (source.value_or(present) != present) return several;
+    source = present;
   }
-  return takes_up;
+  return origin;
 }
 
 void SelfDecidingReads::affect(std::size_t index) {

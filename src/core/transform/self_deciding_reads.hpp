@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,10 +25,18 @@ class SelfDecidingReads {
   bool any(std::size_t cycle);
 
  private:
+  /// From where all of a register's values come: copies of one other, or loads from one place. Nothing known of
+  /// either where there are several.
+  struct Origin {
+    std::optional<std::string_view> copied{};
+    std::optional<std::string_view> address{};
+  };
+
   void note(std::size_t index, const Instruction& instruction);
   void find_sources(std::size_t cycle);
   void exempt_retry(std::size_t index, const Instruction& exchange);
-  bool takes_up_what_was_found(const Instruction& exchange) const;
+  bool takes_up_what_was_found(const Instruction& exchange);
+  Origin origin_of(std::string_view name) const;
   void affect(std::size_t index);
   bool spread(std::size_t index);
   bool spread_choice(std::size_t block);
@@ -40,6 +49,7 @@ class SelfDecidingReads {
   // Of the present cycle, statements by name:
   std::unordered_map<std::string_view, std::vector<std::size_t>> readers_;
   std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;
+  std::unordered_map<std::string_view, Origin> origins_;
   std::unordered_set<std::string_view> affected_names_;
   std::vector<std::size_t> open_;  ///< affected statements that have yet to affect others
   // By statement, each of which is in one cycle at most:

@@ -88,6 +88,17 @@ TEST(Waits, ACompareAndSwapThatTakesUpWhatItFoundDoesNotWait) {
   EXPECT_TRUE(waits("$L:\n" + retry + "setp.eq.s32 %p2, %r1, 99;\n@%p2 bra $L;\n" + again)) << "99 is waited out";
 }
 
+/// As fast as they are read: looking at all loads for each exchange took minutes here.
+TEST(Waits, ManyExchangesThatAreGivenTheSame) {
+  constexpr int many = 16'000;
+  std::string body = "$L:\n";
+  for (int load = 0; load < many; ++load) body += "ld.global.u32 %r2, [%rd1];\n";
+  for (int exchange = 0; exchange < many; ++exchange) {
+    body += "atom.global.cas.b32 %e" + std::to_string(exchange) + ", [%rd1], %r2, 5;\n";
+  }
+  EXPECT_TRUE(waits(body + "setp.eq.u32 %p1, %e1, %r2;\n@%p1 bra $L;\nret;\n"));
+}
+
 TEST(Waits, ALoopThatALoadEnds) {
   EXPECT_TRUE(waits("$L:\nld.global.cg.u32 %r1, [%rd1];\n" + until_set));
   EXPECT_TRUE(waits("$L:\nld.global.u32 %r1, [%rd1];\n" + until_set));

@@ -2,6 +2,7 @@
 #include "core/transform/ptx_module.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/transform/ptx_body.hpp"
@@ -132,6 +133,16 @@ void skip_directive(Cursor& cursor) {
   }
 }
 
+/// .alias f, g;   f is another name of g.
+std::pair<std::string_view, std::string_view> parse_alias(Cursor& cursor) {
+  cursor.expect(".alias");
+  const std::string_view alias = cursor.take_word().text;
+  cursor.expect(",");
+  const std::string_view name = cursor.take_word().text;
+  cursor.expect(";");
+  return {alias, name};
+}
+
 /// The token behind a header directive: .version 9.0, .target sm_90.
 std::string_view header(const std::vector<Token>& tokens, std::string_view directive) {
   const auto found = std::ranges::find(tokens, directive, &Token::text);
@@ -167,6 +178,7 @@ Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {
   version = header(tokens, ".version");
   target = header(tokens, ".target");
   if (!tokens.front().is(".version")) throw InvalidInput("this is not PTX: it does not begin with .version");
+  std::vector<std::pair<std::string_view, std::string_view>> aliases;
   Cursor cursor(text, tokens);
   while (!cursor.at_end()) {
     if (is_header(cursor.peek())) {
@@ -174,6 +186,8 @@ Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {
       if (functions.empty()) header_end = cursor.position();
     } else if (begins_function(cursor)) {
       functions.push_back(parse_function(cursor));
+    } else if (cursor.peek().is(".alias")) {
+      aliases.push_back(parse_alias(cursor));
     } else {
       skip_directive(cursor);
     }
@@ -184,6 +198,10 @@ Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {
     if (!function.has_body || definitions_.emplace(function.name, index).second) continue;
     throw InvalidInput("PTX line " + std::to_string(line(function.name_token)) + ": '" + std::string(function.name) +
                        "' is defined a second time");
+  }
+  for (const auto& [alias, name] : aliases) {
+    if (const auto found = definitions_.find(name); found != definitions_.end())
+      definitions_.emplace(alias, found->second);
   }
 }
 

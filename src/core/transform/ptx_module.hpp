@@ -94,7 +94,7 @@ struct Module {
   /// The entry of this name; throws InvalidInput listing the entries there are.
   const Function& entry(std::string_view name) const;
   std::vector<std::string> entry_names() const;
-  /// The entry or function of this name that has a body, nullptr without one.
+  /// The entry or function of this name, or of which this is an alias, that has a body; nullptr without one.
   const Function* definition(std::string_view name) const;
   /// Is there any body but those of entries?
   bool has_functions() const { return has_functions_; }

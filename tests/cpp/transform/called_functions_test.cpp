@@ -13,7 +13,9 @@ namespace gpushare::ptx {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::vector<std::string> callees_of_k(const std::string& functions, const std::string& body) {
   const Module module(module_with(body, functions));
@@ -36,6 +38,13 @@ TEST(CalledFunctions, ACallThroughAPointerMayGoToAnyFunction) {
   EXPECT_THAT(callees_of_k(".func f() { ret; }\n.func g() { ret; }\n.global .u64 table[1] = {g};\n",
                            "proto: .callprototype _ ();\ncall %rd1, (), proto;\nret;\n"),
               ElementsAre("f", "g"));
+}
+
+TEST(CalledFunctions, ByAnotherName) {
+  const std::string functions =
+      ".func g() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n.func f();\n.alias f, g;\n";
+  EXPECT_THAT(callees_of_k(functions, "call f, ();\nret;\n"), ElementsAre("g"));
+  EXPECT_THAT(make_preemptible(module_with("call f, ();\nret;\n", functions)).ptx, Not(HasSubstr("%ctaid")));
 }
 
 TEST(CalledFunctions, ABarrierCountsHoweverDeepItIs) {

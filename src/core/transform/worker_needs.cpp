@@ -19,9 +19,9 @@
 namespace gpushare::ptx {
 namespace {
 
-/// What no worker can do, wherever it stands in the kernel or in what it calls.
+/// What no worker can do, wherever it stands: in the kernel, or also in what it calls.
 struct Obstacle {
-  enum class In { AnyWord, Opcode } in;
+  enum class In { AnyWord, Opcode, OpcodeOfEntry } in;
   std::string_view prefix;
   const char* reason;
 };
@@ -32,6 +32,13 @@ constexpr std::array obstacles{
     Obstacle{Obstacle::In::AnyWord, "%is_explicit_cluster", "it uses thread block clusters"},
     Obstacle{Obstacle::In::Opcode, "barrier.cluster", "it uses thread block clusters"},
     Obstacle{Obstacle::In::Opcode, "mapa", "it uses thread block clusters"},
+    Obstacle{Obstacle::In::Opcode, "clusterlaunchcontrol", "it cancels blocks to do their work (clusterlaunchcontrol)"},
+    Obstacle{Obstacle::In::AnyWord, "%total_smem_size", "it reads how much shared memory it has"},
+    Obstacle{Obstacle::In::AnyWord, "%aggr_smem_size", "it reads how much shared memory it has"},
+    // Given back by returning only, so each task would take more.
+    Obstacle{Obstacle::In::OpcodeOfEntry, "alloca", "it takes memory from the stack (alloca)"},
+    Obstacle{Obstacle::In::Opcode, "tcgen05.relinquish_alloc_permit",
+             "it gives up allocating tensor memory, so a second task could not"},
     Obstacle{Obstacle::In::AnyWord, "%envreg", "it synchronizes the whole grid (cooperative launch)"},
     Obstacle{Obstacle::In::Opcode, "setmaxnreg", "it moves registers between warps (setmaxnreg)"},
     Obstacle{Obstacle::In::Opcode, "griddepcontrol", "it is launched dependent on another grid (griddepcontrol)"},
@@ -40,11 +47,12 @@ constexpr std::array obstacles{
     Obstacle{Obstacle::In::AnyWord, "__cudaCDP2", "it launches kernels itself (dynamic parallelism)"},
 };
 
-const Obstacle* find_obstacle(const Module& module, const Instruction& instruction) {
+const Obstacle* find_obstacle(const Module& module, const Instruction& instruction, bool is_of_entry) {
   for (std::size_t token = instruction.tokens.begin; token < instruction.tokens.end; ++token) {
     const std::string_view word = module.token(token).text;
     for (const Obstacle& obstacle : obstacles) {
       if (word.front() != obstacle.prefix.front() || !word.starts_with(obstacle.prefix)) continue;
+      if (obstacle.in == Obstacle::In::OpcodeOfEntry && !is_of_entry) continue;
       if (obstacle.in == Obstacle::In::AnyWord || word.data() == instruction.opcode.data()) return &obstacle;
     }
   }
@@ -65,7 +73,7 @@ std::optional<Refusal> find_obstacle(const Module& module, const Function& funct
   std::optional<Refusal> found;
   for_each_instruction(function, [&](const Instruction& instruction) {
     if (found) return;
-    if (const Obstacle* obstacle = find_obstacle(module, instruction)) {
+    if (const Obstacle* obstacle = find_obstacle(module, instruction, function.is_entry)) {
       found = refusal_at(module, instruction, obstacle->reason);
     }
   });

@@ -104,6 +104,21 @@ TEST(Preemptible, RefusesWithReasonAndLine) {
   EXPECT_THAT(refusal_of(module_with("ret;\n", ".func f() { exit; }\n")), "");  // nobody calls it
 }
 
+TEST(Preemptible, RefusesWhatWouldTellTasksFromBlocks) {
+  EXPECT_THAT(refusal_of(module_with("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %r1;\nret;\n")),
+              HasSubstr("clusterlaunchcontrol"));
+  EXPECT_THAT(refusal_of(module_with("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nret;\n")),
+              HasSubstr("tensor memory"));
+  EXPECT_EQ(refusal_of(module_with("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 128;\nret;\n")), "");
+  for (const char* size : {"%total_smem_size", "%aggr_smem_size"}) {
+    EXPECT_THAT(refusal_of(module_with("mov.u32 %r1, " + std::string(size) + ";\nret;\n")),
+                HasSubstr("how much shared memory"));
+  }
+  const std::string takes = "alloca.u64 %rd1, %rd2, 16;\n";
+  EXPECT_EQ(refusal_of(module_with(takes + "ret;\n")), "it takes memory from the stack (alloca) @12");
+  EXPECT_EQ(refusal_of(module_with("call f, ();\nret;\n", ".func f() { .reg .b64 %rd<3>; " + takes + "ret; }\n")), "");
+}
+
 TEST(Preemptible, ARefusedKernelStaysByteForByte) {
   const std::string ptx = module_with("mov.u32 %r1, %envreg2;\nret;\n");
   EXPECT_EQ(make_preemptible(ptx).ptx, ptx);

@@ -20,6 +20,8 @@ class CalledInstructions {
   /// `called`: the callees of the function whose calls are asked about.
   CalledInstructions(const Module& module, const std::vector<const Function*>& called, IsOfKind is_of_kind);
 
+  /// Is there one in any of these functions?
+  bool any() const { return !reaching_.empty(); }
   /// Is this one of them, or a call that may arrive at one? A call that names no function goes through a pointer, to
   /// whichever.
   bool may_be_executed_by(const Instruction& instruction) const;

@@ -38,6 +38,9 @@ void add_memory(const Instruction& instruction, NameList& names) {
   if (generic || instruction.names_space("local")) names.emplace_back("[local]");
 }
 
+/// The carry flag, which chains of additions hand on.
+constexpr std::string_view carry = "CC.CF";
+
 }  // namespace
 
 std::string_view without_component(std::string_view word) {
@@ -47,6 +50,7 @@ std::string_view without_component(std::string_view word) {
 NameList names_read(const Module& module, const Instruction& instruction) {
   NameList names;
   if (!instruction.predicate.empty()) names.push_back(instruction.predicate);
+  if (is_any_of(instruction.operation(), {"addc", "subc", "madc"})) names.push_back(carry);
   const bool first_is_written = has_result(module, instruction) || returns_value(module, instruction);
   for (std::size_t operand = first_is_written ? 1 : 0; operand < instruction.operands.size(); ++operand) {
     add_words(module, instruction.operands[operand], names);
@@ -60,6 +64,7 @@ NameList names_read(const Module& module, const Instruction& instruction) {
 NameList names_written(const Module& module, const Instruction& instruction) {
   NameList names;
   const std::string_view operation = instruction.operation();
+  if (instruction.has("cc")) names.push_back(carry);
   if (!instruction.operands.empty()) {
     const TokenRange first = instruction.operands.front();
     const bool hands_over = operation == "st" && instruction.names_space("param");

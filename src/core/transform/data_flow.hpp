@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What instructions read and write, by name: registers without their component, what is handed over in calls, and the
-// memory of a block and that of a thread, each as a whole. Rather too much than too little.
+// memory of a block and that of a thread, each as a whole, and the carry flag. Rather too much than too little.
 #pragma once
 
 #include <string_view>

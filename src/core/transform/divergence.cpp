@@ -16,7 +16,7 @@ namespace gpushare::ptx {
 namespace {
 
 bool is_thread_dependent_register(std::string_view name, Among among) {
-  constexpr std::array<std::string_view, 6> prefixes{"%tid", "%laneid", "%lanemask", "%clock", "%globaltimer", "%pm"};
+  constexpr std::array<std::string_view, 5> prefixes{"%tid", "%laneid", "%lanemask", "%clock", "%globaltimer"};
   if (name.starts_with("%warpid")) return among == Among::Block;
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
@@ -87,23 +87,22 @@ class Taint {
 
   /// Notes what the instruction reads, and whether it is affected whatever the others do.
   void enter(const Instruction& instruction, std::size_t index) {
-    if (!instruction.predicate.empty()) readers_of(instruction.predicate, index).guarded.push_back(index);
+    if (!instruction.predicate.empty())
+      readers_of(without_component(instruction.predicate), index).guarded.push_back(index);
     const bool depends = !warp_ || !warp_->values.is_same_in_warp(index);
     bool affected = is_tainted_load(instruction) || (depends && yields_thread_dependent_value(instruction, among_));
-    // The first operand is the result, but for brx, which has none.
-    const std::size_t first = instruction.operation() == "brx" ? 0 : 1;
-    for (std::size_t operand = first; depends && operand < instruction.operands.size(); ++operand) {
-      for_each_word(instruction.operands[operand], [&](std::string_view name) {
+    if (depends) {
+      for (const std::string_view name : names_read(module_, instruction)) {
         readers_of(name, index).computing.push_back(index);
-        affected |= is_thread_dependent_register(name, among_);
-      });
+      }
+      for_each_word(instruction.tokens,
+                    [&](std::string_view name) { affected |= is_thread_dependent_register(name, among_); });
     }
     if (affected) affect(index);
   }
 
   /// Of what this statement reads by this name: of one writer where that is known, or else of all.
   Readers& readers_of(std::string_view name, std::size_t index) {
-    name = without_component(name);
     const auto writer = warp_ ? warp_->writers.of(name, index) : std::nullopt;
     return writer ? readers_of_writer_[*writer] : readers_of_name_[name];
   }

@@ -95,16 +95,25 @@ std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function
 
 using Functions = std::vector<const Function*>;
 
-bool has_divergent_barrier(const Module& module, const Function& entry, const ControlFlow& flow,
-                           const Functions& called) {
-  const std::vector<bool> divergent = divergent_statements(module, entry, flow);
-  const CalledInstructions barriers(module, called, is_block_barrier);
-  for (std::size_t index = 0; index < entry.statements.size(); ++index) {
-    const auto* instruction = std::get_if<Instruction>(&entry.statements[index]);
+bool has_divergent_barrier(const Module& module, const Function& function, const ControlFlow& flow,
+                           const CalledInstructions& barriers) {
+  const std::vector<bool> divergent = divergent_statements(module, function, flow);
+  for (std::size_t index = 0; index < function.statements.size(); ++index) {
+    const auto* instruction = std::get_if<Instruction>(&function.statements[index]);
     if (instruction == nullptr || !divergent[index]) continue;
     if (barriers.may_be_executed_by(*instruction)) return true;
   }
   return false;
+}
+
+/// In the kernel or in what it calls.
+bool has_divergent_barrier(const Module& module, const Function& entry, const ControlFlow& flow,
+                           const Functions& called) {
+  const CalledInstructions barriers(module, called, is_block_barrier);
+  if (has_divergent_barrier(module, entry, flow, barriers)) return true;
+  return barriers.any() && std::ranges::any_of(called, [&](const Function* callee) {
+           return has_divergent_barrier(module, *callee, ControlFlow(module, *callee), barriers);
+         });
 }
 
 std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Function& entry, const Functions& called) {

@@ -58,5 +58,16 @@ TEST(CalledFunctions, ABarrierCountsHoweverDeepItIs) {
   EXPECT_TRUE(is_worker("call f, ();\n" + early + "ret;\n"));
 }
 
+TEST(CalledFunctions, ABarrierThatOnlySomeThreadsReachInThemCountsToo) {
+  const auto is_worker = [](const std::string& condition) {
+    const std::string function = ".func f(.param .b32 n) { .reg .b32 %r<3>; .reg .pred %p<2>; " + condition +
+                                 " setp.eq.u32 %p1, %r1, 0;\n@%p1 ret;\nbar.sync 0;\nret; }\n";
+    return make_preemptible(module_with("call f, (0);\nret;\n", function)).kernels.at(0).preemptible();
+  };
+  EXPECT_FALSE(is_worker("mov.u32 %r1, %tid.x;"));
+  EXPECT_FALSE(is_worker("ld.param.u32 %r1, [n];"));
+  EXPECT_TRUE(is_worker("mov.u32 %r1, %ntid.x;"));
+}
+
 }  // namespace
 }  // namespace gpushare::ptx

@@ -39,6 +39,12 @@ TEST(DataFlow, RegistersWithoutTheirComponents) {
   EXPECT_THAT(names_of("ld.global.v2.u32 {%r1, %r2}, [%rd1+8];").written, UnorderedElementsAre("%r1", "%r2"));
 }
 
+TEST(DataFlow, TheCarryFlagOfChains) {
+  EXPECT_THAT(names_of("add.cc.u32 %r1, %r2, %r3;").written, UnorderedElementsAre("%r1", "CC.CF"));
+  EXPECT_THAT(names_of("add.cc.u32 %r1, %r2, %r3;").read, UnorderedElementsAre("%r2", "%r3"));
+  EXPECT_THAT(names_of("madc.hi.u32 %r1, %r2, %r3, %r4;").read, UnorderedElementsAre("%r2", "%r3", "%r4", "CC.CF"));
+}
+
 TEST(DataFlow, MemoryOfTheBlockAndOfTheThreadAsAWhole) {
   EXPECT_THAT(names_of("st.shared.u32 [%r1], %r2;").read, UnorderedElementsAre("%r1", "%r2"));
   EXPECT_THAT(names_of("st.shared.u32 [%r1], %r2;").written, ElementsAre("[shared]"));

@@ -87,6 +87,39 @@ TEST(Divergence, AnIndexedBranchByThread) {
       "mov.u32 %r1, %tid.x;\n$targets: .branchtargets $A, $B;\nbrx.idx %r1, $targets;\n$A:\nbar.sync 0;\n$B:\nret;\n"));
 }
 
+TEST(Divergence, AGuardedBarrierByThread) {
+  EXPECT_TRUE(barrier_is_divergent("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bar.sync 0;\nret;\n"));
+  EXPECT_FALSE(barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bar.sync 0;\nret;\n"));
+}
+
+/// Does the barrier behind this depend on %r2, or on %p1 where that is made already?
+bool parts_threads(const std::string& made) {
+  const std::string predicate = made.find("%p1") == std::string::npos ? "setp.eq.u32 %p1, %r2, 0;\n" : "";
+  return barrier_is_divergent("mov.u32 %r1, %tid.x;\n" + made + "\n" + predicate + "@%p1 ret;\nbar.sync 0;\nret;\n");
+}
+
+TEST(Divergence, TheCarryOfAChainIsAValue) {
+  EXPECT_TRUE(parts_threads("sub.cc.u32 %r3, %r1, %r4;\nsubc.u32 %r2, 0, 0;"));
+  EXPECT_TRUE(parts_threads("mad.lo.cc.u32 %r3, %r1, %r4, %r4;\naddc.cc.u32 %r5, 0, 0;\nmadc.hi.u32 %r2, 0, 0, 0;"));
+  EXPECT_FALSE(parts_threads("sub.cc.u32 %r3, %r5, %r4;\nsubc.u32 %r2, 0, 0;"));
+}
+
+TEST(Divergence, AVectorsComponentsAreWhatItIs) {
+  EXPECT_TRUE(parts_threads("mov.v4.u32 %v, %tid;\nmov.u32 %r2, %v.x;"));
+  EXPECT_TRUE(parts_threads("mov.u32 %v.y, %r1;\nmov.v4.u32 %w, %v;\nmov.u32 %r2, %w.y;"));
+}
+
+TEST(Divergence, WhatIsReadForThreadsOneByOneDiffers) {
+  for (const std::string read :
+       {"wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {%r2, %r3}, [%rd1], %r4;",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r2, %r3}, %rd1, %rd2, 1, 1, 1, 0, 0;",
+        "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r4];", "call (%r2), f, ();",
+        "mbarrier.test_wait.shared.b64 %p1, [%r4], %rd1;", "mbarrier.try_wait.shared.b64 %p1, [%r4], %rd1;"}) {
+    EXPECT_TRUE(parts_threads(read)) << read;
+  }
+  EXPECT_FALSE(parts_threads("bar.red.or.pred %p1, 0, %p2;"));
+}
+
 TEST(Divergence, BarriersOfWarpsAndClustersAreNotOfTheBlock) {
   EXPECT_FALSE(is_block_barrier(Instruction{.opcode = "bar.warp.sync"}));
   EXPECT_FALSE(is_block_barrier(Instruction{.opcode = "barrier.cluster.arrive"}));

@@ -72,6 +72,12 @@ TEST(Preemptible, OnlyBarriersThatThreadsMaySkipGoThroughOneSite) {
   EXPECT_THAT(make_preemptible(module_with(early + "ret;\n")).ptx, Not(HasSubstr(site)));
 }
 
+TEST(Preemptible, ABarrierThatOnlySomeThreadsAreGuardedForGoesThroughOneSite) {
+  const std::string guarded = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@!%p1 bar.sync 0;\nret;\n";
+  EXPECT_THAT(make_preemptible(module_with(guarded)).ptx,
+              HasSubstr("@%p1 bra \t$gpushare_after_1;\n\tmov.u32 \t%gpushare_continue, 1;"));
+}
+
 TEST(Preemptible, ManyBarriersGoOnByATableAndFewByBranches) {
   std::string body = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\n";
   for (int barriers = 1; barriers <= 12; ++barriers) {

@@ -12,17 +12,6 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-bool marked_as_pointer(const Module& module, const Function& entry, std::string_view parameter) {
-  bool marked = false;
-  for (std::size_t index = entry.parameter_list.begin; index < entry.parameter_list.end; ++index) {
-    const Token& token = module.token(index);
-    if (token.is(",")) marked = false;
-    if (token.is(".ptr")) marked = true;
-    if (token.is(parameter)) return marked;
-  }
-  return false;
-}
-
 /// The parameters whose value is converted to an address in global memory. PTX is in SSA form where a compiler wrote
 /// it: the register that a parameter is loaded to has no other value.
 Names converted_to_addresses(const Module& module, const Function& entry) {
@@ -47,8 +36,7 @@ KernelSignature signature(const Module& module, const Function& entry) {
   const Names converted = converted_to_addresses(module, entry);
   KernelSignature found{.name = std::string(entry.name)};
   for (const Parameter& parameter : entry.parameters) {
-    const bool is_pointer = parameter.bytes == 8 &&
-                            (converted.contains(parameter.name) || marked_as_pointer(module, entry, parameter.name));
+    const bool is_pointer = parameter.bytes == 8 && (converted.contains(parameter.name) || parameter.is_marked_pointer);
     found.parameters.push_back(
         {std::string(parameter.name), std::string(parameter.type), parameter.bytes, parameter.alignment, is_pointer});
   }

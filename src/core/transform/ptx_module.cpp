@@ -30,8 +30,10 @@ Parameter parse_parameter(Cursor& cursor) {
   if (!cursor.accept(".reg")) cursor.expect(".param");
   while (cursor.peek().text.starts_with('.')) {
     const Token directive = cursor.take();
+    if (directive.is(".ptr")) parameter.is_marked_pointer = true;
     if (directive.is(".align")) {
-      parameter.alignment = cursor.take_count();
+      const std::size_t alignment = cursor.take_count();
+      if (!parameter.is_marked_pointer) parameter.alignment = alignment;  // else of what it points to
     } else if (parameter.type.empty()) {
       parameter.type = directive.text;
     }

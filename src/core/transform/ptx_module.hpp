@@ -60,6 +60,7 @@ struct Parameter {
   std::string_view type;  ///< ".u64"; ".b8" for aggregates
   std::size_t alignment = 0;
   std::size_t bytes = 0;
+  bool is_marked_pointer = false;  ///< .ptr
 };
 
 struct Function {

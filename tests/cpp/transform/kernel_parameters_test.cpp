@@ -48,6 +48,12 @@ TEST(KernelParameters, ArePointersWhereTheyAreMarked) {
   EXPECT_TRUE(kernels[0].parameters[1].is_pointer);
 }
 
+TEST(KernelParameters, TheAlignmentOfWhatAPointerPointsToIsNotItsOwn) {
+  const auto kernels = signatures_of(".entry k(.param .u64 .ptr .global .align 16 a, .param .align 4 .u64 b) { ret; }");
+  EXPECT_EQ(kernels[0].parameters[0].alignment, 8u);
+  EXPECT_EQ(kernels[0].parameters[1].alignment, 4u);
+}
+
 TEST(KernelParameters, AreThoseOfEntriesOnly) {
   const auto kernels = signatures_of(".func f(.param .u32 a) { ret; } .entry first { ret; } .entry second() { ret; }");
   ASSERT_EQ(kernels.size(), 2u);

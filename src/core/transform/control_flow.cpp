@@ -19,6 +19,17 @@ bool ends_block(const Instruction& instruction) {
   return is_branch(instruction) || operation == "ret" || operation == "exit" || operation == "trap";
 }
 
+/// Also a failed assertion, of which no call returns.
+bool ends_grid(const Module& module, const Instruction& instruction) {
+  if (!instruction.predicate.empty()) return false;
+  if (instruction.operation() == "trap") return true;
+  if (instruction.operation() != "call") return false;
+  for (std::size_t token = instruction.tokens.begin; token < instruction.tokens.end; ++token) {
+    if (module.token(token).is("__assertfail")) return true;
+  }
+  return false;
+}
+
 const Instruction* as_instruction(const Statement& statement) { return std::get_if<Instruction>(&statement); }
 
 /// Finds the statements that a branch may go to.
@@ -81,6 +92,7 @@ class Targets {
 ControlFlow::ControlFlow(const Module& module, const Function& function) {
   find_blocks(function);
   connect(module, function);
+  leave_out_traps(module, function);
   find_meetings();
 }
 
@@ -112,10 +124,40 @@ void ControlFlow::connect(const Module& module, const Function& function) {
     }
     if (is_branch(*last)) {
       for (const std::size_t target : targets.of(end)) successors.push_back(block_of(target));
-    } else {
+    } else if (last->operation() != "trap" || last->predicate.empty()) {
       successors = {exit_block()};
     }
     if (!last->predicate.empty()) successors.push_back(next);
+  }
+}
+
+void ControlFlow::leave_out_traps(const Module& module, const Function& function) {
+  std::vector<bool> ends(blocks_.size() + 1, false);
+  std::vector<std::size_t> open;
+  for (std::size_t index = 0; index < function.statements.size(); ++index) {
+    const auto* instruction = as_instruction(function.statements[index]);
+    if (instruction == nullptr || !ends_grid(module, *instruction) || ends[block_of(index)]) continue;
+    ends[block_of(index)] = true;
+    open.push_back(block_of(index));
+  }
+  if (open.empty()) return;
+  std::vector<std::vector<std::size_t>> predecessors(blocks_.size() + 1);
+  std::vector<std::size_t> ways(blocks_.size());
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    ways[block] = blocks_[block].successors.size();
+    for (const std::size_t successor : blocks_[block].successors) predecessors[successor].push_back(block);
+  }
+  while (!open.empty()) {
+    const std::size_t trapped = open.back();
+    open.pop_back();
+    for (const std::size_t before : predecessors[trapped]) {
+      if (--ways[before] > 0 || ends[before]) continue;
+      ends[before] = true;
+      open.push_back(before);
+    }
+  }
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    if (!ends[block]) std::erase_if(blocks_[block].successors, [&](std::size_t successor) { return ends[successor]; });
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace gpushare::ptx {
 
-/// Statements [begin, end) of a function, and where control goes from there.
+/// Statements [begin, end) of a function, and where control goes from there. Ways that end in a trap are left out where
+/// there are others: whoever takes one ends the whole grid.
 struct BasicBlock {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -38,6 +39,7 @@ class ControlFlow {
  private:
   void find_blocks(const Function& function);
   void connect(const Module& module, const Function& function);
+  void leave_out_traps(const Module& module, const Function& function);
   void find_meetings();
 
   std::vector<BasicBlock> blocks_;

@@ -29,6 +29,17 @@ TEST(Divergence, APredicatedReturnCountsToo) {
   EXPECT_TRUE(barrier_is_divergent("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 ret;\nbar.sync 0;\nret;\n"));
 }
 
+TEST(Divergence, AThreadThatEndsTheGridIsNotMissed) {
+  const std::string begin = "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n";
+  EXPECT_FALSE(barrier_is_divergent(begin + "@%p1 trap;\nbar.sync 0;\nret;\n"));
+  EXPECT_FALSE(barrier_is_divergent(begin + "@%p1 bra $L;\nbar.sync 0;\nret;\n$L:\ntrap;\nexit;\n"));
+  EXPECT_FALSE(barrier_is_divergent(begin +
+                                    "@%p1 bra $L;\nbar.sync 0;\nret;\n$L:\n"
+                                    "setp.eq.u32 %p2, %r1, 9;\n@%p2 bra $M;\ntrap;\n$M:\ncall __assertfail, ();\n"));
+  EXPECT_TRUE(barrier_is_divergent(begin + "@%p1 bra $L;\nbar.sync 0;\nret;\n$L:\n"
+                                           "setp.eq.u32 %p2, %r1, 9;\n@%p2 trap;\nret;\n"));
+}
+
 TEST(Divergence, AReturnByBlockIsUniform) {
   EXPECT_FALSE(
       barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));

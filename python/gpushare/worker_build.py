@@ -57,8 +57,7 @@ def best_worker(ptx: str, symbol: str, original: ResourceUsage, arch: str, assem
         fitting = (each for each in chain([first], candidates) if _fits(each, original, budget))
         return next(fitting, first)
     except CompileError as error:
-        first = (error.log.strip() or str(error)).splitlines()[0]
-        return Worker(refusal=f"its worker cannot be assembled, which is a bug in gpushare: {first}")
+        return Worker(refusal=_why_not_assembled(error.log.strip() or str(error)))
     except InvalidInput as error:
         return Worker(refusal=f"its PTX is not understood: {error}")
 
@@ -73,6 +72,15 @@ def register_budget(original: ResourceUsage, arch: str) -> int:
     """
     threads = THREADS_PER_SM.get(int(re.sub(r"\D", "", arch)), MOST_THREADS_PER_SM)
     return max(original.allocated_registers, REGISTERS_PER_SM // threads // 8 * 8)
+
+
+def _why_not_assembled(log: str) -> str:
+    """A worker needs a little of what its kernel may have used up."""
+    if "uses too much shared data" in log:
+        return "its shared memory leaves no room for that of a worker"
+    if "uses too much parameter space" in log:
+        return "its parameters leave no room for that of a worker"
+    return f"its worker cannot be assembled, which is a bug in gpushare: {log.splitlines()[0]}"
 
 
 def _refusal(transformed: _core.Transformed, symbol: str) -> str | None:

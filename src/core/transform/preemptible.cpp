@@ -158,7 +158,7 @@ class EntryRewriter {
 
   /// A 16-bit read of a special register takes its lower half; of an ordinary one it has to be a conversion.
   void narrow(const Instruction& instruction) {
-    if (instruction.opcode != "mov.u16" && instruction.opcode != "mov.b16") return;
+    if (!is_any_of(instruction.opcode, {"mov.u16", "mov.b16", "mov.s16"})) return;
     const auto offset = static_cast<std::size_t>(instruction.opcode.data() - module_.text.data());
     edits_.replace(offset, instruction.opcode.size(), "cvt.u16.u32");
   }

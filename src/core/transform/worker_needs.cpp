@@ -116,6 +116,19 @@ bool has_divergent_barrier(const Module& module, const Function& entry, const Co
          });
 }
 
+/// The single site could not go back there: what braces hold is not seen from outside.
+std::optional<Refusal> find_barrier_in_inner_scope(const Module& module, const Function& entry) {
+  int depth = 0;
+  for (const Statement& statement : entry.statements) {
+    if (const auto* block = std::get_if<Block>(&statement)) depth += block->brace == Brace::Open ? 1 : -1;
+    const auto* instruction = std::get_if<Instruction>(&statement);
+    if (instruction == nullptr || depth == 1 || !is_block_barrier(*instruction)) continue;
+    return refusal_at(module, *instruction,
+                      "some threads may return before others meet at a barrier in a scope of its own");
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Function& entry, const Functions& called) {
   std::optional<Refusal> found;
   const auto examine = [&](const Function& function, bool plain_is_good) {
@@ -130,7 +143,7 @@ std::optional<Refusal> find_unsuitable_barrier(const Module& module, const Funct
   };
   examine(entry, true);
   for (const Function* callee : called) examine(*callee, false);
-  return found;
+  return found ? found : find_barrier_in_inner_scope(module, entry);
 }
 
 std::optional<Refusal> find_unsuitable_block_index(const Module& module, const Function& function, bool is_callee) {

@@ -30,8 +30,10 @@ TEST(Preemptible, BlockIndexAndGridSizeAreReplaced) {
 }
 
 TEST(Preemptible, A16BitReadBecomesAConversion) {
-  EXPECT_THAT(make_preemptible(module_with("mov.u16 %rs1, %ctaid.x;\nret;\n")).ptx,
-              HasSubstr("cvt.u16.u32 %rs1, %gpushare_x;"));
+  for (const std::string read : {"mov.u16", "mov.b16", "mov.s16"}) {
+    EXPECT_THAT(make_preemptible(module_with(read + " %rs1, %ctaid.x;\nret;\n")).ptx,
+                HasSubstr("cvt.u16.u32 %rs1, %gpushare_x;"));
+  }
 }
 
 TEST(Preemptible, AVectorReadBecomesOneReadOfEachComponent) {
@@ -107,6 +109,9 @@ TEST(Preemptible, RefusesWithReasonAndLine) {
   EXPECT_THAT(refusal_of(module_with(early + "bar.sync 1, 64;\nret;\n")),
               HasSubstr("counted, named or reducing barrier"));
   EXPECT_EQ(refusal_of(module_with("bar.sync 1, 64;\nret;\n")), "");
+  EXPECT_EQ(refusal_of(module_with(early + "{ .reg .pred q;\nbar.sync 0; }\nret;\n")),
+            "some threads may return before others meet at a barrier in a scope of its own @16");
+  EXPECT_EQ(refusal_of(module_with("{ .reg .pred q;\nbar.sync 0; }\nret;\n")), "");
   EXPECT_THAT(refusal_of(module_with("ret;\n", ".func f() { exit; }\n")), "");  // nobody calls it
 }
 

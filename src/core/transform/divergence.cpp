@@ -21,13 +21,15 @@ bool is_thread_dependent_register(std::string_view name, Among among) {
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// A barrier may have a result, which is the same for all.
-bool is_barrier(const Instruction& instruction) {
-  return instruction.operation() == "bar" || instruction.operation() == "barrier";
+/// Does it yield the same to all threads of the block? Of a counted barrier, or one whose number is worked out, other
+/// threads may get the result of another.
+bool is_barrier_of_all(const Module& module, const Instruction& barrier) {
+  return barrier.operands.size() == 3 && module.token(barrier.operands[1].begin).kind == TokenKind::Number;
 }
 
 /// Does the result differ between threads whatever the operands are?
-bool yields_thread_dependent_value(const Instruction& instruction, Among among) {
+bool yields_thread_dependent_value(const Module& module, const Instruction& instruction, Among among) {
+  if (is_block_barrier(instruction)) return instruction.has("red") && !is_barrier_of_all(module, instruction);
   if (instruction.operation() == "activemask") return among == Among::Block;
   return is_any_of(instruction.operation(), {"atom", "shfl", "vote", "match", "redux", "elect", "ldmatrix", "wmma",
                                              "wgmma", "tcgen05", "mbarrier", "call"});
@@ -90,7 +92,8 @@ class Taint {
     if (!instruction.predicate.empty())
       readers_of(without_component(instruction.predicate), index).guarded.push_back(index);
     const bool depends = !warp_ || !warp_->values.is_same_in_warp(index);
-    bool affected = is_tainted_load(instruction) || (depends && yields_thread_dependent_value(instruction, among_));
+    bool affected =
+        is_tainted_load(instruction) || (depends && yields_thread_dependent_value(module_, instruction, among_));
     if (depends) {
       for (const std::string_view name : names_read(module_, instruction)) {
         readers_of(name, index).computing.push_back(index);
@@ -121,7 +124,7 @@ class Taint {
     if (ends_with_choice(index)) {
       for (const std::size_t added : blocks_.add_choice(block)) diverge(flow_.blocks()[added]);
     }
-    if (is_barrier(*instruction)) return;
+    if (is_block_barrier(*instruction) && is_barrier_of_all(module_, *instruction)) return;
     if (const auto found = readers_of_writer_.find(index); found != readers_of_writer_.end()) affect(found->second);
     for (const std::string_view name : names_written(module_, *instruction)) {
       if (name.starts_with('[') || !tainted_.insert(name).second) continue;

@@ -8,12 +8,12 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Is the only barrier of this body one that some threads may skip?
+/// Is the last barrier of this body one that some threads may skip?
 bool barrier_is_divergent(const std::string& body) {
   const Module module(module_with(body));
   const Function& kernel = module.entry("k");
   const std::vector<bool> divergent = divergent_statements(module, kernel, ControlFlow(module, kernel));
-  for (std::size_t index = 0; index < kernel.statements.size(); ++index) {
+  for (std::size_t index = kernel.statements.size(); index-- > 0;) {
     const auto* instruction = std::get_if<Instruction>(&kernel.statements[index]);
     if (instruction != nullptr && is_block_barrier(*instruction)) return divergent[index];
   }
@@ -128,7 +128,13 @@ TEST(Divergence, WhatIsReadForThreadsOneByOneDiffers) {
         "mbarrier.test_wait.shared.b64 %p1, [%r4], %rd1;", "mbarrier.try_wait.shared.b64 %p1, [%r4], %rd1;"}) {
     EXPECT_TRUE(parts_threads(read)) << read;
   }
-  EXPECT_FALSE(parts_threads("bar.red.or.pred %p1, 0, %p2;"));
+}
+
+TEST(Divergence, ABarrierOfAllTellsAllTheSame) {
+  const std::string own = "setp.eq.u32 %p2, %r1, 3;\n";
+  EXPECT_FALSE(parts_threads(own + "bar.red.or.pred %p1, 0, %p2;"));
+  EXPECT_TRUE(parts_threads(own + "barrier.cta.red.or.aligned.pred %p1, %r3, %p2;"));
+  EXPECT_TRUE(parts_threads(own + "bar.red.or.pred %p1, 1, 32, %p2;"));
 }
 
 TEST(Divergence, BarriersOfWarpsAndClustersAreNotOfTheBlock) {

@@ -209,10 +209,11 @@ void insert_block_index_slot(const Module& module, TextEdits& edits) {
 /// not call one of them.
 std::vector<KernelVerdict> find_verdicts(const Module& module, ClaimsIn claims) {
   std::vector<KernelVerdict> verdicts;
+  FunctionAnalyses analyses(module);
   bool any_refused = false;
   for (const Function& function : module.functions) {
     if (!function.is_entry || !function.has_body) continue;
-    KernelVerdict verdict{std::string(function.name), judge(module, function)};
+    KernelVerdict verdict{std::string(function.name), judge(module, function, analyses)};
     if (auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome)) {
       needs->claims_in_memory = claims == ClaimsIn::Memory;
     } else {

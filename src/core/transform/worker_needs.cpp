@@ -95,9 +95,8 @@ std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function
 
 using Functions = std::vector<const Function*>;
 
-bool has_divergent_barrier(const Module& module, const Function& function, const ControlFlow& flow,
-                           const CalledInstructions& barriers) {
-  const std::vector<bool> divergent = divergent_statements(module, function, flow);
+bool has_divergent_barrier(FunctionAnalyses& analyses, const Function& function, const CalledInstructions& barriers) {
+  const std::vector<bool>& divergent = analyses.divergent_statements(function, Among::Block);
   for (std::size_t index = 0; index < function.statements.size(); ++index) {
     const auto* instruction = std::get_if<Instruction>(&function.statements[index]);
     if (instruction == nullptr || !divergent[index]) continue;
@@ -107,12 +106,12 @@ bool has_divergent_barrier(const Module& module, const Function& function, const
 }
 
 /// In the kernel or in what it calls.
-bool has_divergent_barrier(const Module& module, const Function& entry, const ControlFlow& flow,
+bool has_divergent_barrier(const Module& module, FunctionAnalyses& analyses, const Function& entry,
                            const Functions& called) {
   const CalledInstructions barriers(module, called, is_block_barrier);
-  if (has_divergent_barrier(module, entry, flow, barriers)) return true;
+  if (has_divergent_barrier(analyses, entry, barriers)) return true;
   return barriers.any() && std::ranges::any_of(called, [&](const Function* callee) {
-           return has_divergent_barrier(module, *callee, ControlFlow(module, *callee), barriers);
+           return has_divergent_barrier(analyses, *callee, barriers);
          });
 }
 
@@ -168,15 +167,17 @@ std::optional<Refusal> find_exit_in(const Module& module, const Function& callee
   return found;
 }
 
-std::optional<Refusal> find_lost_lanes(const Module& module, const Function& entry, const Functions& called) {
-  const Instruction* wait = find_wait_for_missing_lanes(module, entry, called);
+std::optional<Refusal> find_lost_lanes(const Module& module, FunctionAnalyses& analyses, const Function& entry,
+                                       const Functions& called) {
+  const Instruction* wait = find_wait_for_missing_lanes(module, analyses, entry, called);
   if (wait == nullptr) return std::nullopt;
   return refusal_at(module, *wait,
                     "some lanes of a warp may return before others wait for them (" + std::string(wait->operation()) +
                         (wait->operation() == "bar" ? ".warp.sync)" : ")"));
 }
 
-std::optional<Refusal> find_refusal(const Module& module, const Function& entry, const Functions& called) {
+std::optional<Refusal> find_refusal(const Module& module, FunctionAnalyses& analyses, const Function& entry,
+                                    const Functions& called) {
   if (std::ranges::find(entry.parameters, "gpushare_worker", &Parameter::name) != entry.parameters.end()) {
     return Refusal{"it is a worker already", module.line(entry.name_token)};
   }
@@ -189,7 +190,7 @@ std::optional<Refusal> find_refusal(const Module& module, const Function& entry,
     if (auto reused = find_reused_mbarrier(module, *callee)) return reused;
     if (auto exits = find_exit_in(module, *callee)) return exits;
   }
-  return find_lost_lanes(module, entry, called);
+  return find_lost_lanes(module, analyses, entry, called);
 }
 
 WorkerNeeds find_needs(const Module& module, const Function& entry, Functions functions) {
@@ -217,27 +218,25 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
 }
 
 /// In the kernel or in what it calls.
-bool may_wait_in_loop(const Module& module, const Function& entry, const ControlFlow& flow, const Functions& called) {
+bool may_wait_in_loop(const Module& module, FunctionAnalyses& analyses, const Function& entry,
+                      const Functions& called) {
   const ExecutedReads reads(module, called);
-  if (has_waiting_loop(module, entry, flow, reads)) return true;
-  return std::ranges::any_of(called, [&](const Function* callee) {
-    return has_waiting_loop(module, *callee, ControlFlow(module, *callee), reads);
-  });
+  if (analyses.waits_in_loop(entry, reads)) return true;
+  return std::ranges::any_of(called, [&](const Function* callee) { return analyses.waits_in_loop(*callee, reads); });
 }
 
 }  // namespace
 
-std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry) {
+std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses) {
   const Functions called = callees(module, entry);
-  if (auto refusal = find_refusal(module, entry, called)) return *std::move(refusal);
-  const ControlFlow flow(module, entry);
-  const bool divergent_barrier = has_divergent_barrier(module, entry, flow, called);
+  if (auto refusal = find_refusal(module, analyses, entry, called)) return *std::move(refusal);
+  const bool divergent_barrier = has_divergent_barrier(module, analyses, entry, called);
   if (divergent_barrier) {
     if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
   }
   WorkerNeeds needs = find_needs(module, entry, called);
   needs.single_barrier_site = divergent_barrier;
-  needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, entry, flow, called);
+  needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, analyses, entry, called);
   return needs;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/function_analyses.hpp"
 
 namespace gpushare::ptx {
 
@@ -36,6 +36,6 @@ struct WorkerNeeds {
 };
 
 /// What a worker of this kernel needs, or the first reason against making one.
-std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry);
+std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses);
 
 }  // namespace gpushare::ptx

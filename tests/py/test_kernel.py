@@ -238,17 +238,17 @@ def test_ptx_that_cannot_be_assembled():
 
 
 @pytest.mark.parametrize(
-    ("what", "parameter", "variable"),
-    [("shared memory", ".param .u64 p0", ".shared .b8 all[49152];"), ("parameters", ".param .b8 p0[32764]", "")],
+    ("reason", "parameter", "body"),
+    [
+        ("its shared memory leaves", ".param .u64 p0", ".shared .b8 all[49152]; st.shared.u8 [all], 1;"),
+        ("its parameters leave", ".param .b8 p0[32764]", ""),
+    ],
 )
-def test_a_kernel_that_leaves_no_room_for_a_worker(what, parameter, variable):
-    body = f"{{ {variable} .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; {'st.shared.u32 [all], %r1;' if variable else ''} ret; }}"
-    text = f".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k({parameter}) {body}"
-    compiled = gs.Kernel(text, "k").compile("sm_90")
+def test_a_kernel_that_leaves_no_room_for_a_worker(reason, parameter, body):
+    header = ".version 9.0\n.target sm_90\n.address_size 64\n"
+    compiled = gs.Kernel(f"{header}.visible .entry k({parameter}) {{ {body} ret; }}", "k").compile("sm_90")
     assert compiled.original.startswith(ELF)
-    assert (
-        compiled.refusal == f"its {what} {'leave' if what == 'parameters' else 'leaves'} no room for that of a worker"
-    )
+    assert compiled.refusal == f"{reason} no room for that of a worker"
 
 
 def test_options_of_cuda_with_ptx():

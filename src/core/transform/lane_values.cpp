@@ -24,6 +24,9 @@ std::optional<std::int64_t> parsed(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
+/// As registers do it: the least number stays what it is.
+std::int64_t negated(std::int64_t value) { return static_cast<std::int64_t>(-static_cast<std::uint64_t>(value)); }
+
 /// Of integers: the type is the last suffix, that of a conversion's source, too, the last but one.
 bool is_of_integers(const Instruction& instruction) {
   std::string_view opcode = instruction.opcode;
@@ -83,7 +86,7 @@ bool LaneValues::compares_whole_warps(const Place& place) {
   const bool parts_behind = has_any({"gt", "le", "hi", "ls"});
   const auto parts_warps = [](const Value& value, const Value& bound, bool before, bool behind) {
     if (!bound.number) return before && value.offset % lanes == 0 && bound.is_multiple();
-    const std::int64_t lane = (*bound.number - value.offset) & (lanes - 1);
+    const std::int64_t lane = (*bound.number % lanes - value.offset) & (lanes - 1);
     return (before && lane == 0) || (behind && lane == lanes - 1);
   };
   const Value left = of(place, 1);
@@ -108,7 +111,7 @@ LaneValues::Value LaneValues::of(const Place& place, std::size_t operand) {
   if (tokens.size() != 1 && !negative) return {};
   if (last.kind == TokenKind::Word && !negative) return of(last.text, place.statement);
   const auto value = last.kind == TokenKind::Number ? parsed(last.text) : std::nullopt;
-  return value ? of_number(negative ? -*value : *value) : Value{};
+  return value ? of_number(negative ? negated(*value) : *value) : Value{};
 }
 
 LaneValues::Value LaneValues::of(std::string_view word, std::size_t reader) {
@@ -151,8 +154,9 @@ LaneValues::Value LaneValues::computed(const Place& place) {
   if (is_any_of(operation, {"or", "xor"}))
     return left.is_multiple() || right.is_multiple() ? sum(left, right) : Value{};
   if (operation == "sub")
-    return right.is_uniform() ? sum(left, {right.kind, right.number ? std::optional(-*right.number) : std::nullopt})
-                              : Value{};
+    return right.is_uniform()
+               ? sum(left, {right.kind, right.number ? std::optional(-(*right.number % lanes)) : std::nullopt})
+               : Value{};
   if (operation == "mul") return {product(left, right)};
   if (operation == "mad" && instruction.operands.size() == 4) return sum({product(left, right)}, of(place, 3));
   if (operation == "shl") return {shifted_left(left, right)};
@@ -168,7 +172,7 @@ LaneValues::Value LaneValues::sum(const Value& left, const Value& right) {
   }
   if (right.kind == Kind::Consecutive) return left.kind == Kind::Consecutive ? Value{} : sum(right, left);
   if (left.kind == Kind::Consecutive) {
-    if (right.number) return {Kind::Consecutive, {}, (left.offset + *right.number) % lanes};
+    if (right.number) return {Kind::Consecutive, {}, (left.offset + *right.number % lanes) % lanes};
     return right.is_multiple() || right.kind == Kind::RowStart ? left : Value{};
   }
   const auto starts_row = [](const Value& value) { return value.is_multiple() || value.kind == Kind::RowStart; };

@@ -144,6 +144,7 @@ TEST_F(FleetingLaunches, HaveAnSmToThemselves) {
   gpu.apply({.shares = {{OperationId{1}, Quota::everywhere(residency())}, of_long}});
   for (int time = 0; time < 10; ++time) look();
   write(gate, first_wave);
+  while (values<int>(places.front().front(), 1) == std::vector{-1}) std::this_thread::yield();  // before anybody looks
   wait_for_end_of(OperationId{1});
   write(gate, 1'000'000);
   wait_for_end_of(OperationId{0});

@@ -32,8 +32,7 @@ class Pkm : public Policy {
     if (event.kind == EventKind::LaunchEnded) busy_ns_.erase(event.operation);
     if (event.kind == EventKind::BlockEnded) add_busy(event);
     if (is_current && current_) follow(*state.find(*current_));
-    const bool came_in_time =
-        event.kind == EventKind::LaunchArrived && current_ && has_not_begun(*state.find(*current_));
+    const bool came_in_time = event.kind == EventKind::LaunchArrived && state.now() == began_;
     if ((!current_ || came_in_time) && !state.running().empty()) begin_slice(state);
   }
 
@@ -50,8 +49,6 @@ class Pkm : public Policy {
     busy_ns_[ended.operation] += nanoseconds(ended.time - ended.started) * ended.blocks;
   }
 
-  bool has_not_begun(const RunningLaunch& launch) const { return launch.started == first_; }
-
   /// A slice has all its blocks started at some time, and ended at a later one.
   void follow(const RunningLaunch& launch) {
     if (!is_draining_ && launch.started - first_ >= slice(launch)) is_draining_ = changed_ = launch.unstarted() > 0;
@@ -62,6 +59,7 @@ class Pkm : public Policy {
     const auto order = sorted_by(state, [](const RunningLaunch& launch) { return -std::int64_t{launch.priority}; });
     current_ = order.front()->id;
     first_ = order.front()->started;
+    began_ = state.now();
     is_draining_ = false;
     changed_ = true;
   }
@@ -88,6 +86,7 @@ class Pkm : public Policy {
   double delay_ns_;
   std::optional<OperationId> current_;
   std::int64_t first_ = 0;  // blocks that had started before the slice
+  Time began_{};
   bool is_draining_ = false;
   bool changed_ = false;
   std::map<OperationId, double> busy_ns_;  // of its blocks that have ended, together

@@ -255,8 +255,7 @@ void SimulatedGpu::start_block(SmId sm, const Ranked& ranked) {
                       .kind = EventKind::BlockStarted});
   const int limit = std::min(ranked.quota.at(sm), launch.max_residency);
   launch.workers.start(sm, sms_[index(sm)].resident(launch), limit, now_);
-  const auto its_part = (launch.blocks + std::ssize(sms_) - 1) / std::ssize(sms_);
-  sms_[index(sm)].start(launch, static_cast<int>(std::min<std::int64_t>(limit, its_part)), now_, time_);
+  sms_[index(sm)].start(launch, limit, now_, time_);
   // A launch that has started its last block lets go of the room on every SM.
   if (launch.unstarted() == 0 && ranks_.size() > 1) dispatch_all_ = true;
 }

@@ -94,14 +94,6 @@ TEST(Stagger, TheFirstWaveEndsOneAfterTheOtherAndTheOthersFollow) {
   EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 0, 0, 0, 40, 80, 120, 140));
 }
 
-// None begins beside one that is alone on its SM, whatever the quota.
-TEST(Stagger, GoesByTheBlocksThatThereAre) {
-  const Trace trace = record(small_device(2), workload_of({with_ratios(2, 1, 0)}), "fifo");
-  EXPECT_THAT(block_times(trace, 0), ElementsAre(100, 100));
-  const Trace two_each = record(small_device(2), workload_of({with_ratios(4, 1, 0)}), "fifo");
-  EXPECT_THAT(block_times(two_each, 0), testing::UnorderedElementsAre(67, 67, 133, 133));
-}
-
 TEST(Stagger, GoesByTheQuota) {
   const Trace trace = record(small_device(), workload_of({with_ratios(4, 1, 0)}), quotas(2, 2, 2));
   const std::vector<std::int64_t> times = block_times(trace, 0);

@@ -11,6 +11,7 @@ from gpushare import _core
 
 PATIENCE_S = 60
 DEVICE = "sim:gtx480"  # 15 SMs
+ENDLESS = 10_000_000
 SHORTEST_FIRST = "cumas:objective=turnaround"
 
 
@@ -40,12 +41,14 @@ def overlapping(run):
 
 
 def after_a_long_one(ordering, policy="fifo"):
-    """Three applications submit while a long launch runs, the longest first."""
+    """Three applications submit while another one runs, the longest first."""
     with gs.Session(DEVICE, policy, ordering=ordering) as session:
-        submit(session.application("hold"), 150)
+        hold = session.application("hold")
+        submit(hold, 50, blocks=ENDLESS)
         await_running(session, "hold")
         for name, block_ms in (("long", 30), ("middle", 20), ("short", 10)):
             submit(session.application(name), block_ms)
+        hold.cancel()
         return session.finish(PATIENCE_S)
 
 
@@ -108,7 +111,7 @@ def test_nobody_waits_for_whoever_was_cancelled():
     with gs.Session(DEVICE, "fifo", ordering="cumas") as session:
         alice, bob = session.application("alice"), session.application("bob")
         for _ in range(3):
-            endless = submit(alice, 1, blocks=10_000_000)
+            endless = submit(alice, 1, blocks=ENDLESS)
         job = submit(bob, 1)
         alice.cancel()
         job.result(PATIENCE_S)
@@ -136,10 +139,13 @@ def test_many_threads():
 
 def test_another_policy_leaves_the_ordering():
     with gs.Session(DEVICE, "fifo", ordering="strings") as session:
-        for name in "abc":
+        first = session.application("a")
+        submit(first, 30, blocks=ENDLESS)
+        await_running(session, "a")
+        for name in "bc":
             submit(session.application(name), 30)
-            await_running(session, "a")
         session.set_policy("even")
+        first.cancel()
         run = session.finish(PATIENCE_S)
     assert (began(run), overlapping(run)) == (["a", "b", "c"], 0)
     assert run.policy == "strings+fifo, then even"

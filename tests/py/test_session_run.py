@@ -18,7 +18,7 @@ def durations(run):
 
 
 def test_who_was_alone_took_as_long_as_alone():
-    varied = model(variation_ratio=0.8)
+    varied = model(block_ms=200, variation_ratio=0.8)  # the clock goes on between two submissions
     with gs.Session("sim:gtx480", "fifo") as session:
         alice = session.application("alice")
         jobs = [alice.submit(varied, grid=40, block=192) for _ in range(3)]

@@ -34,7 +34,7 @@ COSTS = (
 UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
 Extent = tuple[int, int, int]
 MachineCode = tuple[str, bytes, bytes | None]
-"""Symbol, original and worker. Equal kernels may have two, where a header was edited between them."""
+"""Symbol, original and worker. Equal kernels may have two: by the headers beside them, or where one was edited."""
 CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>\d+))?")
 
 

@@ -98,8 +98,7 @@ class Kernel:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        source = self._source  # equal texts in two folders may include different headers
-        return source.text, source.cubin, source.folder, self.name, self._options, self.preemptible, self.parameters
+        return self.text, self._source.cubin, self.name, self.options, self.preemptible, self.parameters
 
     def _arch_for(self, arch: str) -> str:
         """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""

@@ -34,5 +34,4 @@ def test_headers_are_the_clients(header, monkeypatch, text, options):
     fields = kernel_fields(kernel)
     monkeypatch.chdir("/")
     received = kernel_of(RegisterKernel(source_bytes=len(text), **fields), text.encode())
-    assert received == kernel
     assert "4321" in received.compile().ptx

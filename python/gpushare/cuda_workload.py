@@ -90,11 +90,6 @@ class CudaWorkload:
         operations = [operation for each in self.workload.applications for operation in each.operations]
         return [self.loaded[operation] for operation in dict.fromkeys(operations) if isinstance(operation, Launch)]
 
-    @property
-    def is_preemptible(self) -> bool:
-        """Whether it has a worker, and its blocks the room for it."""
-        return self.code.can_be_worker(math.prod(self.launch.block), self.launch.shared_bytes)
-
     def restore(self) -> None:
         """Makes the data what it was before the first run."""
         for launch in self.launches():

@@ -44,6 +44,7 @@ KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::sp
   if (worker.empty()) return;
   worker_module_ = load_module(context, worker);
   worker_ = find_function(worker_module_, symbol_);
+  const CurrentContext current(*context);
   worker_limits_ = limits_of(worker_);
 }
 

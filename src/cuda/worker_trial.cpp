@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <limits>
 
 #include "core/errors.hpp"
 #include "cuda/launch_on_gpu.hpp"

@@ -2,6 +2,9 @@
 // Both copy engines of the simulated GPU, which work side by side, and what they have to tell.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "core/simulation/copy_engine.hpp"

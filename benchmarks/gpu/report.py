@@ -29,6 +29,7 @@ class Table:
     title: str
     rows: Sequence[Mapping[str, Any]]
     note: str = ""
+    is_shown: bool = True
 
     def markdown(self) -> str:
         """For people."""
@@ -57,6 +58,10 @@ class Report:
         self.tables.append(table)
         print(table.markdown(), flush=True)
 
+    def keep(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A table for the JSON file alone: what nobody would read, but might want to evaluate."""
+        self.tables.append(Table(title, list(rows), is_shown=False))
+
     def finish(self, path: str | None) -> None:
         """Prints what it was measured on; writes everything where a path is given."""
         facts = self.facts()
@@ -68,7 +73,7 @@ class Report:
         document["tables"] = [asdict(table) for table in self.tables]
         Path(path).write_text(json.dumps(_plain(document), indent=1) + "\n", encoding="utf-8")
         text = [f"# {self.name}", "", self._summary, "", *(f"- {line}" for line in lines), ""]
-        text += [table.markdown() for table in self.tables]
+        text += [table.markdown() for table in self.tables if table.is_shown]
         Path(path).with_suffix(".md").write_text("\n".join(text), encoding="utf-8")
 
     def facts(self) -> dict[str, str]:

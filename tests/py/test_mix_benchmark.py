@@ -3,6 +3,7 @@
 
 import pytest
 from benchmark_on_simulator import tables_of
+from benchmarks.mix.sweep import best_of
 
 SHARE_AN_SM, KEEP_APART = "reduction+lud", "hotspot+binomial_options"
 
@@ -29,12 +30,26 @@ def test_the_best_of_a_sweep_is_among_what_was_swept(sweep):
 
 
 def test_a_line_for_each_policy_says_how_often_it_is_near_the_best(sweep):
-    by_pair, in_short = sweep
+    by_pair, in_short, _ = sweep
     assert [(row["policy"], row["pairs"]) for row in in_short["rows"]] == [("mix", 2), ("mix:caution=no", 2)]
     for row in in_short["rows"]:
         shares = [each[f"{row['policy']} / best of all"] for each in by_pair["rows"]]
         assert row["least"] == min(shares)
         assert row["within 3 %"] == sum(share >= 0.97 for share in shares)
+
+
+def test_every_way_is_kept_with_all_its_repeats(sweep):
+    by_pair, _, every = sweep
+    for row in by_pair["rows"]:
+        ways = {each["way"]: each["STP"] for each in every["rows"] if each["pair"] == row["pair"]}
+        assert len(ways) == row["vectors"] + 2 + 2, "splits into thirds, and two policies"
+        assert ways["mix"] == [row["mix"]]
+
+
+def test_the_best_is_not_valued_by_the_runs_it_was_chosen_for():
+    lucky_once = {"lucky": [1.5, 1.0, 1.5, 1.0], "good": [1.2, 1.2, 1.2, 1.2]}
+    assert best_of(lucky_once) == ("lucky", 1.0)
+    assert best_of({}) == ("", 0.0)
 
 
 def test_pairs_and_threes_are_measured_under_every_policy(tmp_path):

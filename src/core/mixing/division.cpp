@@ -13,6 +13,14 @@ int kernels_on(const SmGroup& group) {
   return static_cast<int>(std::ranges::count_if(group.blocks, [](int blocks) { return blocks > 0; }));
 }
 
+/// The n-th part of what each could have on an SM.
+std::vector<int> proportional_blocks(std::span<const Contender> contenders) {
+  std::vector<int> blocks;
+  const auto parts = static_cast<int>(contenders.size());
+  for (const Contender& each : contenders) blocks.push_back(std::max(1, each.max_residency / parts));
+  return blocks;
+}
+
 }  // namespace
 
 Division equal_parts(const Device& device, std::span<const Contender> contenders) {
@@ -67,15 +75,28 @@ void fill(const Device& device, std::span<const Contender> contenders, std::vect
   }
 }
 
-Division proportional_division(const Device& device, std::span<const Contender> contenders) {
+bool may_share_sms(const Device& device, std::span<const Contender> contenders) {
+  return can_share_an_sm(device, contenders, proportional_blocks(contenders));
+}
+
+Division in_turns(const Device& device, std::span<const Contender> contenders) {
   std::vector<int> blocks;
-  const auto parts = static_cast<int>(contenders.size());
-  for (const Contender& each : contenders) blocks.push_back(std::max(1, each.max_residency / parts));
+  for (const Contender& each : contenders) blocks.push_back(each.max_residency);
+  return {{.sms = device.sms, .blocks = std::move(blocks)}};
+}
+
+bool takes_turns(const Division& division, std::span<const Contender> contenders) {
+  return contenders.size() > 1 && division.size() == 1 &&
+         std::ranges::equal(division.front().blocks, contenders, {}, {}, &Contender::max_residency);
+}
+
+Division proportional_division(const Device& device, std::span<const Contender> contenders) {
+  std::vector<int> blocks = proportional_blocks(contenders);
   if (can_share_an_sm(device, contenders, blocks)) {
     fill(device, contenders, blocks);
     return {{.sms = device.sms, .blocks = std::move(blocks)}};
   }
-  return parts <= device.sms ? equal_parts(device, contenders) : Division{};
+  return static_cast<int>(contenders.size()) <= device.sms ? equal_parts(device, contenders) : Division{};
 }
 
 Quota quota_in(const Division& division, std::size_t kernel) {

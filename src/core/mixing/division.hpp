@@ -38,6 +38,13 @@ void fill(const Device& device, std::span<const Contender> contenders, std::vect
 /// Empty where there are more contenders than SMs, too.
 Division proportional_division(const Device& device, std::span<const Contender> contenders);
 
+/// Can an SM hold a part of what each of them could have there?
+bool may_share_sms(const Device& device, std::span<const Contender> contenders);
+
+/// Nobody beside anybody: everybody may fill every SM, and launches take turns there.
+Division in_turns(const Device& device, std::span<const Contender> contenders);
+bool takes_turns(const Division& division, std::span<const Contender> contenders);
+
 /// SMs of his own for each, as many for all. Somebody has none where there are more contenders than SMs.
 Division equal_parts(const Device& device, std::span<const Contender> contenders);
 

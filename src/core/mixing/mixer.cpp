@@ -2,6 +2,7 @@
 #include "core/mixing/mixer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/policies/ranking.hpp"
 
@@ -12,9 +13,10 @@ constexpr double longest_us = 1e6;
 constexpr double nobody_asks = -1;
 constexpr double usual_share = -1;
 /// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
-/// everybody has to wait for its host: the cautious, who expect little of it, begin it after some 35 ms.
-constexpr double share_of_the_bold = 0.1;
-constexpr double share_of_the_cautious = 0.02;
+/// everybody has to wait for its host.
+constexpr double share_for_much = 0.25;
+/// Where SMs cannot be shared, other parts than equal ones bring little, and the first probe begins after some 35 ms.
+constexpr double share_for_little = 0.02;
 /// Some 10 us of every 100 go into a search.
 constexpr Duration between_thoughts(100'000);
 
@@ -22,6 +24,11 @@ constexpr Duration between_thoughts(100'000);
 /// least, so that nobody is starved by floors.
 double usual_floor(std::size_t kernels, double asked) {
   return 0.5 / static_cast<double>(kernels) * std::max(1 - asked, 0.2);
+}
+
+/// Of the kernel as it was written, where that has been measured: what workers cost then counts.
+double rate_to_compare(const CataloguedKernel& kernel) {
+  return kernel.kernel.rate_as_written > 0 ? kernel.kernel.rate_as_written : kernel.rate_alone;
 }
 
 Duration microseconds(double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); }
@@ -37,7 +44,7 @@ MixOptions MixOptions::from(const PolicyOptions& options) {
           .reserve = microseconds(options.number("reserve_us", 5000, 0, longest_us)),
           .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
           .probes = {.share = options.number("probe_share", usual_share, 0, 0.5),
-                     .window = microseconds(options.number("probe_us", 500, 1, longest_us))}};
+                     .window = microseconds(options.number("probe_us", 2000, 1, longest_us))}};
 }
 
 bool Mixer::is_occasion(const Event& event) {
@@ -73,6 +80,7 @@ void Mixer::observe(const Event& event, const State& state) {
   attendance_.observe(event, state);
   if (event.kind == EventKind::LaunchEnded) left_out_.erase(event.operation);
   if (!concerns_it_) return;
+  follow(event);
   arrears_.observe(event);
   if (event.kind == EventKind::LaunchEnded) settle(event);
   if (is_occasion(event)) {
@@ -80,8 +88,8 @@ void Mixer::observe(const Event& event, const State& state) {
     if (!state.running().empty()) choose(state);
   }
   if (event.kind != EventKind::BlockEnded) return;
-  refine(event, state);
-  think(event.time);
+  refine(event.time, state.device());
+  think(event.time, state.device());
 }
 
 void Mixer::choose(const State& state) {
@@ -151,48 +159,62 @@ void Mixer::set_floors(const Device& device) {
   for (Seat& seat : seating_.seats) seat.contender.floor = seat.least_speed().value_or(unasked);
 }
 
-/// What a search has come to is tried, and given up if it turns out worse than what it is to replace.
-void Mixer::think(Time now) {
+/// What a search has come to is tried. Where floors or a bound are not kept, it is believed.
+void Mixer::think(Time now, const Device& device) {
   if (known_one_ == nullptr || !known_one_->search || now < next_thought_) return;
   next_thought_ = now + between_thoughts;
   std::optional<Choice> choice = known_one_->search->think();
   if (!choice) return;
-  Outlook present = outlook();
   known_one_->search.reset();
   if (same_division(choice->division, known_one_->predicted.division)) return;
-  known_one_->refinement =
-      refinement_from(choice->division, true, Fallback{known_one_->predicted.division, std::move(present)});
-  known_one_->predicted = std::move(*choice);
-  known_one_->refinement.begin(now);
+  const Division before = division();
+  if (!outlook().keeps(bounds()) && choice->outlook.value(bounds()) > outlook().value(bounds())) {
+    known_one_->refinement = refinement_from(device, choice->division);
+    known_one_->refinement.begin(now);
+    known_one_->predicted = std::move(*choice);
+  } else {
+    known_one_->refinement.suggest(choice->division, now);
+  }
+  if (same_division(before, division())) return;
   arrears_.restart(now);
   changed_ = true;
 }
 
-/// Whoever is to have blocks has them, and more to come: not between two launches, nor in the last wave of one.
-bool Mixer::is_steady(const State& state) const {
-  for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
-    const bool takes_part = std::ranges::any_of(division(), [&](const SmGroup& group) { return group.blocks[i] > 0; });
-    const std::optional<OperationId>& running = seating_.seats[i].running;
-    const RunningLaunch* launch = running ? state.find(*running) : nullptr;
-    if (takes_part && (launch == nullptr || launch->started == 0 || launch->unstarted() == 0)) return false;
-  }
-  return true;
+void Mixer::follow(const Event& event) {
+  if (event.kind == EventKind::ApplicationEnded) progress_.erase(event.application);
+  const bool counts = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded ||
+                      event.kind == EventKind::LaunchEnded;
+  if (counts) progress_[event.application].observe(event);
 }
 
-void Mixer::refine(const Event& ended, const State& state) {
-  if (known_one_ == nullptr || known_one_->refinement.is_done()) return;
-  const bool was_steady = is_steady_;
-  is_steady_ = is_steady(state);
-  if (is_steady_ && !was_steady) steady_since_ = ended.time;
-  if (!is_steady_) changed_ = known_one_->refinement.pass(ended.time);
-  if (!is_steady_ || ended.started < steady_since_) return;
-  const auto seat = std::ranges::find(seating_.seats, ended.application, &Seat::application);
-  if (seat == seating_.seats.end()) return;
-  const auto kernel = static_cast<std::size_t>(seat - seating_.seats.begin());
-  changed_ = known_one_->refinement.add(ended, kernel, state.device());
-  if (changed_) arrears_.restart(ended.time);
-  for (std::size_t i = 0; changed_ && i < seating_.seats.size(); ++i) {
-    seating_.seats[i].kernel->rate_alone = known_one_->refinement.alone(i);
+void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, Time now) {
+  if (std::exchange(known_one_->considers_turns, true)) return;
+  Division turns = in_turns(device, contenders());
+  if (is_expected_to_be_better) {
+    known_one_->refinement = refinement_from(device, turns);
+    known_one_->refinement.begin(now);
+  } else if (options_.probes.share != 0) {
+    known_one_->refinement.suggest(std::move(turns), now);
+  }
+}
+
+bool Mixer::takes_turns() const { return known_one_ != nullptr && gpushare::takes_turns(division(), contenders()); }
+
+void Mixer::heed(bool is_in_force, Time now) {
+  if (is_in_force && !is_in_force_ && known_one_ != nullptr) known_one_->refinement.begin(now);
+  is_in_force_ = is_in_force;
+}
+
+void Mixer::refine(Time now, const Device& device) {
+  if (known_one_ == nullptr || !is_in_force_ || known_one_->refinement.is_idle(now)) return;
+  at_seats_.clear();
+  for (const Seat& seat : seating_.seats) at_seats_.push_back(progress_[seat.application]);
+  changed_ = known_one_->refinement.look(now, at_seats_, device);
+  if (!changed_) return;
+  arrears_.restart(now);
+  for (std::size_t i = 0; i < seating_.seats.size(); ++i) {
+    double& rate = seating_.seats[i].kernel->rate_alone;
+    if (rate <= 0) rate = known_one_->refinement.alone(i);
   }
 }
 
@@ -202,9 +224,9 @@ const Outlook& Mixer::outlook() const {
 }
 
 Mixer::Known& Mixer::known_for(const Device& device) {
-  Company company;
+  Company company{{}, can_take_turns(seating_)};
   for (const Seat& seat : seating_.seats) {
-    company.emplace_back(seat.kernel->number, seat.contender.weight, seat.contender.floor);
+    company.first.emplace_back(seat.kernel->number, seat.contender.weight, seat.contender.floor);
   }
   return known_.find_or(company, [&] { return meet(device); });
 }
@@ -215,12 +237,13 @@ std::vector<Contender> Mixer::contenders() const {
   return contenders;
 }
 
-Refinement Mixer::refinement_from(const Division& start, bool is_cautious, std::optional<Fallback> fallback) const {
+Refinement Mixer::refinement_from(const Device& device, const Division& start) const {
   std::vector<double> alone;
-  for (const Seat& seat : seating_.seats) alone.push_back(seat.kernel->rate_alone);
+  for (const Seat& seat : seating_.seats) alone.push_back(rate_to_compare(*seat.kernel));
   ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
-  if (probes.share == usual_share) probes.share = is_cautious ? share_of_the_cautious : share_of_the_bold;
-  return Refinement(start, contenders(), std::move(alone), bounds(), probes, std::move(fallback));
+  std::vector<Contender> all = contenders();
+  if (probes.share == usual_share) probes.share = may_share_sms(device, all) ? share_for_much : share_for_little;
+  return Refinement(start, std::move(all), std::move(alone), bounds(), probes);
 }
 
 Mixer::Known Mixer::meet(const Device& device) const {
@@ -229,7 +252,7 @@ Mixer::Known Mixer::meet(const Device& device) const {
     return begin_equal(device, all);
   }
   Choice choice = search(device, all);
-  Refinement refinement = refinement_from(choice.division, false);
+  Refinement refinement = refinement_from(device, choice.division);
   return {.predicted = std::move(choice), .refinement = std::move(refinement)};
 }
 
@@ -240,7 +263,7 @@ Mixer::Known Mixer::begin_equal(const Device& device, const std::vector<Contende
     search = std::make_unique<CautiousSearch>(device, all, bounds());
     choice = search->equal();
   }
-  Refinement refinement = refinement_from(choice.division, true);
+  Refinement refinement = refinement_from(device, choice.division);
   return {.predicted = std::move(choice), .refinement = std::move(refinement), .search = std::move(search)};
 }
 

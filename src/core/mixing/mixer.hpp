@@ -3,6 +3,7 @@
 // and `auto` have in common.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -50,6 +51,17 @@ class Mixer {
   /// kernel before it has been measured.
   const Outlook& outlook() const;
 
+  /// Is what outlook() says what launches really took, with all that lay between them?
+  bool has_measured() const { return known_one_->refinement.measured().has_value(); }
+
+  /// Turns are one more way to be measured for those who have seats, and that to begin with if they are expected to do
+  /// more. To be called while nothing has been measured of them.
+  void consider_turns(const Device& device, bool is_expected_to_be_better, Time now);
+  bool takes_turns() const;
+
+  /// Does anybody run by plan()? What is done otherwise says nothing about it.
+  void heed(bool is_in_force, Time now);
+
   /// Are the model's promises to be doubted here?
   bool is_cautious(const Device& device) const {
     return options_.is_cautious && device.per_sm.issue_order == IssueOrder::OldestFirst;
@@ -59,31 +71,31 @@ class Mixer {
   Plan plan(const State& state) const;
 
  private:
-  using Company = std::vector<std::tuple<int, double, double>>;  // number of the kernel, weight, floor
+  /// Number of the kernel, weight, floor; and whether they may take turns.
+  using Company = std::pair<std::vector<std::tuple<int, double, double>>, bool>;
   struct Known {
     Choice predicted;
     Refinement refinement;
     std::unique_ptr<CautiousSearch> search{};  // until it has come to a choice
+    bool considers_turns = false;
   };
 
   static bool is_occasion(const Event& event);
   bool concerns(const Event& event);
   const Division& division() const { return known_one_->refinement.current(); }
-  bool is_steady(const State& state) const;
-
   void choose(const State& state);
   bool give_up_a_seat();
   void set_floors(const Device& device);
   void settle(const Event& ended);
   void give_more_to_who_lacks(Time now, const Device& device);
-  void think(Time now);
-  void refine(const Event& ended, const State& state);
+  void think(Time now, const Device& device);
+  void follow(const Event& event);
+  void refine(Time now, const Device& device);
   Known& known_for(const Device& device);
   Known meet(const Device& device) const;
   Known begin_equal(const Device& device, const std::vector<Contender>& all) const;
   Choice search(const Device& device, std::span<const Contender> contenders) const;
-  Refinement refinement_from(const Division& start, bool is_cautious,
-                             std::optional<Fallback> fallback = std::nullopt) const;
+  Refinement refinement_from(const Device& device, const Division& start) const;
   std::vector<Contender> contenders() const;
   Bounds bounds() const { return {.antt = options_.antt}; }
 
@@ -92,14 +104,15 @@ class Mixer {
   Arrears arrears_;
   Catalogue catalogue_;
   Seating seating_;
+  std::map<ApplicationId, BlockProgress> progress_;  // of those that have not ended
+  std::vector<BlockProgress> at_seats_;
   RecentMap<Company, Known> known_{1024};
   Known* known_one_ = nullptr;      // which was asked for last
   std::set<OperationId> left_out_;  // that have not ended
   std::set<ApplicationId> apart_;   // whose latest launch was left out
   bool concerns_it_ = false;        // the last event
   bool changed_ = false;
-  bool is_steady_ = false;
-  Time steady_since_{};
+  bool is_in_force_ = true;
   Time next_thought_{};
 };
 

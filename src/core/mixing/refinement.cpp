@@ -5,91 +5,126 @@
 #include <cmath>
 #include <utility>
 
-#include "core/mixing/neighbours.hpp"
-
 namespace gpushare {
 namespace {
 
 constexpr double worth_moving = 0.02;
+/// After a change of quotas blocks end, workers come and launches have waited for their hosts: of what is measured at
+/// once, a tenth and more was missing on an H100. So what is not clearly worse is measured for another window.
+constexpr double clearly_worse = 0.15;
 /// From a new plan until quotas hold everywhere: 25 us and two blocks of 30 us.
 constexpr Duration settling{100'000};
-/// A window is over only when so many blocks of every kernel have begun and ended in it.
+/// A window is over only when so many blocks of every kernel have ended in it.
 constexpr std::int64_t enough_blocks = 64;
+/// So long a launch of everybody is waited for.
+constexpr int windows_for_a_launch = 4;
 /// Blocks that take too long cannot be measured.
-constexpr int most_windows = 40;
-constexpr int most_windows_alone = 4;
+constexpr int most_windows = 20;
 /// A change of a floor.
 constexpr double noticeable = 0.01;
 
 }  // namespace
 
 Refinement::Refinement(Division start, std::vector<Contender> contenders, std::vector<double> alone,
-                       const Bounds& bounds, const ProbeOptions& options, std::optional<Fallback> fallback)
+                       const Bounds& bounds, const ProbeOptions& options)
     : contenders_(std::move(contenders)),
       alone_(std::move(alone)),
       bounds_(bounds),
       options_(options),
       phase_(options.share > 0 ? Phase::Base : Phase::Done),
       best_(start),
-      current_(std::move(start)),
-      fallback_(std::move(fallback)),
-      speeds_(contenders_.size()) {
-  if (phase_ == Phase::Done) return;
-  finish_alone();
+      current_(std::move(start)) {
+  if (phase_ != Phase::Done) finish_alone();
 }
 
 void Refinement::begin(Time now) {
-  start_ = now + settling;
-  speeds_.begin(start_);
+  before_.clear();
+  is_first_window_ = true;
+  next_look_ = now + settling + Duration(static_cast<Duration::rep>(block_time_));
+  if (phase_ != Phase::Rest) began_ = now;
 }
 
-bool Refinement::add(const Event& ended, std::size_t kernel, const Device& device) {
-  if (phase_ == Phase::Done || ended.time < start_) return false;
+bool Refinement::look(Time now, std::span<const BlockProgress> progress, const Device& device) {
+  if (is_idle(now)) return false;
+  if (before_.empty()) {
+    begin_window(now, progress);
+    return false;
+  }
   const Division before = current_;
   if (phase_ == Phase::Rest) {
-    if (ended.time >= rest_until_) next_probe(ended.time);
-  } else {
-    speeds_.add(ended, kernel);
-    if (has_enough(ended.time)) {
-      finish_window(ended.time, device);
-    } else if (takes_too_long(ended.time)) {
-      enter(Phase::Done, best_, ended.time);
-    }
+    if (has_enough(now, progress)) measured_ = outlook(now, progress);
+    next_probe(now);
+  } else if (has_enough(now, progress)) {
+    finish_window(now, progress, device);
+  } else if (takes_too_long(now, progress)) {
+    enter(Phase::Done, best_, now);
   }
   return !same_division(before, current_);
 }
 
-bool Refinement::pass(Time now) {
-  if (phase_ == Phase::Done || phase_ == Phase::Rest) return false;
-  const bool shows_nothing = phase_ == Phase::Alone && speeds_.blocks(solo_) == 0;
-  if (!takes_too_long(now) && !(shows_nothing && now > start_ + most_windows_alone * options_.window)) return false;
-  const Division before = current_;
-  enter(Phase::Done, best_, now);
-  return !same_division(before, current_);
+void Refinement::begin_window(Time now, std::span<const BlockProgress> progress) {
+  before_.assign(progress.begin(), progress.end());
+  window_ = now;
+  next_look_ = phase_ == Phase::Rest ? rest_until_ : now + options_.window;
 }
 
-bool Refinement::takes_too_long(Time now) const { return now > start_ + most_windows * options_.window; }
+std::int64_t Refinement::blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const {
+  return progress[kernel].ended_blocks() - before_[kernel].ended_blocks();
+}
 
-bool Refinement::has_enough(Time now) const {
-  if (now < start_ + options_.window) return false;
+bool Refinement::has_enough(Time now, std::span<const BlockProgress> progress) const {
+  const bool is_late = now > window_ + windows_for_a_launch * options_.window;
   if (phase_ == Phase::Alone) {  // the others wait: what there is has to do
-    const std::int64_t blocks = speeds_.blocks(solo_);
-    return blocks >= enough_blocks || (blocks > 0 && now > start_ + most_windows_alone * options_.window);
+    const std::int64_t blocks = blocks_since(progress, solo_);
+    return blocks >= enough_blocks || (blocks > 0 && is_late);
   }
   for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
-    if (speeds_.blocks(kernel) < enough_blocks) return false;
+    if (blocks_since(progress, kernel) < enough_blocks) return false;
+    if (progress[kernel].ended_launches() == before_[kernel].ended_launches() && !is_late) return false;
   }
   return true;
 }
 
-void Refinement::finish_window(Time now, const Device& device) {
+bool Refinement::takes_too_long(Time now, std::span<const BlockProgress> progress) const {
+  const bool shows_nothing = phase_ == Phase::Alone && blocks_since(progress, solo_) == 0;
+  return now > window_ + (shows_nothing ? windows_for_a_launch : most_windows) * options_.window;
+}
+
+double Refinement::rate(Time now, const BlockProgress& progress, std::size_t kernel) {
+  const double block_time = progress.block_time_since(before_[kernel]);
+  block_time_ = std::max(block_time_, block_time);
+  const double places = blocks_in(current_, kernel);
+  const double done = progress.done(now, block_time, places) - before_[kernel].done(window_, block_time, places);
+  return done / nanoseconds(now - window_);
+}
+
+Outlook Refinement::outlook(Time now, std::span<const BlockProgress> progress) {
+  std::vector<double> speeds;
+  block_time_ = 0;
+  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
+    speeds.push_back(rate(now, progress[kernel], kernel) / alone_[kernel]);
+  }
+  return outlook_of(std::move(speeds), contenders_);
+}
+
+void Refinement::finish_window(Time now, std::span<const BlockProgress> progress, const Device& device) {
   if (phase_ == Phase::Alone) {
-    alone_[solo_] = speeds_.rate(current_, solo_);
+    alone_[solo_] = rate(now, progress[solo_], solo_);
     finish_alone();
     begin(now);
-  } else {
-    judge(now, device);
+    return;
   }
+  Outlook seen = outlook(now, progress);
+  if (is_first_window_ && !is_clearly_worse(seen)) {
+    is_first_window_ = false;
+    return begin_window(now, progress);
+  }
+  judge(std::move(seen), now, device);
+}
+
+bool Refinement::is_clearly_worse(const Outlook& seen) const {
+  return phase_ == Phase::Probe &&
+         seen.value(bounds_) < measured_->value(bounds_) - clearly_worse * measured_->throughput;
 }
 
 /// Whoever has not been alone is next; then the base.
@@ -109,28 +144,41 @@ void Refinement::finish_alone() {
   current_ = {{.sms = sms, .blocks = std::move(blocks)}};
 }
 
-void Refinement::judge(Time now, const Device& device) {
-  const Outlook seen = outlook();
-  const bool is_base = phase_ == Phase::Base;
+void Refinement::judge(Outlook seen, Time now, const Device& device) {
   tried_.push_back(current_);
-  const std::optional<Fallback> fallback = std::exchange(fallback_, std::nullopt);
-  if (fallback && seen.value(bounds_) < fallback->outlook.value(bounds_)) {
-    best_ = fallback->division;
-    return enter(Phase::Base, best_, now);
-  }
+  const bool is_base = phase_ == Phase::Base;
   if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
     best_ = current_;
-    measured_ = seen;
-    look_around(device);
+    measured_ = std::move(seen);
+    untried_.clear();
   }
+  if (untried_.empty()) look_around(device);
   rest(now);
 }
 
+void Refinement::suggest(Division division, Time now) {
+  if (is_known(division) || same_division(division, current_)) return;
+  if (phase_ == Phase::Done && !(measured_ && options_.share > 0)) {
+    best_ = std::move(division);
+    return enter(Phase::Done, best_, now);
+  }
+  suggested_ = std::move(division);
+  if (phase_ != Phase::Rest && phase_ != Phase::Done) return;
+  phase_ = Phase::Rest;
+  next_look_ = rest_until_ = now;
+}
+
+bool Refinement::is_known(const Division& division) const {
+  return std::ranges::any_of(tried_, [&](const Division& tried) { return same_division(division, tried); });
+}
+
+/// Farther away first, and nearer only where nothing is left to be tried there.
 void Refinement::look_around(const Device& device) {
-  untried_ = neighbours_of(device, contenders_, best_);
-  std::erase_if(untried_, [&](const Division& each) {
-    return std::ranges::any_of(tried_, [&](const Division& known_one) { return same_division(each, known_one); });
-  });
+  for (;; reach_ /= 2) {
+    untried_ = neighbours_of(device, contenders_, best_, reach_);
+    std::erase_if(untried_, [this](const Division& each) { return is_known(each); });
+    if (!untried_.empty() || reach_ <= nearest_reach) break;
+  }
   std::ranges::reverse(untried_);
   if (!measured_->keeps(bounds_)) favour(neediest());
 }
@@ -141,9 +189,10 @@ void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& d
   contenders_[kernel].floor = floor;
   measured_ = outlook_of(measured_->speeds, contenders_);
   tried_ = {best_};
+  reach_ = farthest_reach;
   look_around(device);
   if (phase_ != Phase::Done && phase_ != Phase::Rest) return;
-  start_ = now - options_.window;  // rests are as long as windows want, and none has just ended
+  began_ = now - options_.window;  // rests are as long as windows want, and none has just ended
   rest(now);
 }
 
@@ -163,14 +212,15 @@ std::size_t Refinement::neediest() const {
 
 /// What breaks a promise is not rested on.
 void Refinement::rest(Time now) {
-  if (untried_.empty()) return enter(Phase::Done, best_, now);
+  if (untried_.empty() && !suggested_) return enter(Phase::Done, best_, now);
   if (!measured_->keeps(bounds_)) return next_probe(now);
-  const Duration probe = now - start_ + settling;
-  rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
+  const Duration probe = now - began_;
   enter(Phase::Rest, best_, now);
+  rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
 }
 
 void Refinement::next_probe(Time now) {
+  if (suggested_) return enter(Phase::Probe, *std::exchange(suggested_, std::nullopt), now);
   Division next = std::move(untried_.back());
   untried_.pop_back();
   enter(Phase::Probe, std::move(next), now);
@@ -180,14 +230,6 @@ void Refinement::enter(Phase phase, Division division, Time now) {
   phase_ = phase;
   current_ = std::move(division);
   begin(now);
-}
-
-Outlook Refinement::outlook() const {
-  std::vector<double> speeds;
-  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
-    speeds.push_back(speeds_.rate(current_, kernel) / alone_[kernel]);
-  }
-  return outlook_of(std::move(speeds), contenders_);
 }
 
 }  // namespace gpushare

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hill climbing on the GPU itself, for what the model did not foretell. The division in force is measured for a window,
-// then its neighbours are, one after the other; one that is at least 2 % better is stayed with, and its neighbours are
-// next. Between two probes the best so far holds for so long that probes take no more than their share of the time;
-// where it does not keep the floors or the bound, the next probe follows at once, and gives most to whoever lacks most.
-// Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Ends when no neighbour is
-// better; what has been found holds from then on. A start that does less than was expected of another division gives
-// way to that one.
+// then its neighbours are, one after the other, those farthest away first; one that is clearly better is stayed with,
+// and its neighbours are next. Between two probes the best so far holds for so long that probes take no more than their
+// share of the time; where it does not keep the floors or the bound, the next probe follows at once, and gives most to
+// whoever lacks most. Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Ends when
+// no neighbour is better; what has been found holds from then on.
 //
-// A window begins when the new quotas have had time to act. Windows are meant to be of 500 us and more: reports of a
-// real GPU come up to 100 us late.
+// A window begins when the new quotas have had time to act, and a launch of everybody ends in it, if that does not take
+// too long: what a division does in the middle of launches is not all it does.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "core/mixing/block_speeds.hpp"
+#include "core/mixing/block_progress.hpp"
+#include "core/mixing/neighbours.hpp"
 #include "core/mixing/outlook.hpp"
 
 namespace gpushare {
@@ -24,17 +25,11 @@ struct ProbeOptions {
   Duration window{};  ///< of one measurement, at least
 };
 
-/// What the start has to be better than, once it has been measured.
-struct Fallback {
-  Division division;
-  Outlook outlook;
-};
-
 class Refinement {
  public:
   /// `alone`: blocks per nanosecond of every kernel with the GPU to itself, 0 where that is not known.
   Refinement(Division start, std::vector<Contender> contenders, std::vector<double> alone, const Bounds& bounds,
-             const ProbeOptions& options, std::optional<Fallback> fallback = std::nullopt);
+             const ProbeOptions& options);
 
   /// What should be in force now.
   const Division& current() const { return current_; }
@@ -49,26 +44,33 @@ class Refinement {
   /// This kernel is to have so much of its speed alone, as measured here, whatever was asked for before.
   void ask(std::size_t kernel, double floor, Time now, const Device& device);
 
-  /// Blocks of this kernel ended. Says whether current() has changed; then begin() has been done.
-  bool add(const Event& ended, std::size_t kernel, const Device& device);
-  /// The same of blocks that say nothing, as not everybody has some to come. Launches of a single wave have no others:
-  /// nobody waits for their windows for ever.
-  bool pass(Time now);
+  /// Somebody thinks that this is better: it is tried next, and believed where nothing is measured.
+  void suggest(Division division, Time now);
+
+  /// Is there nothing to be seen now?
+  bool is_idle(Time now) const { return phase_ == Phase::Done || now < next_look_; }
+  /// What everybody has done up to now. Says whether current() has changed; then begin() has been done.
+  bool look(Time now, std::span<const BlockProgress> progress, const Device& device);
 
  private:
   enum class Phase { Alone, Base, Rest, Probe, Done };
 
-  bool has_enough(Time now) const;
-  bool takes_too_long(Time now) const;
-  void finish_window(Time now, const Device& device);
+  bool is_known(const Division& division) const;
+  bool is_clearly_worse(const Outlook& seen) const;
+  void begin_window(Time now, std::span<const BlockProgress> progress);
+  std::int64_t blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const;
+  bool has_enough(Time now, std::span<const BlockProgress> progress) const;
+  bool takes_too_long(Time now, std::span<const BlockProgress> progress) const;
+  double rate(Time now, const BlockProgress& progress, std::size_t kernel);
+  Outlook outlook(Time now, std::span<const BlockProgress> progress);
+  void finish_window(Time now, std::span<const BlockProgress> progress, const Device& device);
   void finish_alone();
-  void judge(Time now, const Device& device);
+  void judge(Outlook seen, Time now, const Device& device);
   void look_around(const Device& device);
   void favour(std::size_t kernel);
   std::size_t neediest() const;
   void rest(Time now);
   void next_probe(Time now);
-  Outlook outlook() const;
   void enter(Phase phase, Division division, Time now);
 
   std::vector<Contender> contenders_;
@@ -79,13 +81,18 @@ class Refinement {
   Division best_;
   Division current_;
   std::optional<Outlook> measured_;
-  std::optional<Fallback> fallback_;  // until the start has been measured
-  std::vector<Division> untried_;     // the next one last
+  std::optional<Division> suggested_;
+  std::vector<Division> untried_;  // the next one last
   std::vector<Division> tried_;
-  BlockSpeeds speeds_;
-  std::size_t solo_ = 0;  // whose turn it is alone
-  Time start_{};          // of the window, or of the phase's rest
+  double reach_ = farthest_reach;
+  std::size_t solo_ = 0;               // whose turn it is alone
+  std::vector<BlockProgress> before_;  // at the beginning of the window; empty before it
+  bool is_first_window_ = true;        // of this division
+  Time began_{};                       // the phase
+  Time window_{};                      // began
+  Time next_look_{};                   // when that is, or when a window or a rest may end
   Time rest_until_{};
+  double block_time_ = 0;  // of the longest, as seen last: so long those of the division before are there
 };
 
 }  // namespace gpushare

@@ -101,6 +101,16 @@ double mixed_throughput(const Seating& seating, const std::vector<double>& speed
   return throughput;
 }
 
+double measured_throughput(const Seating& seating, const std::vector<double>& speeds, const LaunchGaps& gaps,
+                           const Device& device) {
+  double throughput = 0;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    const Seat& seat = seating.seats[i];
+    throughput += weight(seat, seating) * speeds[i] * (1 + gaps.of(seat.application, device) / seat.alone);
+  }
+  return throughput;
+}
+
 double serial_antt(const Seating& seating) {
   std::vector<double> times;
   for (const Seat& seat : seating.seats) times.push_back(seat.alone);

@@ -42,6 +42,9 @@ double serial_throughput(const Seating& seating, const LaunchGaps& gaps, const D
 /// What a mix with these speeds gets done when gaps count as well.
 double mixed_throughput(const Seating& seating, const std::vector<double>& speeds, const LaunchGaps& gaps,
                         const Device& device);
+/// The same where speeds have been measured, gaps and all: relative to loops, which have gaps by themselves, too.
+double measured_throughput(const Seating& seating, const std::vector<double>& speeds, const LaunchGaps& gaps,
+                           const Device& device);
 /// The mean slowdown if those that have seats run one after the other, shortest first.
 double serial_antt(const Seating& seating);
 

@@ -17,20 +17,12 @@
 // proportion, and predictions are of throughput while all are there, not of who is done first.
 #include "core/mixing/mixer.hpp"
 #include "core/mixing/reserve.hpp"
-#include "core/mixing/serial_order.hpp"
+#include "core/mixing/turns.hpp"
 #include "core/policies/ranking.hpp"
 #include "core/policies/whole_up_to.hpp"
 
 namespace gpushare {
 namespace {
-
-/// What a mix must promise, over turns.
-constexpr double worth_mixing = 1.02;
-/// Where promises are doubted: those of equal parts were up to 13 % off in nine pairs of ten (docs/validation.md).
-constexpr double worth_mixing_in_doubt = 1 / 1.1;
-/// Launches that are left whole leave no gaps, and in turns they fill each other's last waves: 1.07 of one after the
-/// other in the mean of 136 pairs on an H100. Chosen on half of these pairs, checked on the others (docs/mix.md).
-constexpr double worth_mixing_whole = 1.05;
 
 class Auto : public Policy {
  public:
@@ -48,7 +40,7 @@ class Auto : public Policy {
     reserve_.observe(event, state);
     remaining_.observe(event, state);
     mixer_.observe(event, state);
-    if (mixer_.wants(event) && !state.running().empty()) takes_turns_ = turns_are_better(state.device());
+    if (mixer_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 
   bool wants(const Event& event) const override { return mixer_.wants(event); }
@@ -67,16 +59,14 @@ class Auto : public Policy {
     return plan;
   }
 
-  bool turns_are_better(const Device& device) const {
-    const Seating& seating = mixer_.seating();
-    const Outlook& mixed = mixer_.outlook();
-    if (!can_take_turns(seating) || seating.seats.size() < 2 || mixed.speeds.empty()) return false;
-    const double antt = serial_antt(seating);
-    if (mixed.antt > antt_ || antt > antt_) return antt < mixed.antt;
-    const bool is_cautious = mixer_.is_cautious(device);
-    if (is_cautious && are_short(seating, longest_whole_)) return mixed.throughput < worth_mixing_whole;
-    const double mixing = mixed_throughput(seating, mixed.speeds, gaps_, device);
-    return mixing < (is_cautious ? worth_mixing_in_doubt : worth_mixing) * serial_throughput(seating, gaps_, device);
+  // Launches that are left whole take turns in the way that is measured; others, shortest first, one at a time.
+  void choose(Time now, const Device& device) {
+    const bool may = may_take_turns(mixer_);
+    const bool are_whole = mixer_.is_cautious(device) && are_short(mixer_.seating(), longest_whole_);
+    const bool promise_more = may && turns_promise_more(mixer_, gaps_, device, are_whole, antt_);
+    if (may && are_whole) mixer_.consider_turns(device, promise_more, now);
+    takes_turns_ = may && (are_whole ? mixer_.takes_turns() : promise_more);
+    mixer_.heed(are_whole || !takes_turns_, now);
   }
 
   Mixer mixer_;

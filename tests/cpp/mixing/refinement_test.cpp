@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
 #include <map>
 
 #include "sample_kernels.hpp"
@@ -15,29 +17,26 @@ using namespace test;
 
 constexpr ProbeOptions a_tenth{.share = 0.1, .window = Duration(500'000)};
 
-/// Plays a GPU on which a kernel's blocks take as long as a function of the division says.
+/// Plays a GPU on which kernels have the rates that a function of the division says.
 class MadeUpGpu {
  public:
-  using BlockTime = std::function<double(const std::vector<int>& blocks, std::size_t kernel)>;
+  /// Blocks per nanosecond.
+  using Rate = std::function<double(const Division& division, std::size_t kernel)>;
 
-  MadeUpGpu(Refinement refinement, BlockTime block_time)
-      : refinement_(std::move(refinement)), block_time_(std::move(block_time)) {
+  MadeUpGpu(Refinement refinement, Rate rate) : refinement_(std::move(refinement)), rate_(std::move(rate)) {
     refinement_.begin(Time{});
   }
 
-  /// Every 10 us, blocks of all kernels end. Remembers for how long each vector was in force.
+  /// Every 10 us, blocks of all kernels end. Remembers for how long each division was in force.
   void run_until(std::int64_t end_ns) {
     for (; now_ < end_ns; now_ += 10'000) {
-      const std::vector<int> blocks = refinement_.current().front().blocks;
-      in_force_[blocks] += 10'000;
-      for (std::size_t kernel = 0; kernel < blocks.size(); ++kernel) {
-        if (blocks[kernel] == 0) continue;
-        const auto took = static_cast<std::int64_t>(block_time_(blocks, kernel));
-        const Event ended{.time = Time(Duration(now_)), .started = Time(Duration(now_ - took)), .blocks = 8};
-        if (refinement_.add(ended, kernel, device_)) break;
-      }
+      in_force_[named(refinement_.current())] += 10'000;
+      for (std::size_t kernel = 0; kernel < progress_.size(); ++kernel) advance(kernel);
+      refinement_.look(Time(Duration(now_)), progress_, device_);
     }
   }
+
+  void suggest(Division division) { refinement_.suggest(std::move(division), Time(Duration(now_))); }
 
   const Refinement& refinement() const { return refinement_; }
   const std::vector<int>& blocks() const { return refinement_.current().front().blocks; }
@@ -45,10 +44,33 @@ class MadeUpGpu {
   std::int64_t now() const { return now_; }
 
  private:
+  static std::vector<int> named(const Division& division) {
+    std::vector<int> name;
+    for (const SmGroup& group : division) {
+      if (division.size() > 1) name.push_back(group.sms);
+      name.insert(name.end(), group.blocks.begin(), group.blocks.end());
+    }
+    return name;
+  }
+
+  void advance(std::size_t kernel) {
+    due_[kernel] += 10'000 * rate_(refinement_.current(), kernel);
+    const auto blocks = static_cast<std::int32_t>(due_[kernel]);
+    due_[kernel] -= blocks;
+    const Time now{Duration(now_)};
+    if (blocks > 0) {
+      progress_[kernel].observe(
+          {.time = now, .started = now - Duration(5'000), .blocks = blocks, .kind = EventKind::BlockEnded});
+    }
+    if (now_ % 500'000 == 0) progress_[kernel].observe({.time = now, .kind = EventKind::LaunchEnded});
+  }
+
   Device device_ = mixing_device();
   Refinement refinement_;
-  BlockTime block_time_;
+  Rate rate_;
   std::int64_t now_ = 0;
+  std::vector<BlockProgress> progress_ = std::vector<BlockProgress>(2);
+  std::array<double, 2> due_{};
   std::map<std::vector<int>, std::int64_t> in_force_;
 };
 
@@ -66,28 +88,56 @@ class RefinementOfTwo : public testing::Test {
   Kernel other_ = issuing_kernel("other");
 };
 
-/// The first kernel has 1 / 20 us per block and SM, as long as the second has at most two blocks.
-double better_with_few_of_the_second(const std::vector<int>& blocks, std::size_t kernel) {
-  return kernel == 0 ? 20'000 * (blocks[1] > 2 ? 1.0 + 0.3 * (blocks[1] - 2) : 1.0) : 10'000.0 * blocks[1];
+constexpr double alone_rate = 0.01;
+
+MadeUpGpu::Rate of_vectors(std::function<std::array<double, 2>(int, int)> speeds) {
+  return [speeds](const Division& division, std::size_t kernel) {
+    return alone_rate * speeds(division.front().blocks[0], division.front().blocks[1])[kernel];
+  };
 }
 
+/// The first kernel has an eighth of its speed for each of its blocks, as long as the second has at most two; the
+/// second has all of its speed with any number.
+const MadeUpGpu::Rate better_with_few_of_the_second = of_vectors(
+    [](int one, int other) { return std::array{one / 8.0 / (other > 2 ? 1.0 + 0.3 * (other - 2) : 1.0), 1.0}; });
+
 TEST_F(RefinementOfTwo, ClimbsToTheBestAndStays) {
-  // Alone: 8 SMs with 8 blocks of 20 us, and of 10 us each of which waits for the others.
-  MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}), better_with_few_of_the_second);
-  gpu.run_until(200'000'000);
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
+  gpu.run_until(900'000'000);
   EXPECT_TRUE(gpu.refinement().is_done());
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(7, 1));
   const auto before = gpu.in_force();
-  gpu.run_until(300'000'000);
+  gpu.run_until(1'000'000'000);
   EXPECT_EQ(gpu.in_force().size(), before.size());
+}
+
+TEST_F(RefinementOfTwo, GoesFarFirst) {
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
+  while (gpu.in_force().size() < 2) gpu.run_until(gpu.now() + 1'000'000);
+  EXPECT_FALSE(gpu.in_force().contains({3, 5}));
+  EXPECT_FALSE(gpu.in_force().contains({5, 3}));
+}
+
+TEST_F(RefinementOfTwo, FromPartsOfTheirOwnTheyComeToShare) {
+  const auto rate = [](const Division& division, std::size_t kernel) {
+    if (division.size() > 1) return alone_rate * division[kernel].sms / 8;
+    return alone_rate * (division.front().blocks == std::vector<int>{2, 6} ? 0.7 : 0.6);
+  };
+  const Division parts{{.sms = 4, .blocks = {8, 0}}, {.sms = 4, .blocks = {0, 8}}};
+  MadeUpGpu gpu(Refinement(parts, {contender_of(device_, one_), contender_of(device_, other_)},
+                           {alone_rate, alone_rate}, {}, a_tenth),
+                rate);
+  gpu.run_until(900'000'000);
+  EXPECT_TRUE(gpu.refinement().is_done());
+  ASSERT_EQ(gpu.refinement().current().size(), 1U);
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(2, 6));
 }
 
 TEST_F(RefinementOfTwo, ProbesTakeNoMoreThanTheirShare) {
   // Whatever is tried is worse: all but the base were probes.
-  const auto worse_elsewhere = [](const std::vector<int>& blocks, std::size_t) {
-    return blocks == std::vector<int>{4, 4} ? 10'000.0 : 40'000.0;
-  };
-  MadeUpGpu gpu(from({4, 4}, {8 * 4 / 10e3, 8 * 4 / 10e3}), worse_elsewhere);
+  const auto worse_elsewhere =
+      of_vectors([](int one, int) { return one == 4 ? std::array{0.6, 0.6} : std::array{0.3, 0.3}; });
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), worse_elsewhere);
   for (std::int64_t end = 1'000'000; !gpu.refinement().is_done(); end += 1'000'000) gpu.run_until(end);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
   std::int64_t probing = 0;
@@ -98,83 +148,82 @@ TEST_F(RefinementOfTwo, ProbesTakeNoMoreThanTheirShare) {
 
 TEST_F(RefinementOfTwo, NoiseMovesNobody) {
   Dice dice(1);
-  const auto noisy = [&](const std::vector<int>&, std::size_t) { return 10'000 * (0.95 + 0.1 * dice.ratio()); };
-  const auto equal_anywhere = [&](const std::vector<int>& blocks, std::size_t kernel) {
-    return noisy(blocks, kernel) * blocks[kernel];
-  };
-  MadeUpGpu gpu(from({4, 4}, {8 / 5e3, 8 / 5e3}), equal_anywhere);
-  gpu.run_until(200'000'000);
+  const auto equal_anywhere = of_vectors([&](int, int) {
+    const double noisy = 0.45 + 0.1 * dice.ratio();
+    return std::array{noisy, noisy};
+  });
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), equal_anywhere);
+  gpu.run_until(900'000'000);
   EXPECT_TRUE(gpu.refinement().is_done());
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
 }
 
-TEST_F(RefinementOfTwo, UnknownKernelsAreMeasuredAloneFirst) {
-  const auto twice_as_long_together = [](const std::vector<int>& blocks, std::size_t kernel) {
-    return (blocks[0] > 0 && blocks[1] > 0 ? 2.0 : 1.0) * (kernel == 0 ? 20'000 : 5'000);
+TEST_F(RefinementOfTwo, WhatItStandsOnIsMeasuredAnewAtEveryRest) {
+  // At first everything looks twice as good as it is, as if launches had just begun.
+  std::int64_t now = 0;
+  const auto rate = [&](const Division& division, std::size_t) {
+    const bool is_new = (now += 5'000) < 6'000'000;
+    return alone_rate * (is_new ? 1.0 : division.front().blocks[0] == 6 ? 0.6 : 0.5);
   };
-  MadeUpGpu gpu(from({4, 4}, {0, 0}), twice_as_long_together);
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+  gpu.run_until(900'000'000);
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(6, 2));
+}
+
+TEST_F(RefinementOfTwo, UnknownKernelsAreMeasuredAloneFirst) {
+  const auto half_as_fast_together = of_vectors([](int one, int other) {
+    const double speed = one > 0 && other > 0 ? 0.25 : 1.0;
+    return std::array{one > 0 ? speed : 0.0, other > 0 ? 4 * speed : 0.0};
+  });
+  MadeUpGpu gpu(from({4, 4}, {0, 0}), half_as_fast_together);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(8, 0));
-  gpu.run_until(700'000);
+  gpu.run_until(800'000);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(0, 8));
-  gpu.run_until(2'000'000);
-  EXPECT_NEAR(gpu.refinement().alone(0), 8 * 8 / 20e3, 1e-6);
-  EXPECT_NEAR(gpu.refinement().alone(1), 8 * 8 / 5e3, 1e-6);
+  gpu.run_until(4'000'000);
+  EXPECT_NEAR(gpu.refinement().alone(0), alone_rate, 0.02 * alone_rate);
+  EXPECT_NEAR(gpu.refinement().alone(1), 4 * alone_rate, 0.08 * alone_rate);
   ASSERT_TRUE(gpu.refinement().measured());
   EXPECT_NEAR(gpu.refinement().measured()->speeds[0], 0.25, 0.01);
 }
 
 TEST_F(RefinementOfTwo, AFloorIsKeptWhenMoreCouldBeDoneBelowIt) {
-  MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}, a_tenth, 0.6), better_with_few_of_the_second);
-  gpu.run_until(300'000'000);
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}, a_tenth, 0.6), better_with_few_of_the_second);
+  gpu.run_until(900'000'000);
   ASSERT_TRUE(gpu.refinement().measured());
-  EXPECT_GE(gpu.refinement().measured()->slowest, 0.6);
+  EXPECT_GE(gpu.refinement().measured()->slowest, 0.59);
 }
 
 TEST_F(RefinementOfTwo, WhoIsShortOfHisFloorDoesNotWaitForIt) {
-  MadeUpGpu gpu(from({4, 4}, {8 * 8 / 20e3, 8 / 10e3}, a_tenth, 0.6), better_with_few_of_the_second);
-  gpu.run_until(3'000'000);
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}, a_tenth, 0.6), better_with_few_of_the_second);
+  gpu.run_until(5'000'000);
   ASSERT_TRUE(gpu.refinement().measured());
-  EXPECT_GE(gpu.refinement().measured()->slowest, 0.6);
+  EXPECT_GE(gpu.refinement().measured()->slowest, 0.59);
 }
 
-class RefinementWithAFallback : public RefinementOfTwo {
- protected:
-  /// From 7 + 1, where `better_with_few_of_the_second` measures 0.9 + 1; 4 + 4 is the fallback.
-  MadeUpGpu expecting(double throughput) const {
-    const Division fallback{{.sms = device_.sms, .blocks = {4, 4}}};
-    const std::vector contenders{contender_of(device_, one_), contender_of(device_, other_)};
-    const Outlook expected = outlook_of({throughput / 2, throughput / 2}, contenders);
-    Refinement refinement({{.sms = device_.sms, .blocks = {7, 1}}}, contenders, {8 * 8 / 20e3, 8 / 10e3}, {}, a_tenth,
-                          Fallback{fallback, expected});
-    return MadeUpGpu(std::move(refinement), better_with_few_of_the_second);
+TEST_F(RefinementOfTwo, WhatIsSuggestedIsTriedNextAndKeptIfItIsBetter) {
+  for (const auto& [blocks, remains] : {std::pair(std::vector{5, 3}, true), std::pair(std::vector{3, 5}, false)}) {
+    const auto rate = of_vectors([](int one, int) { return one == 5 ? std::array{0.7, 0.7} : std::array{0.5, 0.5}; });
+    MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+    gpu.run_until(3'000'000);
+    gpu.suggest({{.sms = device_.sms, .blocks = blocks}});
+    gpu.run_until(3'100'000);
+    EXPECT_EQ(gpu.blocks(), blocks);
+    gpu.run_until(6'000'000);
+    EXPECT_EQ(gpu.blocks() == blocks, remains);
   }
-};
-
-TEST_F(RefinementWithAFallback, AStartThatDoesLessGivesWay) {
-  MadeUpGpu gpu = expecting(2.5);
-  gpu.run_until(1'000'000);
-  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
-  EXPECT_FALSE(gpu.refinement().measured());
-  gpu.run_until(200'000'000);  // what has been given up is not tried again
-  EXPECT_THAT(gpu.blocks(), testing::Not(testing::ElementsAre(7, 1)));
 }
 
-TEST_F(RefinementWithAFallback, AStartThatDoesMoreStays) {
-  MadeUpGpu gpu = expecting(1.5);
-  gpu.run_until(200'000'000);
-  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(7, 1));
-}
-
-TEST_F(RefinementOfTwo, WithoutAShareNothingIsTried) {
+TEST_F(RefinementOfTwo, WithoutAShareNothingIsTriedAndSuggestionsAreBelieved) {
   MadeUpGpu gpu(from({4, 4}, {0, 0}, {}), better_with_few_of_the_second);
   EXPECT_TRUE(gpu.refinement().is_done());
   gpu.run_until(10'000'000);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+  gpu.suggest({{.sms = device_.sms, .blocks = {3, 5}}});
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(3, 5));
 }
 
 TEST_F(RefinementOfTwo, BlocksThatHardlyEverEndEndTheSearch) {
-  const auto never = [](const std::vector<int>&, std::size_t) { return 1e9; };
-  MadeUpGpu gpu(from({4, 4}, {1, 1}), never);
+  MadeUpGpu gpu(from({4, 4}, {1, 1}), of_vectors([](int, int) { return std::array{1e-6, 1e-6}; }));
   gpu.run_until(30'000'000);
   EXPECT_TRUE(gpu.refinement().is_done());
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));

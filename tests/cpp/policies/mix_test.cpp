@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "core/errors.hpp"
@@ -171,25 +172,28 @@ class TwoPlayedByHand {
     for (; now_ < end_ns; now_ += 10'000) {
       const int sms = sms_of_first();
       const auto [first, second] = speeds_(sms);
-      end_blocks(0, 0, first, sms);
-      end_blocks(1, 7, second, 8 - sms);
+      end_blocks(0, 0, first);
+      end_blocks(1, 7, second);
     }
   }
 
  private:
   static Launch endless(std::string name) { return {.kernel = issuing_kernel(std::move(name)), .blocks = 1'000'000}; }
 
-  /// A kernel at speed 1 ends the blocks of its 64 places in the time of one; fewer places need shorter blocks.
-  void end_blocks(int launch, int sm, double speed, int sms) {
-    const auto took = static_cast<std::int64_t>(alone_ns_ / speed * sms / 8);
-    run_.start_group(launch, sm, 8, now_);
-    run_.end_group(launch, sm, 8, now_ - took, now_);
+  void end_blocks(int launch, int sm, double speed) {
+    double& due = due_.at(static_cast<std::size_t>(launch));
+    due += 10'000 * speed * rate_alone(cautious_device(), issuing_kernel());
+    const int blocks = static_cast<int>(due);
+    due -= blocks;
+    if (blocks == 0) return;
+    run_.start_group(launch, sm, blocks, now_);
+    run_.end_group(launch, sm, blocks, now_ - 5'000, now_);
   }
 
   PolicyRehearsal run_;
   Speeds speeds_;
   std::int64_t now_ = 10'000;
-  double alone_ns_ = 64 / rate_alone(cautious_device(), issuing_kernel());
+  std::array<double, 2> due_{};
 };
 
 TEST(Mix, TheCautiousBeginWithEqualParts) {
@@ -225,13 +229,13 @@ TEST(Mix, TheCautiousTakeWhatPromisesClearlyMoreOnceTheyHaveFoundIt) {
 /// What a probe of other parts shows counts as the search does: nobody asked for a floor.
 TEST(Mix, TheCautiousKeepEqualPartsThatAreSlowForOneOfThem) {
   TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.15, 0.3) : std::pair(0.1, 0.5); });
-  run.play_until(200'000'000);
+  run.play_until(2'000'000'000);
   EXPECT_EQ(run.sms_of_first(), 4);
 }
 
 TEST(Mix, TheCautiousGoOnToPartsThatAreMeasuredToDoMore) {
   TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.6, 0.5) : std::pair(0.3, 0.5); });
-  run.play_until(200'000'000);
+  run.play_until(2'000'000'000);
   EXPECT_GT(run.sms_of_first(), 4);
 }
 

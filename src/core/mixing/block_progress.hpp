@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an application gets done, in blocks. Time between its launches counts as time, and what workers cost as well: of
+// two divisions the better one is the one under which launches end sooner. Block durations do not tell that: in a short
+// window only short blocks both begin and end, and gaps and half-empty last waves are in none of them (docs/mix.md).
+#pragma once
+
+#include "core/event.hpp"
+
+namespace gpushare {
+
+class BlockProgress {
+ public:
+  /// An event of this application.
+  void observe(const Event& event);
+
+  std::int64_t ended_blocks() const { return ended_; }
+  std::int64_t ended_launches() const { return launches_; }
+
+  /// How long the blocks took, in the mean, that have ended since an earlier moment; in nanoseconds. Some must have.
+  double block_time_since(const BlockProgress& before) const;
+
+  /// Blocks that are done at this time; those in flight in part, if they take so many nanoseconds and there are so many
+  /// places: of a launch that runs as it was written all blocks are reported at its start.
+  double done(Time now, double block_time, double places) const;
+
+ private:
+  std::int64_t ended_ = 0;
+  std::int64_t launches_ = 0;
+  std::int64_t in_flight_ = 0;
+  double took_ = 0;    // the durations of those that have ended, summed
+  double starts_ = 0;  // when those in flight began, summed
+};
+
+}  // namespace gpushare

@@ -19,7 +19,7 @@ from gpushare.workload import Launch
 from .place import Place, RealPlace, Together, looping
 
 POLICIES = ("fifo", "even", "mpmax", "srtf", "fair", "mix", "auto")
-HARDWARE = ("hardware-streams", "mix:probe_share=0")
+HARDWARE = ("hardware-streams",)
 GREEN_PARTS = (22, 44, 66, 88, 110)
 SEED = 5
 WORST = 8
@@ -31,6 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policies", default=",".join(POLICIES))
     parser.add_argument("--companies", type=int, default=12, help="of three, and as many of four, chosen at random")
     parser.add_argument("--sizes", default="2,3,4", help="of companies; pairs are all there are")
+    parser.add_argument(
+        "--green-parts",
+        default=",".join(map(str, GREEN_PARTS)),
+        help="SMs of the first of two, on a GPU",
+    )
     parser.add_argument("--seconds", type=float, default=1e9, help="for each size of company; no new one after that")
 
 
@@ -53,7 +58,8 @@ def _ways(place: Place | RealPlace, options: argparse.Namespace, size: int) -> l
     if not place.is_real:
         return ways
     sms = place.description.sms
-    green = [f"green-contexts:{part},{sms - part}" for part in GREEN_PARTS if part < sms] if size == 2 else []
+    parts = [int(part) for part in options.green_parts.split(",") if part]
+    green = [f"green-contexts:{part},{sms - part}" for part in parts if part < sms] if size == 2 else []
     return [*HARDWARE, *green, *ways]
 
 

@@ -11,20 +11,43 @@ double since_start(Time time) { return nanoseconds(time - Time{}); }
 }  // namespace
 
 void BlockProgress::observe(const Event& event) {
-  if (event.kind == EventKind::BlockStarted) {
-    in_flight_ += event.blocks;
-    starts_ += event.blocks * since_start(event.time);
-  } else if (event.kind == EventKind::BlockEnded) {
-    ended_ += event.blocks;
-    took_ += event.blocks * nanoseconds(event.time - event.started);
-    in_flight_ -= event.blocks;
-    starts_ -= event.blocks * since_start(event.started);
-  } else if (event.kind == EventKind::LaunchEnded) {
-    ++launches_;
-    in_flight_ = 0;
+  switch (event.kind) {
+    case EventKind::LaunchArrived:
+      if (pending_ == 0) count_until(event.time);
+      ++pending_;
+      break;
+    case EventKind::BlockStarted:
+      in_flight_ += event.blocks;
+      starts_ += event.blocks * since_start(event.time);
+      break;
+    case EventKind::BlockEnded:
+      ended_ += event.blocks;
+      took_ += event.blocks * nanoseconds(event.time - event.started);
+      in_flight_ -= event.blocks;
+      starts_ -= event.blocks * since_start(event.started);
+      break;
+    case EventKind::LaunchEnded:
+      ++launches_;
+      in_flight_ = 0;
+      if (pending_ == 1) count_until(event.time);
+      pending_ = std::max<std::int64_t>(pending_ - 1, 0);
+      break;
+    default:
+      break;
   }
   // A group's start is a mean, and that of its ends another: what is left over goes.
   if (in_flight_ <= 0) starts_ = static_cast<double>(in_flight_ = 0);
+}
+
+void BlockProgress::count_until(Time now) {
+  present_ = present(now);
+  since_ = now;
+  has_come_ = true;
+}
+
+double BlockProgress::present(Time now) const {
+  if (!has_come_) return 0;
+  return present_ + nanoseconds(pending_ > 0 ? now - since_ : std::min(now - since_, patience_));
 }
 
 double BlockProgress::block_time_since(const BlockProgress& before) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an application gets done, in blocks. Time between its launches counts as time, and what workers cost as well: of
-// two divisions the better one is the one under which launches end sooner. Block durations do not tell that: in a short
-// window only short blocks both begin and end, and gaps and half-empty last waves are in none of them (docs/mix.md).
+// What an application gets done, in blocks, while it is there. Time until its next launch counts as well, as long as it
+// is waited for, and so does what workers cost: of two divisions the better one is that under which launches end
+// sooner. Block durations do not tell that: in a short window only short blocks both begin and end, and gaps and
+// half-empty last waves are in none of them (docs/mix.md).
 #pragma once
 
 #include "core/event.hpp"
@@ -10,6 +11,9 @@ namespace gpushare {
 
 class BlockProgress {
  public:
+  /// `patience`: for so long after a launch the next one is waited for; a longer pause is the application's own affair.
+  explicit BlockProgress(Duration patience = {}) : patience_(patience) {}
+
   /// An event of this application.
   void observe(const Event& event);
 
@@ -19,11 +23,21 @@ class BlockProgress {
   /// How long the blocks took, in the mean, that have ended since an earlier moment; in nanoseconds. Some must have.
   double block_time_since(const BlockProgress& before) const;
 
+  /// For how many nanoseconds it has been there at this time.
+  double present(Time now) const;
+
   /// Blocks that are done at this time; those in flight in part, if they take so many nanoseconds and there are so many
   /// places: of a launch that runs as it was written all blocks are reported at its start.
   double done(Time now, double block_time, double places) const;
 
  private:
+  void count_until(Time now);
+
+  Duration patience_;
+  std::int64_t pending_ = 0;  // launches
+  bool has_come_ = false;
+  Time since_{};        // when the first of those that are pending arrived, or when the last one ended
+  double present_ = 0;  // until then
   std::int64_t ended_ = 0;
   std::int64_t launches_ = 0;
   std::int64_t in_flight_ = 0;

@@ -182,9 +182,9 @@ void Mixer::think(Time now, const Device& device) {
 
 void Mixer::follow(const Event& event) {
   if (event.kind == EventKind::ApplicationEnded) progress_.erase(event.application);
-  const bool counts = event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded ||
-                      event.kind == EventKind::LaunchEnded;
-  if (counts) progress_[event.application].observe(event);
+  const bool counts = event.kind == EventKind::LaunchArrived || event.kind == EventKind::BlockStarted ||
+                      event.kind == EventKind::BlockEnded || event.kind == EventKind::LaunchEnded;
+  if (counts) progress_.try_emplace(event.application, options_.patience).first->second.observe(event);
 }
 
 void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, Time now) {

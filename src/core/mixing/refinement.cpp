@@ -95,7 +95,7 @@ double Refinement::rate(Time now, const BlockProgress& progress, std::size_t ker
   block_time_ = std::max(block_time_, block_time);
   const double places = blocks_in(current_, kernel);
   const double done = progress.done(now, block_time, places) - before_[kernel].done(window_, block_time, places);
-  return done / nanoseconds(now - window_);
+  return done / std::max(progress.present(now) - before_[kernel].present(window_), 1.0);
 }
 
 Outlook Refinement::outlook(Time now, std::span<const BlockProgress> progress) {

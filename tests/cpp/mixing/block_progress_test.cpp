@@ -48,6 +48,20 @@ TEST(BlockProgress, AnEndedLaunchLeavesNothingInFlight) {
   EXPECT_EQ(progress.ended_launches(), 1);
 }
 
+TEST(BlockProgress, PausesCountForAsLongAsSomebodyIsWaitedFor) {
+  BlockProgress progress(Duration(60));
+  EXPECT_DOUBLE_EQ(progress.present(at(500)), 0);
+  progress.observe({.time = at(1000), .kind = EventKind::LaunchArrived});
+  EXPECT_DOUBLE_EQ(progress.present(at(1100)), 100);
+  progress.observe({.time = at(2000), .kind = EventKind::LaunchEnded});
+  EXPECT_DOUBLE_EQ(progress.present(at(2020)), 1020);
+  EXPECT_DOUBLE_EQ(progress.present(at(9000)), 1060);
+  progress.observe({.time = at(9000), .kind = EventKind::LaunchArrived});
+  progress.observe({.time = at(9100), .kind = EventKind::LaunchArrived});
+  progress.observe({.time = at(9500), .kind = EventKind::LaunchEnded});
+  EXPECT_DOUBLE_EQ(progress.present(at(10'000)), 2060);
+}
+
 TEST(BlockProgress, BlockTimesAreThoseSinceThen) {
   BlockProgress progress;
   progress.observe(ended(0, 9000, 4));

@@ -62,7 +62,9 @@ class MadeUpGpu {
       progress_[kernel].observe(
           {.time = now, .started = now - Duration(5'000), .blocks = blocks, .kind = EventKind::BlockEnded});
     }
-    if (now_ % 500'000 == 0) progress_[kernel].observe({.time = now, .kind = EventKind::LaunchEnded});
+    if (now_ % 500'000 != 0) return;
+    if (now_ > 0) progress_[kernel].observe({.time = now, .kind = EventKind::LaunchEnded});
+    progress_[kernel].observe({.time = now, .kind = EventKind::LaunchArrived});
   }
 
   Device device_ = mixing_device();

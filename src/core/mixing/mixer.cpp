@@ -15,7 +15,8 @@ constexpr double usual_share = -1;
 /// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
 /// everybody has to wait for its host.
 constexpr double share_for_much = 0.25;
-/// Where SMs cannot be shared, other parts than equal ones bring little, and the first probe begins after some 35 ms.
+/// Where SMs cannot be shared, other parts than equal ones bring little; and who has been promised a floor loses by
+/// what is tried with others.
 constexpr double share_for_little = 0.02;
 /// Some 10 us of every 100 go into a search.
 constexpr Duration between_thoughts(100'000);
@@ -135,7 +136,9 @@ bool Mixer::give_up_a_seat() {
     const std::vector<double>& speeds = outlook().speeds;
     given_up = std::ranges::find_if(seats, [&](const Seat& seat) {
       const auto place = static_cast<std::size_t>(&seat - seats.data());
-      return place < speeds.size() && seat.has_latency_bound() && speeds[place] < seat.alone / seat.time_for_it;
+      // What is measured has the way to the GPU and the last wave in it.
+      const double time = has_measured() ? seat.time_in_all : seat.time_for_it;
+      return place < speeds.size() && seat.has_latency_bound() && speeds[place] < seat.alone / time;
     });
   }
   if (given_up == seats.end()) return false;
@@ -242,7 +245,11 @@ Refinement Mixer::refinement_from(const Device& device, const Division& start) c
   for (const Seat& seat : seating_.seats) alone.push_back(rate_to_compare(*seat.kernel));
   ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
   std::vector<Contender> all = contenders();
-  if (probes.share == usual_share) probes.share = may_share_sms(device, all) ? share_for_much : share_for_little;
+  if (probes.share == usual_share) {
+    const bool is_free =
+        std::ranges::none_of(seating_.seats, [](const Seat& seat) { return seat.least_speed().has_value(); });
+    probes.share = is_free && may_share_sms(device, all) ? share_for_much : share_for_little;
+  }
   return Refinement(start, std::move(all), std::move(alone), bounds(), probes);
 }
 

@@ -20,6 +20,8 @@ constexpr std::int64_t enough_blocks = 64;
 constexpr int windows_for_a_launch = 4;
 /// Blocks that take too long cannot be measured.
 constexpr int most_windows = 20;
+/// Whoever has so much of his floor lacks little: one step nearby, and others keep what a larger one would cost them.
+constexpr double nearly_kept = 0.8;
 /// A change of a floor.
 constexpr double noticeable = 0.01;
 
@@ -174,6 +176,7 @@ bool Refinement::is_known(const Division& division) const {
 
 /// Farther away first, and nearer only where nothing is left to be tried there.
 void Refinement::look_around(const Device& device) {
+  if (measured_->kept < 1 && measured_->kept > nearly_kept) reach_ = nearest_reach;
   for (;; reach_ /= 2) {
     untried_ = neighbours_of(device, contenders_, best_, reach_);
     std::erase_if(untried_, [this](const Division& each) { return is_known(each); });
@@ -183,15 +186,16 @@ void Refinement::look_around(const Device& device) {
   if (!measured_->keeps(bounds_)) favour(neediest());
 }
 
-// What has been tried was judged by another floor.
+// What has been tried was judged by another floor. While the search is on it sees by itself who lacks something.
 void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& device) {
-  if (!measured_ || options_.share <= 0 || std::abs(floor - contenders_[kernel].floor) < noticeable) return;
+  if (phase_ != Phase::Done || !measured_ || options_.share <= 0 ||
+      std::abs(floor - contenders_[kernel].floor) < noticeable)
+    return;
   contenders_[kernel].floor = floor;
   measured_ = outlook_of(measured_->speeds, contenders_);
   tried_ = {best_};
   reach_ = farthest_reach;
   look_around(device);
-  if (phase_ != Phase::Done && phase_ != Phase::Rest) return;
   began_ = now - options_.window;  // rests are as long as windows want, and none has just ended
   rest(now);
 }

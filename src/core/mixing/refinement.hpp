@@ -41,7 +41,8 @@ class Refinement {
   /// All of the company are there (again), and current() is about to be in force.
   void begin(Time now);
 
-  /// This kernel is to have so much of its speed alone, as measured here, whatever was asked for before.
+  /// This kernel is to have so much of its speed alone, as measured here, whatever was asked for before. Heeded once
+  /// the search has ended.
   void ask(std::size_t kernel, double floor, Time now, const Device& device);
 
   /// Somebody thinks that this is better: it is tried next, and believed where nothing is measured.

@@ -73,7 +73,10 @@ class Usher {
               .floor = application.floor ? application.floor : options_.floor,
               .fills_gpu = guest.launch->blocks >= std::int64_t{guest.max_residency} * state_.sms(),
               .contender = {&kernel->kernel, guest.max_residency, guest.weight}};
-    if (application.latency) seat.time_for_it = nanoseconds(*application.latency - unavoidable(kernel->kernel));
+    if (application.latency) {
+      seat.time_in_all = nanoseconds(*application.latency);
+      seat.time_for_it = nanoseconds(*application.latency - unavoidable(kernel->kernel));
+    }
     return seat;
   }
 

@@ -26,6 +26,7 @@ struct Seat {
   /// Nanoseconds in which the launch has to do its work: what its application's latency bound leaves of the way to the
   /// GPU and back, and of a last wave.
   double time_for_it = std::numeric_limits<double>::infinity();
+  double time_in_all = std::numeric_limits<double>::infinity();  ///< the bound itself
   Contender contender;
 
   bool has_latency_bound() const { return time_for_it < std::numeric_limits<double>::infinity(); }

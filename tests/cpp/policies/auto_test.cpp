@@ -4,6 +4,7 @@
 
 #include "hand_written_events.hpp"
 #include "mixing/sample_kernels.hpp"
+#include "policies/two_played_by_hand.hpp"
 #include "recorded_run.hpp"
 
 namespace gpushare {
@@ -117,6 +118,36 @@ TEST(Auto, IsNeverMuchWorseThanOrderOfArrival) {
     const auto in_order = static_cast<double>(length_of(record(device, workload, "fifo")));
     EXPECT_LT(chosen, 1.1 * in_order);
   }
+}
+
+/// Speeds of both in turns, and in any other way.
+TwoPlayedByHand short_launches(std::pair<double, double> in_turns, std::pair<double, double> else_way) {
+  return TwoPlayedByHand([=](int sms_of_first) { return sms_of_first == 8 ? in_turns : else_way; },
+                         "auto:whole_up_to_us=1000000");
+}
+
+TEST(Auto, TurnsThatAreMeasuredToDoMoreAreComeBackTo) {
+  TwoPlayedByHand run = short_launches({0.6, 0.6}, {0.4, 0.4});
+  EXPECT_EQ(run.sms_of_first(), 8) << "kernels that want the same are expected to gain nothing side by side";
+  bool has_tried = false;
+  for (std::int64_t end = 1'000'000; end <= 500'000'000; end += 1'000'000) {
+    run.play_until(end);
+    has_tried |= run.sms_of_first() != 8;
+  }
+  EXPECT_TRUE(has_tried);
+  EXPECT_EQ(run.sms_of_first(), 8);
+}
+
+TEST(Auto, TurnsThatAreMeasuredToDoLessAreGivenUp) {
+  TwoPlayedByHand run = short_launches({0.4, 0.5}, {0.6, 0.6});
+  run.play_until(500'000'000);
+  EXPECT_NE(run.sms_of_first(), 8);
+}
+
+TEST(Auto, WithoutProbesTheForecastHolds) {
+  TwoPlayedByHand run([](int) { return std::pair(0.4, 0.4); }, "auto:whole_up_to_us=1000000:probe_share=0");
+  run.play_until(200'000'000);
+  EXPECT_EQ(run.sms_of_first(), 8);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ void Mixer::observe(const Event& event, const State& state) {
   concerns_it_ = concerns(event);
   attendance_.observe(event, state);
   if (event.kind == EventKind::LaunchEnded) left_out_.erase(event.operation);
+  if (event.kind == EventKind::ApplicationEnded) progress_.erase(event.application);
   if (!concerns_it_) return;
   follow(event);
   arrears_.observe(event);
@@ -95,12 +96,14 @@ void Mixer::observe(const Event& event, const State& state) {
 
 void Mixer::choose(const State& state) {
   const Known* before = known_one_;
+  const std::vector<ApplicationId> seated_before = std::exchange(seated_, {});
   seating_ = seated(state, left_out_, attendance_, catalogue_, options_.seating);
   do {
     set_floors(state.device());
     known_one_ = &known_for(state.device());
   } while (give_up_a_seat());
-  if (known_one_ != before) {
+  for (const Seat& seat : seating_.seats) seated_.push_back(seat.application);
+  if (known_one_ != before || seated_ != seated_before) {
     known_one_->refinement.begin(state.now());
     arrears_.restart(state.now());
   }
@@ -184,7 +187,6 @@ void Mixer::think(Time now, const Device& device) {
 }
 
 void Mixer::follow(const Event& event) {
-  if (event.kind == EventKind::ApplicationEnded) progress_.erase(event.application);
   const bool counts = event.kind == EventKind::LaunchArrived || event.kind == EventKind::BlockStarted ||
                       event.kind == EventKind::BlockEnded || event.kind == EventKind::LaunchEnded;
   if (counts) progress_.try_emplace(event.application, options_.patience).first->second.observe(event);
@@ -209,7 +211,7 @@ void Mixer::heed(bool is_in_force, Time now) {
 }
 
 void Mixer::refine(Time now, const Device& device) {
-  if (known_one_ == nullptr || !is_in_force_ || known_one_->refinement.is_idle(now)) return;
+  if (known_one_ == nullptr || seating_.seats.empty() || !is_in_force_ || known_one_->refinement.is_idle(now)) return;
   at_seats_.clear();
   for (const Seat& seat : seating_.seats) at_seats_.push_back(progress_[seat.application]);
   changed_ = known_one_->refinement.look(now, at_seats_, device);

@@ -104,6 +104,7 @@ class Mixer {
   Arrears arrears_;
   Catalogue catalogue_;
   Seating seating_;
+  std::vector<ApplicationId> seated_;
   std::map<ApplicationId, BlockProgress> progress_;  // of those that have not ended
   std::vector<BlockProgress> at_seats_;
   RecentMap<Company, Known> known_{1024};

@@ -4,9 +4,10 @@
 // remaining time first; where `caution` holds (mix.cpp), turns must promise 1.1 times as much as a mix. Turns have an
 // advantage that mixes lack: while an application's next launch is on its way, another has the whole GPU; these gaps
 // are measured. Launches that are short enough to be left whole take turns in order of arrival: each fills the last
-// waves of the one before it, which is counted, too. An application with a priority above 0 is latency-critical: its
-// launches go first on every SM at once, the rest keep their quotas behind it, and some SMs stay free for the next one,
-// as for one without priority whose few blocks had to wait for much longer than they run.
+// waves of the one before it. Whether that does more than a division is found out as between two divisions: by trying.
+// An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the rest keep
+// their quotas behind it, and some SMs stay free for the next one, as for one without priority whose few blocks had to
+// wait for much longer than they run.
 //
 // Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
 // it less where nothing does. A floor excludes taking turns, where somebody always stands still, and so does a latency

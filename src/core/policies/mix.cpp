@@ -6,8 +6,9 @@
 // Options: floor=0.3, nobody slower than 0.3 of his speed alone (if left out, half of an equal part: 0.25 for two), or
 // the slowest is made as fast as can be; antt=1.8, bound of the mean slowdown; patience_us=60, how long a place is
 // kept; small_us=30, launches that take no longer alone just go first; caution=yes: where SMs serve the oldest block
-// first, all begin with equal parts; unequal ones must promise 1.2 times as much, and shared SMs 1.3 times (no: 1.01),
-// and they are given up if they are measured to do less than equal ones were expected to.
+// first, all begin with equal parts; what promises 1.2 times as much by unequal ones, or 1.3 by shared SMs (no: 1.01),
+// is tried. What launches get done is measured then, here and in divisions that differ, for probe_share=0.25 of the
+// time at most (0.02 where SMs cannot be shared, or somebody has a floor), in windows of probe_us=2000; the best stays.
 //
 // An application's own floor goes before that of the policy. A latency bound is a floor, too: a launch that takes T
 // alone and has L for it needs T / L of its speed. Its place is kept for longer (reserve_us=5000), and where no

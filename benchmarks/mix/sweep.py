@@ -79,11 +79,10 @@ class _Found:
     def summary(self, pair: str) -> dict[str, object]:
         """The best of each kind, and how near to them the policies are."""
         row: dict[str, object] = {"pair": pair, "vectors": len(self.vectors)}
-        best = 0.0
         for words, kind in (("vector", self.vectors), ("split", self.splits)):
             name, stp = best_of(kind)
             row |= {f"best {words}": name, f"STP of best {words}": stp or ""}
-            best = max(best, stp)
+        best = best_of(self.vectors | self.splits)[1]
         for policy, repeats in self.policies.items():
             row |= {policy: median(repeats), _over_best(policy): median(repeats) / best}
         return row

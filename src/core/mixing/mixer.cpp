@@ -9,9 +9,6 @@
 namespace gpushare {
 namespace {
 
-constexpr double longest_us = 1e6;
-constexpr double nobody_asks = -1;
-constexpr double usual_share = -1;
 /// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
 /// everybody has to wait for its host.
 constexpr double share_for_much = 0.25;
@@ -32,21 +29,7 @@ double rate_to_compare(const CataloguedKernel& kernel) {
   return kernel.kernel.rate_as_written > 0 ? kernel.kernel.rate_as_written : kernel.rate_alone;
 }
 
-Duration microseconds(double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); }
-
 }  // namespace
-
-MixOptions MixOptions::from(const PolicyOptions& options) {
-  const double floor = options.number("floor", nobody_asks, 0, 1);
-  return {.seating = {.small = microseconds(options.number("small_us", 30, 0, longest_us)),
-                      .floor = floor == nobody_asks ? std::nullopt : std::optional(floor)},
-          .antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9),
-          .patience = microseconds(options.number("patience_us", 60, 0, longest_us)),
-          .reserve = microseconds(options.number("reserve_us", 5000, 0, longest_us)),
-          .is_cautious = options.word("caution", {"yes", "no"}) == "yes",
-          .probes = {.share = options.number("probe_share", usual_share, 0, 0.5),
-                     .window = microseconds(options.number("probe_us", 2000, 1, longest_us))}};
-}
 
 bool Mixer::is_occasion(const Event& event) {
   return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
@@ -165,7 +148,8 @@ void Mixer::set_floors(const Device& device) {
   for (Seat& seat : seating_.seats) seat.contender.floor = seat.least_speed().value_or(unasked);
 }
 
-/// What a search has come to is tried. Where floors or a bound are not kept, it is believed.
+/// What a search has come to is believed until something has been measured, and where floors or a bound are not kept;
+/// else it is tried. What it replaces is tried then.
 void Mixer::think(Time now, const Device& device) {
   if (known_one_ == nullptr || !known_one_->search || now < next_thought_) return;
   next_thought_ = now + between_thoughts;
@@ -173,15 +157,15 @@ void Mixer::think(Time now, const Device& device) {
   if (!choice) return;
   known_one_->search.reset();
   if (same_division(choice->division, known_one_->predicted.division)) return;
-  const Division before = division();
-  if (!outlook().keeps(bounds()) && choice->outlook.value(bounds()) > outlook().value(bounds())) {
-    known_one_->refinement = refinement_from(device, choice->division);
-    known_one_->refinement.begin(now);
-    known_one_->predicted = std::move(*choice);
-  } else {
-    known_one_->refinement.suggest(choice->division, now);
+  const bool promises_more = choice->outlook.value(bounds()) > outlook().value(bounds());
+  if (has_measured() && (outlook().keeps(bounds()) || !promises_more)) {
+    return known_one_->refinement.suggest(choice->division, now);
   }
-  if (same_division(before, division())) return;
+  known_one_->refinement = refinement_from(device, choice->division);
+  known_one_->refinement.suggest(known_one_->predicted.division, now);
+  known_one_->refinement.begin(now);
+  known_one_->predicted = std::move(*choice);
+  known_one_->considers_turns = false;  // they are to be compared with this
   arrears_.restart(now);
   changed_ = true;
 }
@@ -195,10 +179,10 @@ void Mixer::follow(const Event& event) {
 void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, Time now) {
   if (std::exchange(known_one_->considers_turns, true)) return;
   Division turns = in_turns(device, contenders());
-  if (is_expected_to_be_better) {
+  if (is_expected_to_be_better && !has_measured()) {
     known_one_->refinement = refinement_from(device, turns);
     known_one_->refinement.begin(now);
-  } else if (options_.probes.share != 0) {
+  } else {
     known_one_->refinement.suggest(std::move(turns), now);
   }
 }
@@ -213,7 +197,11 @@ void Mixer::heed(bool is_in_force, Time now) {
 void Mixer::refine(Time now, const Device& device) {
   if (known_one_ == nullptr || seating_.seats.empty() || !is_in_force_ || known_one_->refinement.is_idle(now)) return;
   at_seats_.clear();
-  for (const Seat& seat : seating_.seats) at_seats_.push_back(progress_[seat.application]);
+  for (const Seat& seat : seating_.seats) {
+    const auto found = progress_.find(seat.application);
+    if (found == progress_.end()) return;  // has ended, beside what is planned
+    at_seats_.push_back(found->second);
+  }
   changed_ = known_one_->refinement.look(now, at_seats_, device);
   if (!changed_) return;
   arrears_.restart(now);
@@ -229,7 +217,7 @@ const Outlook& Mixer::outlook() const {
 }
 
 Mixer::Known& Mixer::known_for(const Device& device) {
-  Company company{{}, can_take_turns(seating_)};
+  Company company{{}, can_take_turns(seating_) && are_short(seating_, options_.longest_in_turns)};
   for (const Seat& seat : seating_.seats) {
     company.first.emplace_back(seat.kernel->number, seat.contender.weight, seat.contender.floor);
   }

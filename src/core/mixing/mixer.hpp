@@ -12,26 +12,11 @@
 #include "core/mixing/arrears.hpp"
 #include "core/mixing/attendance.hpp"
 #include "core/mixing/cautious_search.hpp"
-#include "core/mixing/refinement.hpp"
+#include "core/mixing/mix_options.hpp"
 #include "core/mixing/search.hpp"
-#include "core/mixing/seating.hpp"
-#include "core/policies/options.hpp"
 #include "core/recent_map.hpp"
 
 namespace gpushare {
-
-struct MixOptions {
-  SeatingOptions seating{};
-  double antt = 0;          ///< bound of the mean slowdown
-  Duration patience{};      ///< how long a place is kept for somebody who has ended a launch
-  Duration reserve{};       ///< the same where he has a latency bound
-  bool is_cautious = true;  ///< where SMs serve the oldest first
-
-  ProbeOptions probes;
-
-  /// floor, antt, patience_us, reserve_us, small_us, caution, probe_share, probe_us.
-  static MixOptions from(const PolicyOptions& options);
-};
 
 class Mixer {
  public:
@@ -55,7 +40,7 @@ class Mixer {
   bool has_measured() const { return known_one_->refinement.measured().has_value(); }
 
   /// Turns are one more way to be measured for those who have seats, and that to begin with if they are expected to do
-  /// more. To be called while nothing has been measured of them.
+  /// more and nothing has been measured.
   void consider_turns(const Device& device, bool is_expected_to_be_better, Time now);
   bool takes_turns() const;
 

@@ -22,6 +22,8 @@ constexpr int windows_for_a_launch = 4;
 constexpr int most_windows = 20;
 /// Whoever has so much of his floor lacks little: one step nearby, and others keep what a larger one would cost them.
 constexpr double nearly_kept = 0.8;
+/// Who comes and goes so often cannot be measured.
+constexpr int most_interruptions = 5;
 /// A change of a floor.
 constexpr double noticeable = 0.01;
 
@@ -40,6 +42,22 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
 }
 
 void Refinement::begin(Time now) {
+  const bool is_trial = phase_ == Phase::Probe || phase_ == Phase::Alone;
+  if (is_trial && ++interruptions_ > most_interruptions) {
+    give_up_probe(now);
+  } else {
+    restart(now);
+  }
+}
+
+void Refinement::give_up_probe(Time now) {
+  tried_.push_back(current_);
+  if (phase_ == Phase::Alone || (untried_.empty() && suggested_.empty())) return enter(Phase::Done, best_, now);
+  enter(Phase::Rest, best_, now);
+  rest_until_ = now + most_windows * options_.window;
+}
+
+void Refinement::restart(Time now) {
   before_.clear();
   is_first_window_ = true;
   next_look_ = now + settling + Duration(static_cast<Duration::rep>(block_time_));
@@ -113,8 +131,8 @@ void Refinement::finish_window(Time now, std::span<const BlockProgress> progress
   if (phase_ == Phase::Alone) {
     alone_[solo_] = rate(now, progress[solo_], solo_);
     finish_alone();
-    begin(now);
-    return;
+    interruptions_ = 0;
+    return restart(now);
   }
   Outlook seen = outlook(now, progress);
   if (is_first_window_ && !is_clearly_worse(seen)) {
@@ -160,11 +178,8 @@ void Refinement::judge(Outlook seen, Time now, const Device& device) {
 
 void Refinement::suggest(Division division, Time now) {
   if (is_known(division) || same_division(division, current_)) return;
-  if (phase_ == Phase::Done && !(measured_ && options_.share > 0)) {
-    best_ = std::move(division);
-    return enter(Phase::Done, best_, now);
-  }
-  suggested_ = std::move(division);
+  if (phase_ == Phase::Done && !(measured_ && options_.share > 0)) return;
+  suggested_.push_back(std::move(division));
   if (phase_ != Phase::Rest && phase_ != Phase::Done) return;
   phase_ = Phase::Rest;
   next_look_ = rest_until_ = now;
@@ -216,7 +231,7 @@ std::size_t Refinement::neediest() const {
 
 /// What breaks a promise is not rested on.
 void Refinement::rest(Time now) {
-  if (untried_.empty() && !suggested_) return enter(Phase::Done, best_, now);
+  if (untried_.empty() && suggested_.empty()) return enter(Phase::Done, best_, now);
   if (!measured_->keeps(bounds_)) return next_probe(now);
   const Duration probe = now - began_;
   enter(Phase::Rest, best_, now);
@@ -224,16 +239,20 @@ void Refinement::rest(Time now) {
 }
 
 void Refinement::next_probe(Time now) {
-  if (suggested_) return enter(Phase::Probe, *std::exchange(suggested_, std::nullopt), now);
-  Division next = std::move(untried_.back());
-  untried_.pop_back();
+  Division next = suggested_.empty() ? untried_.back() : suggested_.front();
+  if (suggested_.empty()) {
+    untried_.pop_back();
+  } else {
+    suggested_.erase(suggested_.begin());
+  }
   enter(Phase::Probe, std::move(next), now);
 }
 
 void Refinement::enter(Phase phase, Division division, Time now) {
   phase_ = phase;
   current_ = std::move(division);
-  begin(now);
+  interruptions_ = 0;
+  restart(now);
 }
 
 }  // namespace gpushare

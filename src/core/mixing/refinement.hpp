@@ -45,7 +45,7 @@ class Refinement {
   /// the search has ended.
   void ask(std::size_t kernel, double floor, Time now, const Device& device);
 
-  /// Somebody thinks that this is better: it is tried next, and believed where nothing is measured.
+  /// This may be better: it is tried next, after what was suggested before, if anything is measured here at all.
   void suggest(Division division, Time now);
 
   /// Is there nothing to be seen now?
@@ -73,6 +73,8 @@ class Refinement {
   void rest(Time now);
   void next_probe(Time now);
   void enter(Phase phase, Division division, Time now);
+  void restart(Time now);
+  void give_up_probe(Time now);
 
   std::vector<Contender> contenders_;
   std::vector<double> alone_;
@@ -82,13 +84,14 @@ class Refinement {
   Division best_;
   Division current_;
   std::optional<Outlook> measured_;
-  std::optional<Division> suggested_;
-  std::vector<Division> untried_;  // the next one last
+  std::vector<Division> suggested_;  // the next one first
+  std::vector<Division> untried_;    // the next one last
   std::vector<Division> tried_;
   double reach_ = farthest_reach;
   std::size_t solo_ = 0;               // whose turn it is alone
   std::vector<BlockProgress> before_;  // at the beginning of the window; empty before it
   bool is_first_window_ = true;        // of this division
+  int interruptions_ = 0;              // of this phase
   Time began_{};                       // the phase
   Time window_{};                      // began
   Time next_look_{};                   // when that is, or when a window or a rest may end

@@ -46,7 +46,7 @@ class Auto : public Policy {
 
   bool wants(const Event& event) const override { return mixer_.wants(event); }
   Plan decide(const State& state) const override {
-    return reserve_.applied_to(takes_turns_ ? turns(state) : mixer_.plan(state), state);
+    return reserve_.applied_to(takes_turns_ || mixer_.takes_turns() ? turns(state) : mixer_.plan(state), state);
   }
 
  private:
@@ -83,7 +83,8 @@ class Auto : public Policy {
 
 std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
   const double longest_us = whole_up_to_us(options, 2000);
-  const MixOptions mix = MixOptions::from(options);
+  MixOptions mix = MixOptions::from(options);
+  mix.longest_in_turns = 1e3 * longest_us;
   auto policy = std::make_unique<Auto>(mix, ReserveOptions::from(options, mix.reserve), longest_us);
   return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
 }

@@ -76,9 +76,9 @@ TEST_F(Neighbours, OfTurnsAreEqualPartsAndAnEvenMix) {
 TEST_F(Neighbours, WhoCannotShareAnSmHasOtherPartsOnly) {
   other_.needs.registers_per_thread = 255;
   contenders_[1] = contender_of(device_, other_);
-  for (const Named& each : of({{.sms = 8, .blocks = {8, 0}}, {.sms = 8, .blocks = {0, 1}}}, farthest_reach)) {
-    EXPECT_EQ(each.size(), 2U);
-  }
+  const std::vector<Named> all = of({{.sms = 8, .blocks = {8, 0}}, {.sms = 8, .blocks = {0, 1}}}, farthest_reach);
+  EXPECT_EQ(all.size(), 2U);
+  for (const Named& each : all) EXPECT_EQ(each.size(), 2U);
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ class MadeUpGpu {
 
   void suggest(Division division) { refinement_.suggest(std::move(division), Time(Duration(now_))); }
 
+  /// Somebody leaves, and comes back.
+  void interrupt() { refinement_.begin(Time(Duration(now_))); }
+
   const Refinement& refinement() const { return refinement_; }
   const std::vector<int>& blocks() const { return refinement_.current().front().blocks; }
   std::map<std::vector<int>, std::int64_t>& in_force() { return in_force_; }
@@ -215,13 +218,31 @@ TEST_F(RefinementOfTwo, WhatIsSuggestedIsTriedNextAndKeptIfItIsBetter) {
   }
 }
 
-TEST_F(RefinementOfTwo, WithoutAShareNothingIsTriedAndSuggestionsAreBelieved) {
+TEST_F(RefinementOfTwo, AllThatIsSuggestedIsTried) {
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), of_vectors([](int, int) { return std::array{0.5, 0.5}; }));
+  gpu.suggest({{.sms = device_.sms, .blocks = {5, 3}}});
+  gpu.suggest({{.sms = device_.sms, .blocks = {3, 5}}});
+  gpu.run_until(150'000'000);
+  EXPECT_TRUE(gpu.in_force().contains({5, 3}));
+  EXPECT_TRUE(gpu.in_force().contains({3, 5}));
+}
+
+TEST_F(RefinementOfTwo, AProbeThatIsInterruptedAgainAndAgainIsGivenUp) {
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), of_vectors([](int, int) { return std::array{0.5, 0.5}; }));
+  while (gpu.blocks() == std::vector{4, 4}) gpu.run_until(gpu.now() + 100'000);
+  for (int times = 0; times < 10; ++times) {
+    gpu.run_until(gpu.now() + 500'000);
+    gpu.interrupt();
+  }
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+}
+
+TEST_F(RefinementOfTwo, WithoutAShareNothingIsTried) {
   MadeUpGpu gpu(from({4, 4}, {0, 0}, {}), better_with_few_of_the_second);
   EXPECT_TRUE(gpu.refinement().is_done());
+  gpu.suggest({{.sms = device_.sms, .blocks = {3, 5}}});
   gpu.run_until(10'000'000);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
-  gpu.suggest({{.sms = device_.sms, .blocks = {3, 5}}});
-  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(3, 5));
 }
 
 TEST_F(RefinementOfTwo, BlocksThatHardlyEverEndEndTheSearch) {

@@ -42,11 +42,11 @@ class Place:
         """Of one launch, through the scheduler."""
         return alone_times(Application("once", (launch,)), self.description, 0)[0]
 
-    def run(self, cases: Sequence[Case], repeats: int) -> list[list[Run]]:
-        """Of every case its repeats, with other seeds."""
+    def run(self, cases: Sequence[Case], repeats: int, *, record: bool = False) -> list[list[Run]]:
+        """Of every case its repeats, with other seeds; `record`: with their traces."""
         with ThreadPoolExecutor(self._threads) as pool:
             jobs = [
-                [pool.submit(simulate, *case, self.description, seed, record=False) for seed in range(repeats)]
+                [pool.submit(simulate, *case, self.description, seed, record=record) for seed in range(repeats)]
                 for case in cases
             ]
             return [[job.result() for job in each] for each in jobs]
@@ -84,8 +84,8 @@ class RealPlace:
         """Of one launch of the original kernel."""
         return self._runner._alone(Workload("once", (Application("once", (launch,)),)), "once").turnaround_ns
 
-    def run(self, cases: Sequence[Case], repeats: int) -> list[list[Run]]:
-        """Of every case its repeats, cases in turn."""
+    def run(self, cases: Sequence[Case], repeats: int, *, record: bool = False) -> list[list[Run]]:
+        """Of every case its repeats, cases in turn; `record`: with their traces."""
         found: list[list[Run]] = [[] for _ in cases]
         prepared = {}
         for repeat in range(repeats):
@@ -93,7 +93,7 @@ class RealPlace:
                 if workload not in prepared:
                     prepared[workload] = self._runner.prepare(workload)
                     self._runner.warm_up(prepared[workload])
-                runs.append(self._runner.run(prepared[workload], policy, repeat, record=False))
+                runs.append(self._runner.run(prepared[workload], policy, repeat, record=record))
         return found
 
 

@@ -14,6 +14,7 @@ from gpushare.workload import Launch
 
 from .fixed import FixedDivision, splits, vectors
 from .place import Place, RealPlace, Together, looping
+from .search_time import Search
 
 PAIRS = (
     "pathfinder+backprop_forward", "matrix_product+backprop_forward", "spmv_csr+backprop_forward",
@@ -30,6 +31,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Of this part."""
     parser.add_argument("--sweep-pairs", default=",".join(PAIRS), help="first+second, with commas")
     parser.add_argument("--every-vector", action="store_true", help="also those to which a block could be added")
+    parser.add_argument("--settled", type=float, default=0.5, help="share of a run after which searches count as over")
+    parser.add_argument("--search-times", action="store_true", help="one more run each, with its trace (much memory)")
     parser.add_argument("--split-parts", type=int, default=6, help="SM splits are multiples of such a part of the GPU")
     parser.add_argument(
         "--sweep-policies", default=",".join(POLICIES), help="to be compared with the best of the sweep"
@@ -42,16 +45,26 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     place.load(Launch.of_suite(name, options.size) for pair in pairs for name in pair)
     policies = [name for name in options.sweep_policies.split(",") if name]
     rows: list[dict[str, object]] = []
+    settled: list[dict[str, object]] = []
+    searches: list[dict[str, object]] = []
     ways: list[dict[str, object]] = []
     try:
         for pair in pairs:
-            found = _measured(place, pair, policies, options)
-            ways += found.rows(" + ".join(pair))
-            rows.append(found.summary(" + ".join(pair)))
+            name = " + ".join(pair)
+            found, found_late = _measured(place, pair, policies, options)
+            ways += found.rows(name)
+            rows.append(found.summary(name))
+            settled.append(found_late.summary(name))
+            if options.search_times:
+                searches += _searches(place, pair, policies, options)
             print(rows[-1], flush=True)
     finally:
         report.add("mix and the best of a sweep", rows, NOTE)
         report.add("In short", [_summary(policy, rows) for policy in policies if rows])
+        report.add(f"In short, without the first {options.settled:.0%} of every run",
+                   [_summary(policy, settled) for policy in policies if settled])  # fmt: skip
+        if searches:
+            report.add("Searches", searches, SEARCHES)
         report.keep("Every way of every pair, every repeat", ways)
 
 
@@ -60,6 +73,11 @@ NOTE = (
     "which no block can be added (or all that fit), where the two may share an SM at all, and SM splits, each held "
     "throughout. The best is chosen by every other repeat and has the median of the others: whoever is chosen for a "
     "lucky run is not valued by it."
+)
+
+SEARCHES = (
+    "One more run each, with its trace: how many divisions of the GPU were in force for a millisecond and more, when "
+    "the last one was for the first time, and when for good."
 )
 
 
@@ -98,18 +116,46 @@ def best_of(kind: Mapping[str, Sequence[float]]) -> tuple[str, float]:
 
 def _measured(
     place: Place | RealPlace, pair: tuple[str, ...], policies: Sequence[str], options: argparse.Namespace
-) -> _Found:
+) -> tuple[_Found, _Found]:
+    """All the time, and when searches are over."""
     workload = looping(place, pair, options.length_ms, options.size)
     kernels = [place.kernel(application.operations[0]) for application in workload.applications]
     shared = [FixedDivision(pair, each) for each in vectors(place.description, kernels, options.every_vector)]
     split = [FixedDivision(pair, each) for each in splits(place.description, kernels, options.split_parts)]
     runs = place.run([(workload, way) for way in [*shared, *split, *policies]], options.repeats)
-    stp = iter([[Together.of(run).stp for run in each] for each in runs])
-    return _Found(
-        {way.name: next(stp) for way in shared},
-        {way.name: next(stp) for way in split},
-        {policy: next(stp) for policy in policies},
-    )
+
+    def found(after: float) -> _Found:
+        stp = iter([[Together.of(run, after).stp for run in each] for each in runs])
+        return _Found(
+            {way.name: next(stp) for way in shared},
+            {way.name: next(stp) for way in split},
+            {policy: next(stp) for policy in policies},
+        )
+
+    return found(0), found(options.settled)
+
+
+def _searches(
+    place: Place | RealPlace, pair: tuple[str, ...], policies: Sequence[str], options: argparse.Namespace
+) -> list[dict[str, object]]:
+    workload = looping(place, pair, options.length_ms, options.size)
+    rows: list[dict[str, object]] = []
+    for policy, (run,) in zip(
+        policies, place.run([(workload, each) for each in policies], 1, record=True), strict=True
+    ):
+        search = Search.of(run)
+        if search is None:
+            continue
+        rows.append(
+            {
+                "pair": " + ".join(pair),
+                "policy": policy,
+                "divisions": search.divisions,
+                "found after, ms": search.found_ns / 1e6,
+                "over after, ms": search.over_ns / 1e6,
+            }
+        )
+    return rows
 
 
 def _over_best(policy: str) -> str:

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/mix on a simulated device, small: its tables are whole, and the figures can be."""
 
+from types import SimpleNamespace
+
 import pytest
 from benchmark_on_simulator import tables_of
+from benchmarks.mix.search_time import Search
 from benchmarks.mix.sweep import best_of
 
 SHARE_AN_SM, KEEP_APART = "reduction+lud", "hotspot+binomial_options"
@@ -30,7 +33,7 @@ def test_the_best_of_a_sweep_is_among_what_was_swept(sweep):
 
 
 def test_a_line_for_each_policy_says_how_often_it_is_near_the_best(sweep):
-    by_pair, in_short, _ = sweep
+    by_pair, in_short, _, _ = sweep
     assert [(row["policy"], row["pairs"]) for row in in_short["rows"]] == [("mix", 2), ("mix:caution=no", 2)]
     for row in in_short["rows"]:
         shares = [each[f"{row['policy']} / best of all"] for each in by_pair["rows"]]
@@ -39,11 +42,42 @@ def test_a_line_for_each_policy_says_how_often_it_is_near_the_best(sweep):
 
 
 def test_every_way_is_kept_with_all_its_repeats(sweep):
-    by_pair, _, every = sweep
+    by_pair, _, settled, every = sweep
     for row in by_pair["rows"]:
         ways = {each["way"]: each["STP"] for each in every["rows"] if each["pair"] == row["pair"]}
         assert len(ways) == row["vectors"] + 2 + 2, "splits into thirds, and two policies"
         assert ways["mix"] == [row["mix"]]
+    assert [row["pairs"] for row in settled["rows"]] == [2, 2]
+
+
+def traced(*decisions, ends):
+    """A run of two applications with two launches each, as much of it as searches are read from."""
+    arrivals = {"operation": [0, 1, 2, 3], "application": [0, 0, 1, 1]}
+    trace = SimpleNamespace(launch_arrivals=lambda: arrivals, decisions=lambda: list(decisions))
+    workload = SimpleNamespace(applications=[None, None])
+    return SimpleNamespace(trace=trace, workload=workload, record=SimpleNamespace(ends=ends))
+
+
+def test_a_search_is_over_once_it_has_found_what_it_stays_with():
+    ms = 1_000_000
+    run = traced(
+        (0, 0, 0, 8),
+        (2, 0, 0, 4), (2, 1, 2, 4),
+        (10 * ms, 0, 0, 6), (10 * ms, 1, 2, 2),
+        (20 * ms, 0, 0, 4), (20 * ms, 1, 2, 4),
+        (30 * ms, 0, 1, 5), (30 * ms, 1, 2, 3),
+        (35 * ms, 0, 1, 8),  # the other's place, while nobody stood there
+        (35 * ms + 50, 0, 1, 5), (35 * ms + 50, 1, 3, 3),
+        (40 * ms, 0, 1, 2), (40 * ms, 1, 3, 6),
+        (45 * ms, 0, 1, 5), (45 * ms, 1, 3, 3),
+        (60 * ms, 0, 1, 8),
+        ends=[70 * ms, 60 * ms],
+    )  # fmt: skip
+    assert Search.of(run) == Search(divisions=4, found_ns=30 * ms, over_ns=45 * ms)
+
+
+def test_without_a_division_that_lasted_there_was_no_search():
+    assert Search.of(traced((0, 0, 0, 4), (0, 1, 2, 4), ends=[300_000, 400_000])) is None
 
 
 def test_the_best_is_not_valued_by_the_runs_it_was_chosen_for():

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gpushare {
@@ -24,6 +25,7 @@ constexpr int most_windows = 20;
 constexpr double nearly_kept = 0.8;
 /// Who comes and goes so often cannot be measured.
 constexpr int most_interruptions = 5;
+constexpr double worthless = std::numeric_limits<double>::lowest();
 /// A change of a floor.
 constexpr double noticeable = 0.01;
 
@@ -51,7 +53,7 @@ void Refinement::begin(Time now) {
 }
 
 void Refinement::give_up_probe(Time now) {
-  tried_.push_back(current_);
+  tried_.push_back({current_, worthless});
   if (phase_ == Phase::Alone || (untried_.empty() && suggested_.empty())) return enter(Phase::Done, best_, now);
   enter(Phase::Rest, best_, now);
   rest_until_ = now + most_windows * options_.window;
@@ -165,7 +167,7 @@ void Refinement::finish_alone() {
 }
 
 void Refinement::judge(Outlook seen, Time now, const Device& device) {
-  tried_.push_back(current_);
+  tried_.push_back({current_, seen.value(bounds_)});
   const bool is_base = phase_ == Phase::Base;
   if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
     best_ = current_;
@@ -186,19 +188,38 @@ void Refinement::suggest(Division division, Time now) {
 }
 
 bool Refinement::is_known(const Division& division) const {
-  return std::ranges::any_of(tried_, [&](const Division& tried) { return same_division(division, tried); });
+  return std::ranges::any_of(tried_, [&](const Trial& trial) { return same_division(division, trial.division); });
 }
 
-/// Farther away first, and nearer only where nothing is left to be tried there.
 void Refinement::look_around(const Device& device) {
   if (measured_->kept < 1 && measured_->kept > nearly_kept) reach_ = nearest_reach;
-  for (;; reach_ /= 2) {
-    untried_ = neighbours_of(device, contenders_, best_, reach_);
-    std::erase_if(untried_, [this](const Division& each) { return is_known(each); });
-    if (!untried_.empty() || reach_ <= nearest_reach) break;
+  untried_ = unknown_around(device, best_, reach_);
+  if (const Division* other = runner_up(); untried_.empty() && other != nullptr) {
+    double reach = farthest_reach;
+    untried_ = unknown_around(device, *other, reach);
   }
   std::ranges::reverse(untried_);
   if (!measured_->keeps(bounds_)) favour(neediest());
+}
+
+/// Farther away first, and nearer only where nothing is left to be tried there.
+std::vector<Division> Refinement::unknown_around(const Device& device, const Division& division, double& reach) const {
+  for (;; reach /= 2) {
+    std::vector<Division> found = neighbours_of(device, contenders_, division, reach);
+    std::erase_if(found, [this](const Division& each) { return is_known(each); });
+    if (!found.empty() || reach <= nearest_reach) return found;
+  }
+}
+
+/// The best with shared SMs if best_ is without, and the other way round, as long as it is nearly as good.
+const Division* Refinement::runner_up() const {
+  const Trial* found = nullptr;
+  for (const Trial& trial : tried_) {
+    if ((trial.division.size() > 1) == (best_.size() > 1)) continue;
+    if (found == nullptr || trial.value > found->value) found = &trial;
+  }
+  const double least = measured_->value(bounds_) - worth_moving * measured_->throughput;
+  return found != nullptr && found->value >= least ? &found->division : nullptr;
 }
 
 // What has been tried was judged by another floor. While the search is on it sees by itself who lacks something.
@@ -208,7 +229,7 @@ void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& d
     return;
   contenders_[kernel].floor = floor;
   measured_ = outlook_of(measured_->speeds, contenders_);
-  tried_ = {best_};
+  tried_ = {{best_, measured_->value(bounds_)}};
   reach_ = farthest_reach;
   look_around(device);
   began_ = now - options_.window;  // rests are as long as windows want, and none has just ended

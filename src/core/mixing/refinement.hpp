@@ -3,8 +3,9 @@
 // then its neighbours are, one after the other, those farthest away first; one that is clearly better is stayed with,
 // and its neighbours are next. Between two probes the best so far holds for so long that probes take no more than their
 // share of the time; where it does not keep the floors or the bound, the next probe follows at once, and gives most to
-// whoever lacks most. Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Ends when
-// no neighbour is better; what has been found holds from then on.
+// whoever lacks most. Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Shared
+// SMs and SMs of one's own are two hills: when no neighbour is better, the best of the other kind is climbed from, too,
+// if it is nearly as good. Then the search ends; what has been found holds from then on.
 //
 // A window begins when the new quotas have had time to act, and a launch of everybody ends in it, if that does not take
 // too long: what a division does in the middle of launches is not all it does.
@@ -55,6 +56,10 @@ class Refinement {
 
  private:
   enum class Phase { Alone, Base, Rest, Probe, Done };
+  struct Trial {
+    Division division;
+    double value;
+  };
 
   bool is_known(const Division& division) const;
   bool is_clearly_worse(const Outlook& seen) const;
@@ -68,6 +73,8 @@ class Refinement {
   void finish_alone();
   void judge(Outlook seen, Time now, const Device& device);
   void look_around(const Device& device);
+  std::vector<Division> unknown_around(const Device& device, const Division& division, double& reach) const;
+  const Division* runner_up() const;
   void favour(std::size_t kernel);
   std::size_t neediest() const;
   void rest(Time now);
@@ -86,7 +93,7 @@ class Refinement {
   std::optional<Outlook> measured_;
   std::vector<Division> suggested_;  // the next one first
   std::vector<Division> untried_;    // the next one last
-  std::vector<Division> tried_;
+  std::vector<Trial> tried_;
   double reach_ = farthest_reach;
   std::size_t solo_ = 0;               // whose turn it is alone
   std::vector<BlockProgress> before_;  // at the beginning of the window; empty before it

@@ -218,6 +218,28 @@ TEST_F(RefinementOfTwo, WhatIsSuggestedIsTriedNextAndKeptIfItIsBetter) {
   }
 }
 
+/// SMs of their own are better than what is shared in the same way, and worse than what is shared most unevenly.
+MadeUpGpu::Rate two_hills(double shared) {
+  return [shared](const Division& division, std::size_t) {
+    if (division.size() > 1) return alone_rate * 0.60;
+    const int blocks = division.front().blocks[0];
+    return alone_rate * (blocks == 1 ? 0.65 : shared - 0.001 * blocks);
+  };
+}
+
+TEST_F(RefinementOfTwo, TheOtherHillIsClimbedWhereItBeginsNearlyAsHigh) {
+  const std::vector<Contender> both{contender_of(device_, one_), contender_of(device_, other_)};
+  const Refinement start(equal_parts(device_, both), both, {alone_rate, alone_rate}, {}, a_tenth);
+  MadeUpGpu nearly(start, two_hills(0.595));
+  nearly.run_until(2'000'000'000);
+  EXPECT_TRUE(nearly.refinement().is_done());
+  EXPECT_THAT(nearly.blocks(), testing::ElementsAre(1, 7));
+  MadeUpGpu lower(start, two_hills(0.55));
+  lower.run_until(2'000'000'000);
+  EXPECT_TRUE(lower.refinement().is_done());
+  EXPECT_EQ(lower.refinement().current().size(), 2U);
+}
+
 TEST_F(RefinementOfTwo, AllThatIsSuggestedIsTried) {
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), of_vectors([](int, int) { return std::array{0.5, 0.5}; }));
   gpu.suggest({{.sms = device_.sms, .blocks = {5, 3}}});

@@ -30,6 +30,7 @@ void BlockProgress::observe(const Event& event) {
       ++launches_;
       in_flight_ = 0;
       if (pending_ == 1) count_until(event.time);
+      last_launch_ = {.blocks = ended_, .present = present(event.time)};
       pending_ = std::max<std::int64_t>(pending_ - 1, 0);
       break;
     default:
@@ -52,6 +53,12 @@ double BlockProgress::present(Time now) const {
 
 double BlockProgress::block_time_since(const BlockProgress& before) const {
   return (took_ - before.took_) / static_cast<double>(ended_ - before.ended_);
+}
+
+std::optional<double> BlockProgress::rate_of_launches_since(const BlockProgress& before) const {
+  if (!before.last_launch_ || launches_ == before.launches_) return std::nullopt;
+  const double time = last_launch_->present - before.last_launch_->present;
+  return static_cast<double>(last_launch_->blocks - before.last_launch_->blocks) / std::max(time, 1.0);
 }
 
 double BlockProgress::done(Time now, double block_time, double places) const {

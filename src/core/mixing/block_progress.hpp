@@ -5,6 +5,8 @@
 // half-empty last waves are in none of them (docs/mix.md).
 #pragma once
 
+#include <optional>
+
 #include "core/event.hpp"
 
 namespace gpushare {
@@ -30,7 +32,18 @@ class BlockProgress {
   /// places: of a launch that runs as it was written all blocks are reported at its start.
   double done(Time now, double block_time, double places) const;
 
+  /// Blocks per nanosecond between the latest end of a launch at an earlier moment and that of now: exact, gap
+  /// included. nullopt where no launch has ended between, or none before.
+  std::optional<double> rate_of_launches_since(const BlockProgress& before) const;
+  /// The latest launch ran under other conditions.
+  void forget_last_launch() { last_launch_.reset(); }
+
  private:
+  struct LaunchEnd {
+    std::int64_t blocks;
+    double present;
+  };
+
   void count_until(Time now);
 
   Duration patience_;
@@ -40,6 +53,7 @@ class BlockProgress {
   double present_ = 0;  // until then
   std::int64_t ended_ = 0;
   std::int64_t launches_ = 0;
+  std::optional<LaunchEnd> last_launch_;
   std::int64_t in_flight_ = 0;
   double took_ = 0;    // the durations of those that have ended, summed
   double starts_ = 0;  // when those in flight began, summed

@@ -9,23 +9,21 @@
 namespace gpushare {
 namespace {
 
-constexpr double worth_moving = 0.02;
-/// After a change of quotas blocks end, workers come and launches have waited for their hosts: of what is measured at
-/// once, a tenth and more was missing on an H100. So what is not clearly worse is measured for another window.
-constexpr double clearly_worse = 0.15;
+constexpr double worth_moving = 0.01;
+constexpr double nearly_as_good = 0.02;
+/// What looks so much worse than the best in its first window, in which up to a third is missing, is not measured.
+constexpr double hopeless = 0.35;
+/// What differs by less from what would be worth moving to is measured for longer: so much is noise in a window.
+constexpr double unclear = 0.05;
+constexpr int windows_if_unclear = 4;
 /// From a new plan until quotas hold everywhere: 25 us and two blocks of 30 us.
 constexpr Duration settling{100'000};
-/// A window is over only when so many blocks of every kernel have ended in it.
-constexpr std::int64_t enough_blocks = 64;
-/// So long a launch of everybody is waited for.
-constexpr int windows_for_a_launch = 4;
-/// Blocks that take too long cannot be measured.
-constexpr int most_windows = 20;
+/// So many windows the best rests where it has just been found again, or a probe had to be given up.
+constexpr int windows_of_rest = 4;
 /// Whoever has so much of his floor lacks little: one step nearby, and others keep what a larger one would cost them.
 constexpr double nearly_kept = 0.8;
 /// Who comes and goes so often cannot be measured.
 constexpr int most_interruptions = 5;
-constexpr double worthless = std::numeric_limits<double>::lowest();
 /// A change of a floor.
 constexpr double noticeable = 0.01;
 
@@ -39,7 +37,8 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
       options_(options),
       phase_(options.share > 0 ? Phase::Base : Phase::Done),
       best_(start),
-      current_(std::move(start)) {
+      current_(std::move(start)),
+      window_(options.window) {
   if (phase_ != Phase::Done) finish_alone();
 }
 
@@ -53,71 +52,40 @@ void Refinement::begin(Time now) {
 }
 
 void Refinement::give_up_probe(Time now) {
-  tried_.push_back({current_, worthless});
+  trials_.give_up(current_);
   if (phase_ == Phase::Alone || (untried_.empty() && suggested_.empty())) return enter(Phase::Done, best_, now);
   enter(Phase::Rest, best_, now);
-  rest_until_ = now + most_windows * options_.window;
+  rest_until_ = now + windows_of_rest * options_.window;
 }
 
 void Refinement::restart(Time now) {
-  before_.clear();
-  is_first_window_ = true;
+  window_.close();
+  is_settling_ = true;
   next_look_ = now + settling + Duration(static_cast<Duration::rep>(block_time_));
   if (phase_ != Phase::Rest) began_ = now;
 }
 
 bool Refinement::look(Time now, std::span<const BlockProgress> progress, const Device& device) {
   if (is_idle(now)) return false;
-  if (before_.empty()) {
-    begin_window(now, progress);
+  if (!window_.is_open()) {
+    window_.open(now, progress);
+    next_look_ = now + options_.window;
     return false;
   }
   const Division before = current_;
-  if (phase_ == Phase::Rest) {
-    if (has_enough(now, progress)) measured_ = outlook(now, progress);
-    next_probe(now);
-  } else if (has_enough(now, progress)) {
-    finish_window(now, progress, device);
-  } else if (takes_too_long(now, progress)) {
-    enter(Phase::Done, best_, now);
+  if (phase_ == Phase::Alone) {
+    look_alone(now, progress);
+  } else if (is_settling_) {
+    settle(now, progress, device);
+  } else {
+    measure(now, progress, device);
   }
   return !same_division(before, current_);
 }
 
-void Refinement::begin_window(Time now, std::span<const BlockProgress> progress) {
-  before_.assign(progress.begin(), progress.end());
-  window_ = now;
-  next_look_ = phase_ == Phase::Rest ? rest_until_ : now + options_.window;
-}
-
-std::int64_t Refinement::blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const {
-  return progress[kernel].ended_blocks() - before_[kernel].ended_blocks();
-}
-
-bool Refinement::has_enough(Time now, std::span<const BlockProgress> progress) const {
-  const bool is_late = now > window_ + windows_for_a_launch * options_.window;
-  if (phase_ == Phase::Alone) {  // the others wait: what there is has to do
-    const std::int64_t blocks = blocks_since(progress, solo_);
-    return blocks >= enough_blocks || (blocks > 0 && is_late);
-  }
-  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
-    if (blocks_since(progress, kernel) < enough_blocks) return false;
-    if (progress[kernel].ended_launches() == before_[kernel].ended_launches() && !is_late) return false;
-  }
-  return true;
-}
-
-bool Refinement::takes_too_long(Time now, std::span<const BlockProgress> progress) const {
-  const bool shows_nothing = phase_ == Phase::Alone && blocks_since(progress, solo_) == 0;
-  return now > window_ + (shows_nothing ? windows_for_a_launch : most_windows) * options_.window;
-}
-
 double Refinement::rate(Time now, const BlockProgress& progress, std::size_t kernel) {
-  const double block_time = progress.block_time_since(before_[kernel]);
-  block_time_ = std::max(block_time_, block_time);
-  const double places = blocks_in(current_, kernel);
-  const double done = progress.done(now, block_time, places) - before_[kernel].done(window_, block_time, places);
-  return done / std::max(progress.present(now) - before_[kernel].present(window_), 1.0);
+  block_time_ = std::max(block_time_, window_.block_time(progress, kernel));
+  return window_.rate(now, progress, kernel, blocks_in(current_, kernel));
 }
 
 Outlook Refinement::outlook(Time now, std::span<const BlockProgress> progress) {
@@ -129,24 +97,15 @@ Outlook Refinement::outlook(Time now, std::span<const BlockProgress> progress) {
   return outlook_of(std::move(speeds), contenders_);
 }
 
-void Refinement::finish_window(Time now, std::span<const BlockProgress> progress, const Device& device) {
-  if (phase_ == Phase::Alone) {
+void Refinement::look_alone(Time now, std::span<const BlockProgress> progress) {
+  if (window_.has_enough_of(solo_, now, progress)) {
     alone_[solo_] = rate(now, progress[solo_], solo_);
     finish_alone();
     interruptions_ = 0;
-    return restart(now);
+    restart(now);
+  } else if (window_.shows_nothing_of(solo_, now, progress) || window_.takes_too_long(now)) {
+    enter(Phase::Done, best_, now);
   }
-  Outlook seen = outlook(now, progress);
-  if (is_first_window_ && !is_clearly_worse(seen)) {
-    is_first_window_ = false;
-    return begin_window(now, progress);
-  }
-  judge(std::move(seen), now, device);
-}
-
-bool Refinement::is_clearly_worse(const Outlook& seen) const {
-  return phase_ == Phase::Probe &&
-         seen.value(bounds_) < measured_->value(bounds_) - clearly_worse * measured_->throughput;
 }
 
 /// Whoever has not been alone is next; then the base.
@@ -166,20 +125,73 @@ void Refinement::finish_alone() {
   current_ = {{.sms = sms, .blocks = std::move(blocks)}};
 }
 
-void Refinement::judge(Outlook seen, Time now, const Device& device) {
-  tried_.push_back({current_, seen.value(bounds_)});
-  const bool is_base = phase_ == Phase::Base;
-  if (is_base || seen.value(bounds_) > measured_->value(bounds_) + worth_moving * measured_->throughput) {
-    best_ = current_;
-    measured_ = std::move(seen);
-    untried_.clear();
+void Refinement::settle(Time now, std::span<const BlockProgress> progress, const Device& device) {
+  const bool has_enough = window_.has_enough(now, progress);
+  if (!has_enough && !window_.takes_too_long(now)) return;
+  if (!has_enough && phase_ != Phase::Rest) return enter(Phase::Done, best_, now);
+  if (phase_ == Phase::Probe) {
+    Outlook seen = outlook(now, progress);
+    if (is_worse_by(hopeless, seen)) return judge(std::move(seen), now, device);
   }
+  is_settling_ = false;
+  window_.open_next(now, progress);
+  next_look_ = now + options_.window;
+  if (phase_ == Phase::Rest) next_look_ = std::max(next_look_, rest_until_);
+}
+
+void Refinement::measure(Time now, std::span<const BlockProgress> progress, const Device& device) {
+  if (!window_.has_enough(now, progress)) {
+    if (phase_ == Phase::Rest) return next_probe(now);
+    if (window_.takes_too_long(now)) enter(Phase::Done, best_, now);
+    return;
+  }
+  Outlook seen = outlook(now, progress);
+  if (phase_ == Phase::Rest) return end_rest(std::move(seen), now, device);
+  const Time latest = window_.opened() + windows_if_unclear * options_.window;
+  if (is_unclear(seen) && now < latest) {
+    next_look_ = latest;
+  } else {
+    judge(std::move(seen), now, device);
+  }
+}
+
+/// Than the best so far.
+bool Refinement::is_worse_by(double share, const Outlook& seen) const {
+  return seen.value(bounds_) < trials_.value_of(best_) - share * measured_->throughput;
+}
+
+/// What breaks a promise is not looked at for longer, nor what might end that.
+bool Refinement::is_unclear(const Outlook& seen) const {
+  return phase_ == Phase::Probe && measured_->keeps(bounds_) && !is_worse_by(unclear - worth_moving, seen) &&
+         is_worse_by(-unclear - worth_moving, seen);
+}
+
+void Refinement::judge(Outlook seen, Time now, const Device& device) {
+  trials_.add(current_, seen, seen.value(bounds_));
+  if (phase_ == Phase::Base || !is_worse_by(-worth_moving, seen)) move_to(current_, std::move(seen));
   if (untried_.empty()) look_around(device);
   rest(now);
 }
 
+void Refinement::end_rest(Outlook seen, Time now, const Device& device) {
+  trials_.add(best_, seen, seen.value(bounds_));
+  measured_ = std::move(seen);
+  const Trial& other = trials_.best();
+  if (other.value() <= trials_.value_of(best_) + worth_moving * measured_->throughput) return next_probe(now);
+  move_to(other.division, other.seen);
+  look_around(device);
+  enter(Phase::Rest, best_, now);
+  rest_until_ = now + windows_of_rest * options_.window;
+}
+
+void Refinement::move_to(Division division, Outlook seen) {
+  best_ = std::move(division);
+  measured_ = std::move(seen);
+  untried_.clear();
+}
+
 void Refinement::suggest(Division division, Time now) {
-  if (is_known(division) || same_division(division, current_)) return;
+  if (trials_.knows(division) || same_division(division, current_)) return;
   if (phase_ == Phase::Done && !(measured_ && options_.share > 0)) return;
   suggested_.push_back(std::move(division));
   if (phase_ != Phase::Rest && phase_ != Phase::Done) return;
@@ -187,16 +199,14 @@ void Refinement::suggest(Division division, Time now) {
   next_look_ = rest_until_ = now;
 }
 
-bool Refinement::is_known(const Division& division) const {
-  return std::ranges::any_of(tried_, [&](const Trial& trial) { return same_division(division, trial.division); });
-}
-
+/// From the other hill, too, once there is nothing left on this one.
 void Refinement::look_around(const Device& device) {
   if (measured_->kept < 1 && measured_->kept > nearly_kept) reach_ = nearest_reach;
   untried_ = unknown_around(device, best_, reach_);
-  if (const Division* other = runner_up(); untried_.empty() && other != nullptr) {
+  const Trial* other = trials_.best_of(!is_shared(best_));
+  if (untried_.empty() && other != nullptr && !is_worse_by(nearly_as_good, other->seen)) {
     double reach = farthest_reach;
-    untried_ = unknown_around(device, *other, reach);
+    untried_ = unknown_around(device, other->division, reach);
   }
   std::ranges::reverse(untried_);
   if (!measured_->keeps(bounds_)) favour(neediest());
@@ -206,20 +216,9 @@ void Refinement::look_around(const Device& device) {
 std::vector<Division> Refinement::unknown_around(const Device& device, const Division& division, double& reach) const {
   for (;; reach /= 2) {
     std::vector<Division> found = neighbours_of(device, contenders_, division, reach);
-    std::erase_if(found, [this](const Division& each) { return is_known(each); });
+    std::erase_if(found, [this](const Division& each) { return trials_.knows(each); });
     if (!found.empty() || reach <= nearest_reach) return found;
   }
-}
-
-/// The best with shared SMs if best_ is without, and the other way round, as long as it is nearly as good.
-const Division* Refinement::runner_up() const {
-  const Trial* found = nullptr;
-  for (const Trial& trial : tried_) {
-    if ((trial.division.size() > 1) == (best_.size() > 1)) continue;
-    if (found == nullptr || trial.value > found->value) found = &trial;
-  }
-  const double least = measured_->value(bounds_) - worth_moving * measured_->throughput;
-  return found != nullptr && found->value >= least ? &found->division : nullptr;
 }
 
 // What has been tried was judged by another floor. While the search is on it sees by itself who lacks something.
@@ -229,7 +228,8 @@ void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& d
     return;
   contenders_[kernel].floor = floor;
   measured_ = outlook_of(measured_->speeds, contenders_);
-  tried_ = {{best_, measured_->value(bounds_)}};
+  trials_.clear();
+  trials_.add(best_, *measured_, measured_->value(bounds_));
   reach_ = farthest_reach;
   look_around(device);
   began_ = now - options_.window;  // rests are as long as windows want, and none has just ended
@@ -260,6 +260,7 @@ void Refinement::rest(Time now) {
 }
 
 void Refinement::next_probe(Time now) {
+  if (untried_.empty() && suggested_.empty()) return enter(Phase::Done, best_, now);
   Division next = suggested_.empty() ? untried_.back() : suggested_.front();
   if (suggested_.empty()) {
     untried_.pop_back();

@@ -7,17 +7,18 @@
 // SMs and SMs of one's own are two hills: when no neighbour is better, the best of the other kind is climbed from, too,
 // if it is nearly as good. Then the search ends; what has been found holds from then on.
 //
-// A window begins when the new quotas have had time to act, and a launch of everybody ends in it, if that does not take
-// too long: what a division does in the middle of launches is not all it does.
+// Of a new division a first window goes by: quotas have to act, launches of the division before it end, hosts come
+// again. Then it is measured for a window, and for as long as four where it is neither clearly worse nor better. The
+// best is measured anew at every rest; what turns out to be worse than something else that was measured is left again.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "core/mixing/block_progress.hpp"
+#include "core/mixing/measuring_window.hpp"
 #include "core/mixing/neighbours.hpp"
-#include "core/mixing/outlook.hpp"
+#include "core/mixing/trials.hpp"
 
 namespace gpushare {
 
@@ -56,25 +57,20 @@ class Refinement {
 
  private:
   enum class Phase { Alone, Base, Rest, Probe, Done };
-  struct Trial {
-    Division division;
-    double value;
-  };
 
-  bool is_known(const Division& division) const;
-  bool is_clearly_worse(const Outlook& seen) const;
-  void begin_window(Time now, std::span<const BlockProgress> progress);
-  std::int64_t blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const;
-  bool has_enough(Time now, std::span<const BlockProgress> progress) const;
-  bool takes_too_long(Time now, std::span<const BlockProgress> progress) const;
+  bool is_worse_by(double share, const Outlook& seen) const;
+  bool is_unclear(const Outlook& seen) const;
   double rate(Time now, const BlockProgress& progress, std::size_t kernel);
   Outlook outlook(Time now, std::span<const BlockProgress> progress);
-  void finish_window(Time now, std::span<const BlockProgress> progress, const Device& device);
+  void look_alone(Time now, std::span<const BlockProgress> progress);
   void finish_alone();
+  void settle(Time now, std::span<const BlockProgress> progress, const Device& device);
+  void measure(Time now, std::span<const BlockProgress> progress, const Device& device);
+  void end_rest(Outlook seen, Time now, const Device& device);
   void judge(Outlook seen, Time now, const Device& device);
+  void move_to(Division division, Outlook seen);
   void look_around(const Device& device);
   std::vector<Division> unknown_around(const Device& device, const Division& division, double& reach) const;
-  const Division* runner_up() const;
   void favour(std::size_t kernel);
   std::size_t neediest() const;
   void rest(Time now);
@@ -93,15 +89,14 @@ class Refinement {
   std::optional<Outlook> measured_;
   std::vector<Division> suggested_;  // the next one first
   std::vector<Division> untried_;    // the next one last
-  std::vector<Trial> tried_;
+  Trials trials_;
+  MeasuringWindow window_;
   double reach_ = farthest_reach;
-  std::size_t solo_ = 0;               // whose turn it is alone
-  std::vector<BlockProgress> before_;  // at the beginning of the window; empty before it
-  bool is_first_window_ = true;        // of this division
-  int interruptions_ = 0;              // of this phase
-  Time began_{};                       // the phase
-  Time window_{};                      // began
-  Time next_look_{};                   // when that is, or when a window or a rest may end
+  std::size_t solo_ = 0;     // whose turn it is alone
+  bool is_settling_ = true;  // the first window of this phase is not over
+  int interruptions_ = 0;    // of this phase
+  Time began_{};             // the phase
+  Time next_look_{};         // when a window may begin or end
   Time rest_until_{};
   double block_time_ = 0;  // of the longest, as seen last: so long those of the division before are there
 };

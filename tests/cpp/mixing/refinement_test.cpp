@@ -241,6 +241,21 @@ TEST_F(RefinementOfTwo, TheOtherHillIsClimbedWhereItBeginsNearlyAsHigh) {
   EXPECT_EQ(lower.refinement().current().size(), 2U);
 }
 
+TEST_F(RefinementOfTwo, WhatNoLongerDoesWhatItDidIsLeftForTheNextBest) {
+  bool is_spoilt = false;
+  const auto rate = [&](const Division& division, std::size_t) {
+    const int blocks = division.front().blocks[0];
+    return alone_rate * (blocks == 6 ? (is_spoilt ? 0.4 : 0.7) : blocks == 5 ? 0.6 : 0.5);
+  };
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+  gpu.run_until(900'000'000);
+  EXPECT_TRUE(gpu.refinement().is_done());
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(6, 2));
+  is_spoilt = true;
+  gpu.run_until(1'100'000'000);
+  EXPECT_EQ(gpu.blocks()[0], 5);
+}
+
 TEST_F(RefinementOfTwo, AllThatIsSuggestedIsTried) {
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), of_vectors([](int, int) { return std::array{0.5, 0.5}; }));
   gpu.suggest({{.sms = device_.sms, .blocks = {5, 3}}});

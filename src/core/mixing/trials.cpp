@@ -15,7 +15,7 @@ double Trial::value() const {
   if (values.empty()) return std::numeric_limits<double>::lowest();
   std::vector<double> sorted = values;
   std::ranges::sort(sorted);
-  return sorted[(sorted.size() - 1) / 2];
+  return std::max(sorted[(sorted.size() - 1) / 2], values.back());
 }
 
 void Trials::add(const Division& division, const Outlook& seen, double value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The divisions that have been tried, and what they were worth each time they were measured. The last three times
-// count, and of these the median: a host that pauses spoils one of them.
+// count, and of these the median, for a host that pauses spoils one of them; or the last one, if it is higher: parts of
+// the GPU on which launches run as they were written are there only some time after they were wanted first.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@ struct Trial {
   Outlook seen;                  ///< the last time
   std::vector<double> values{};  ///< the last three times; empty where it was given up
 
-  /// The median; of two the lower one, for what looks good is looked at again.
+  /// The median, of two the lower one; or the last one, if it is higher.
   double value() const;
 };
 

@@ -24,6 +24,14 @@ TEST(Trials, TheMedianOfTheLastThreeTimesCounts) {
   EXPECT_EQ(trials.value_of(shared_sms), 1.1) << "a pause of the host spoils one of three";
 }
 
+TEST(Trials, WhatHasBecomeBetterIsBelieved) {
+  Trials trials;
+  trials.add(shared_sms, {}, 1.05);
+  trials.add(shared_sms, {}, 1.06);
+  trials.add(shared_sms, {}, 1.2);
+  EXPECT_EQ(trials.value_of(shared_sms), 1.2);
+}
+
 TEST(Trials, TheBestIsFoundAmongAllAndAmongThoseOfAKind) {
   Trials trials;
   EXPECT_EQ(trials.best_of(true), nullptr);

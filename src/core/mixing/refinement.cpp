@@ -20,7 +20,8 @@ constexpr double unclear = 0.05;
 constexpr int windows_if_unclear = 4;
 /// From a new plan until quotas hold everywhere: 25 us and two blocks of 30 us.
 constexpr Duration settling{100'000};
-/// So many windows the best rests where it has just been found again, or a probe had to be given up.
+/// So many windows the best rests where it has just been found again, or is to be measured for a third time, or a probe
+/// had to be given up.
 constexpr int windows_of_rest = 4;
 /// And so many from one look to the next when the search is over.
 constexpr int windows_of_peace = 20;
@@ -58,8 +59,7 @@ void Refinement::begin(Time now) {
 void Refinement::give_up_probe(Time now) {
   trials_.give_up(current_);
   if (phase_ == Phase::Alone || (untried_.empty() && suggested_.empty())) return enter(Phase::Done, best_, now);
-  enter(Phase::Rest, best_, now);
-  rest_until_ = now + windows_of_rest * options_.window;
+  rest_briefly(now);
 }
 
 void Refinement::restart(Time now) {
@@ -181,12 +181,12 @@ void Refinement::judge(Outlook seen, Time now, const Device& device) {
 void Refinement::end_rest(Outlook seen, Time now, const Device& device) {
   trials_.add(best_, seen, seen.value(bounds_));
   measured_ = std::move(seen);
+  if (trials_.needs_a_third(best_, unclear * measured_->throughput)) return rest_briefly(now);
   const Trial& other = trials_.best();
   if (other.value() <= trials_.value_of(best_) + worth_moving * measured_->throughput) return next_probe(now);
   move_to(other.division, other.seen);
   look_around(device);
-  enter(Phase::Rest, best_, now);
-  rest_until_ = now + windows_of_rest * options_.window;
+  rest_briefly(now);
 }
 
 void Refinement::move_to(Division division, Outlook seen) {
@@ -260,6 +260,11 @@ void Refinement::rest(Time now) {
   const Duration probe = now - began_;
   enter(Phase::Rest, best_, now);
   rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
+}
+
+void Refinement::rest_briefly(Time now) {
+  enter(Phase::Rest, best_, now);
+  rest_until_ = now + windows_of_rest * options_.window;
 }
 
 void Refinement::next_probe(Time now) {

@@ -76,6 +76,7 @@ class Refinement {
   void favour(std::size_t kernel);
   std::size_t neediest() const;
   void rest(Time now);
+  void rest_briefly(Time now);
   void next_probe(Time now);
   void enter(Phase phase, Division division, Time now);
   void restart(Time now);

@@ -2,6 +2,7 @@
 #include "core/mixing/trials.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace gpushare {
@@ -39,6 +40,12 @@ const Trial* Trials::find(const Division& division) const {
 double Trials::value_of(const Division& division) const {
   const Trial* trial = find(division);
   return trial != nullptr ? trial->value() : std::numeric_limits<double>::lowest();
+}
+
+bool Trials::needs_a_third(const Division& division, double difference) const {
+  const Trial* trial = find(division);
+  return trial != nullptr && trial->values.size() == 2 &&
+         std::abs(trial->values.front() - trial->values.back()) > difference;
 }
 
 const Trial& Trials::best() const { return *std::ranges::max_element(trials_, {}, &Trial::value); }

@@ -27,6 +27,8 @@ class Trials {
 
   bool knows(const Division& division) const { return find(division) != nullptr; }
   double value_of(const Division& division) const;
+  /// Has it been measured twice only, with values that differ by more than that?
+  bool needs_a_third(const Division& division, double difference) const;
   const Trial& best() const;
   /// The best one with shared SMs, or the best with SMs of everybody's own; nullptr where there is none.
   const Trial* best_of(bool is_shared) const;

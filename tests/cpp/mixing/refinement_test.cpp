@@ -241,6 +241,19 @@ TEST_F(RefinementOfTwo, TheOtherHillIsClimbedWhereItBeginsNearlyAsHigh) {
   EXPECT_EQ(lower.refinement().current().size(), 2U);
 }
 
+TEST_F(RefinementOfTwo, APauseOfTheHostMovesNobody) {
+  std::int64_t now = 0;
+  const auto rate = [&](const Division& division, std::size_t) {
+    now += 5'000;
+    const bool is_pause = now > 1'500'000 && now < 11'000'000;  // in the first rest
+    return alone_rate * (division.front().blocks[0] == 4 ? 0.6 : 0.5) * (is_pause ? 0.5 : 1.0);
+  };
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+  gpu.run_until(900'000'000);
+  EXPECT_TRUE(gpu.refinement().is_done());
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+}
+
 TEST_F(RefinementOfTwo, WhatNoLongerDoesWhatItDidIsLeftForTheNextBest) {
   bool is_spoilt = false;
   const auto rate = [&](const Division& division, std::size_t) {

@@ -32,6 +32,18 @@ TEST(Trials, WhatHasBecomeBetterIsBelieved) {
   EXPECT_EQ(trials.value_of(shared_sms), 1.2);
 }
 
+TEST(Trials, TwoTimesThatContradictOneAnotherNeedAThird) {
+  Trials trials;
+  EXPECT_FALSE(trials.needs_a_third(shared_sms, 0.05));
+  trials.add(shared_sms, {}, 1.2);
+  EXPECT_FALSE(trials.needs_a_third(shared_sms, 0.05));
+  trials.add(shared_sms, {}, 0.9);
+  EXPECT_TRUE(trials.needs_a_third(shared_sms, 0.05));
+  EXPECT_FALSE(trials.needs_a_third(shared_sms, 0.5));
+  trials.add(shared_sms, {}, 0.9);
+  EXPECT_FALSE(trials.needs_a_third(shared_sms, 0.05));
+}
+
 TEST(Trials, TheBestIsFoundAmongAllAndAmongThoseOfAKind) {
   Trials trials;
   EXPECT_EQ(trials.best_of(true), nullptr);

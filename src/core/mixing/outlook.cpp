@@ -28,6 +28,14 @@ double kept_of_floor(double speed, const Contender& contender) {
   return speed / std::max(contender.floor, standing_still);
 }
 
+std::size_t neediest(const Outlook& outlook, std::span<const Contender> contenders) {
+  std::vector<double> kept;
+  for (std::size_t kernel = 0; kernel < contenders.size(); ++kernel) {
+    kept.push_back(kept_of_floor(outlook.speeds[kernel], contenders[kernel]));
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(kept) - kept.begin());
+}
+
 Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> contenders) {
   Outlook outlook{.speeds = std::move(speeds), .kept = std::numeric_limits<double>::infinity()};
   const double count = static_cast<double>(contenders.size());

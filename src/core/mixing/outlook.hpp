@@ -33,6 +33,9 @@ struct Outlook {
 /// A speed relative to the contender's floor; whoever has none is not to stand still.
 double kept_of_floor(double speed, const Contender& contender);
 
+/// Whoever has least of his floor; where nobody has any, of his speed alone.
+std::size_t neediest(const Outlook& outlook, std::span<const Contender> contenders);
+
 /// Of these speeds; weights count relative to their mean.
 Outlook outlook_of(std::vector<double> speeds, std::span<const Contender> contenders);
 

@@ -20,8 +20,7 @@ constexpr double unclear = 0.05;
 constexpr int windows_if_unclear = 4;
 /// From a new plan until quotas hold everywhere: 25 us and two blocks of 30 us.
 constexpr Duration settling{100'000};
-/// So many windows the best rests where it has just been found again, or is to be measured for a third time, or a probe
-/// had to be given up.
+/// So many windows the best rests where it has just been found again, or is to be measured for a third time.
 constexpr int windows_of_rest = 4;
 /// And so many from one look to the next when the search is over.
 constexpr int windows_of_peace = 20;
@@ -49,6 +48,7 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
 
 void Refinement::begin(Time now) {
   const bool is_trial = phase_ == Phase::Probe || phase_ == Phase::Alone;
+  if (!is_trial) began_ = now;
   if (is_trial && ++interruptions_ > most_interruptions) {
     give_up_probe(now);
   } else {
@@ -57,16 +57,15 @@ void Refinement::begin(Time now) {
 }
 
 void Refinement::give_up_probe(Time now) {
+  if (phase_ == Phase::Alone) return enter(Phase::Done, best_, now);
   trials_.give_up(current_);
-  if (phase_ == Phase::Alone || (untried_.empty() && suggested_.empty())) return enter(Phase::Done, best_, now);
-  rest_briefly(now);
+  rest_for(now - began_, now);
 }
 
 void Refinement::restart(Time now) {
   window_.close();
   is_settling_ = true;
   next_look_ = now + settling + Duration(static_cast<Duration::rep>(block_time_));
-  if (phase_ != Phase::Rest) began_ = now;
 }
 
 bool Refinement::look(Time now, std::span<const BlockProgress> progress, const Device& device) {
@@ -104,8 +103,10 @@ Outlook Refinement::outlook(Time now, std::span<const BlockProgress> progress) {
 void Refinement::look_alone(Time now, std::span<const BlockProgress> progress) {
   if (window_.has_enough_of(solo_, now, progress)) {
     alone_[solo_] = rate(now, progress[solo_], solo_);
+    if (alone_[solo_] <= 0) return enter(Phase::Done, best_, now);
     finish_alone();
     interruptions_ = 0;
+    began_ = now;
     restart(now);
   } else if (window_.shows_nothing_of(solo_, now, progress) || window_.takes_too_long(now)) {
     enter(Phase::Done, best_, now);
@@ -132,7 +133,7 @@ void Refinement::finish_alone() {
 void Refinement::settle(Time now, std::span<const BlockProgress> progress, const Device& device) {
   const bool has_enough = window_.has_enough(now, progress);
   if (!has_enough && !window_.takes_too_long(now)) return;
-  if (!has_enough && !is_at_rest()) return enter(Phase::Done, best_, now);
+  if (!has_enough && !is_at_rest()) return abandon(now, device);
   if (phase_ == Phase::Probe) {
     Outlook seen = outlook(now, progress);
     const double far = measured_->keeps(bounds_) ? hopeless : hopeless_in_need;
@@ -147,7 +148,7 @@ void Refinement::settle(Time now, std::span<const BlockProgress> progress, const
 void Refinement::measure(Time now, std::span<const BlockProgress> progress, const Device& device) {
   if (!window_.has_enough(now, progress)) {
     if (is_at_rest()) return next_probe(now);
-    if (window_.takes_too_long(now)) enter(Phase::Done, best_, now);
+    if (window_.takes_too_long(now)) abandon(now, device);
     return;
   }
   Outlook seen = outlook(now, progress);
@@ -158,6 +159,14 @@ void Refinement::measure(Time now, std::span<const BlockProgress> progress, cons
   } else {
     judge(std::move(seen), now, device);
   }
+}
+
+/// Its blocks take too long.
+void Refinement::abandon(Time now, const Device& device) {
+  if (phase_ != Phase::Probe) return enter(Phase::Done, best_, now);
+  trials_.give_up(current_);
+  if (untried_.empty()) look_around(device);
+  rest(now);
 }
 
 /// Than the best so far.
@@ -180,13 +189,13 @@ void Refinement::judge(Outlook seen, Time now, const Device& device) {
 
 void Refinement::end_rest(Outlook seen, Time now, const Device& device) {
   trials_.add(best_, seen, seen.value(bounds_));
-  measured_ = std::move(seen);
   if (trials_.needs_a_third(best_, unclear * measured_->throughput)) return rest_briefly(now);
+  measured_ = trials_.seen_of(best_);
   const Trial& other = trials_.best();
-  if (other.value() <= trials_.value_of(best_) + worth_moving * measured_->throughput) return next_probe(now);
-  move_to(other.division, other.seen);
-  look_around(device);
-  rest_briefly(now);
+  const bool is_beaten = other.value() > trials_.value_of(best_) + worth_moving * measured_->throughput;
+  if (is_beaten) move_to(other.division, other.typical()->seen);
+  if (untried_.empty()) look_around(device);
+  return is_beaten ? rest_briefly(now) : next_probe(now);
 }
 
 void Refinement::move_to(Division division, Outlook seen) {
@@ -201,20 +210,24 @@ void Refinement::suggest(Division division, Time now) {
   suggested_.push_back(std::move(division));
   if (!is_at_rest()) return;
   phase_ = Phase::Rest;
-  next_look_ = rest_until_ = now;
+  rest_until_ = now;
+  if (window_.is_open()) next_look_ = now;
 }
 
 /// From the other hill, too, once there is nothing left on this one.
 void Refinement::look_around(const Device& device) {
   if (measured_->kept < 1 && measured_->kept > nearly_kept) reach_ = nearest_reach;
   untried_ = unknown_around(device, best_, reach_);
-  const Trial* other = trials_.best_of(!is_shared(best_));
-  if (untried_.empty() && other != nullptr && !is_worse_by(nearly_as_good, other->seen)) {
+  const Trial* other = trials_.best_of([this](const Division& each) {
+    return (each.size() > 1) != (best_.size() > 1) && !takes_turns(each, contenders_);
+  });
+  const double least = trials_.value_of(best_) - nearly_as_good * measured_->throughput;
+  if (untried_.empty() && other != nullptr && other->value() >= least) {
     double reach = farthest_reach;
     untried_ = unknown_around(device, other->division, reach);
   }
   std::ranges::reverse(untried_);
-  if (!measured_->keeps(bounds_)) favour(neediest());
+  if (!measured_->keeps(bounds_)) favour(neediest(*measured_, contenders_));
 }
 
 /// Farther away first, and nearer only where nothing is left to be tried there.
@@ -244,20 +257,15 @@ void Refinement::favour(std::size_t kernel) {
   std::ranges::stable_sort(untried_, {}, [kernel](const Division& each) { return blocks_in(each, kernel); });
 }
 
-/// Whoever has least of his floor; where nobody has any, of his speed alone.
-std::size_t Refinement::neediest() const {
-  std::vector<double> kept;
-  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
-    kept.push_back(kept_of_floor(measured_->speeds[kernel], contenders_[kernel]));
-  }
-  return static_cast<std::size_t>(std::ranges::min_element(kept) - kept.begin());
-}
-
 /// What breaks a promise is not rested on.
 void Refinement::rest(Time now) {
   if (untried_.empty() && suggested_.empty()) return enter(Phase::Done, best_, now);
   if (!measured_->keeps(bounds_)) return next_probe(now);
-  const Duration probe = now - began_;
+  rest_for(now - began_, now);
+}
+
+/// After a probe that took so long.
+void Refinement::rest_for(Duration probe, Time now) {
   enter(Phase::Rest, best_, now);
   rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
 }
@@ -268,6 +276,7 @@ void Refinement::rest_briefly(Time now) {
 }
 
 void Refinement::next_probe(Time now) {
+  std::erase_if(suggested_, [this](const Division& each) { return trials_.knows(each); });
   if (untried_.empty() && suggested_.empty()) return enter(Phase::Done, best_, now);
   Division next = suggested_.empty() ? untried_.back() : suggested_.front();
   if (suggested_.empty()) {
@@ -280,6 +289,7 @@ void Refinement::next_probe(Time now) {
 
 void Refinement::enter(Phase phase, Division division, Time now) {
   phase_ = phase;
+  began_ = now;
   current_ = std::move(division);
   interruptions_ = 0;
   if (phase_ == Phase::Done) rest_until_ = now + windows_of_peace * options_.window;

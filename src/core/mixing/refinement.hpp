@@ -60,6 +60,7 @@ class Refinement {
 
   bool is_measuring() const { return measured_ && options_.share > 0; }
   bool is_at_rest() const { return phase_ == Phase::Rest || phase_ == Phase::Done; }
+  void abandon(Time now, const Device& device);
   bool is_worse_by(double share, const Outlook& seen) const;
   bool is_unclear(const Outlook& seen) const;
   double rate(Time now, const BlockProgress& progress, std::size_t kernel);
@@ -74,8 +75,8 @@ class Refinement {
   void look_around(const Device& device);
   std::vector<Division> unknown_around(const Device& device, const Division& division, double& reach) const;
   void favour(std::size_t kernel);
-  std::size_t neediest() const;
   void rest(Time now);
+  void rest_for(Duration probe, Time now);
   void rest_briefly(Time now);
   void next_probe(Time now);
   void enter(Phase phase, Division division, Time now);

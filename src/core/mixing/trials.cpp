@@ -12,23 +12,29 @@ constexpr std::size_t remembered = 3;
 
 }  // namespace
 
+const Measurement* Trial::typical() const {
+  if (measured.empty()) return nullptr;
+  std::vector<const Measurement*> sorted;
+  for (const Measurement& each : measured) sorted.push_back(&each);
+  std::ranges::sort(sorted, {}, &Measurement::value);
+  const Measurement* median = sorted[(sorted.size() - 1) / 2];
+  return measured.back().value > median->value ? &measured.back() : median;
+}
+
 double Trial::value() const {
-  if (values.empty()) return std::numeric_limits<double>::lowest();
-  std::vector<double> sorted = values;
-  std::ranges::sort(sorted);
-  return std::max(sorted[(sorted.size() - 1) / 2], values.back());
+  const Measurement* found = typical();
+  return found != nullptr ? found->value : std::numeric_limits<double>::lowest();
 }
 
 void Trials::add(const Division& division, const Outlook& seen, double value) {
   auto trial = std::ranges::find_if(trials_, [&](const Trial& each) { return same_division(each.division, division); });
-  if (trial == trials_.end()) trial = trials_.insert(trial, Trial{.division = division, .seen = {}});
-  trial->seen = seen;
-  trial->values.push_back(value);
-  if (trial->values.size() > remembered) trial->values.erase(trial->values.begin());
+  if (trial == trials_.end()) trial = trials_.insert(trial, Trial{.division = division});
+  trial->measured.push_back({.seen = seen, .value = value});
+  if (trial->measured.size() > remembered) trial->measured.erase(trial->measured.begin());
 }
 
 void Trials::give_up(const Division& division) {
-  if (!knows(division)) trials_.push_back({.division = division, .seen = {}});
+  if (!knows(division)) trials_.push_back({.division = division});
 }
 
 const Trial* Trials::find(const Division& division) const {
@@ -44,21 +50,19 @@ double Trials::value_of(const Division& division) const {
 
 bool Trials::needs_a_third(const Division& division, double difference) const {
   const Trial* trial = find(division);
-  return trial != nullptr && trial->values.size() == 2 &&
-         std::abs(trial->values.front() - trial->values.back()) > difference;
+  return trial != nullptr && trial->measured.size() == 2 &&
+         std::abs(trial->measured.front().value - trial->measured.back().value) > difference;
 }
 
 const Trial& Trials::best() const { return *std::ranges::max_element(trials_, {}, &Trial::value); }
 
-const Trial* Trials::best_of(bool shared) const {
+const Trial* Trials::best_of(const std::function<bool(const Division&)>& kind) const {
   const Trial* best = nullptr;
   for (const Trial& trial : trials_) {
-    if (is_shared(trial.division) != shared) continue;
+    if (trial.measured.empty() || !kind(trial.division)) continue;
     if (best == nullptr || trial.value() > best->value()) best = &trial;
   }
   return best;
 }
-
-bool is_shared(const Division& division) { return division.size() == 1; }
 
 }  // namespace gpushare

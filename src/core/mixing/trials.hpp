@@ -4,18 +4,24 @@
 // the GPU on which launches run as they were written are there only some time after they were wanted first.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/mixing/outlook.hpp"
 
 namespace gpushare {
 
+struct Measurement {
+  Outlook seen;
+  double value;
+};
+
 struct Trial {
   Division division;
-  Outlook seen;                  ///< the last time
-  std::vector<double> values{};  ///< the last three times; empty where it was given up
+  std::vector<Measurement> measured{};  ///< the last three times; empty where it was given up
 
-  /// The median, of two the lower one; or the last one, if it is higher.
+  /// The median, of two the lower one; or the last one, if it is higher. nullptr where there is none.
+  const Measurement* typical() const;
   double value() const;
 };
 
@@ -27,19 +33,18 @@ class Trials {
 
   bool knows(const Division& division) const { return find(division) != nullptr; }
   double value_of(const Division& division) const;
+  /// As typical of a division that has been measured.
+  const Outlook& seen_of(const Division& division) const { return find(division)->typical()->seen; }
   /// Has it been measured twice only, with values that differ by more than that?
   bool needs_a_third(const Division& division, double difference) const;
   const Trial& best() const;
-  /// The best one with shared SMs, or the best with SMs of everybody's own; nullptr where there is none.
-  const Trial* best_of(bool is_shared) const;
+  /// The best one of those that have been measured; nullptr where there is none.
+  const Trial* best_of(const std::function<bool(const Division&)>& kind) const;
 
  private:
   const Trial* find(const Division& division) const;
 
   std::vector<Trial> trials_;
 };
-
-/// Do all live on the same SMs?
-bool is_shared(const Division& division);
 
 }  // namespace gpushare

@@ -254,6 +254,20 @@ TEST_F(RefinementOfTwo, APauseOfTheHostMovesNobody) {
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
 }
 
+TEST_F(RefinementOfTwo, AProbeInWhichSomebodyStandsStillIsGivenUpAndTheSearchGoesOn) {
+  const auto rate = [](const Division& division, std::size_t kernel) {
+    const int blocks = division.front().blocks[0];
+    if (blocks == 2 && kernel == 1) return 0.0;
+    return alone_rate * (blocks >= 6 ? 0.7 : 0.5);
+  };
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+  gpu.run_until(2'000'000'000);
+  EXPECT_TRUE(gpu.refinement().is_done());
+  EXPECT_GE(gpu.blocks()[0], 6);
+  EXPECT_TRUE(gpu.in_force().contains({2, 6}));
+  EXPECT_LT(gpu.in_force().at({2, 6}), 12'000'000) << "tried once";
+}
+
 TEST_F(RefinementOfTwo, WhatNoLongerDoesWhatItDidIsLeftForTheNextBest) {
   bool is_spoilt = false;
   const auto rate = [&](const Division& division, std::size_t) {

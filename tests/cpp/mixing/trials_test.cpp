@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 
 namespace gpushare {
@@ -20,8 +21,9 @@ TEST(Trials, TheMedianOfTheLastThreeTimesCounts) {
   EXPECT_EQ(trials.value_of(shared_sms), 1.1) << "what looked good was looked at again";
   trials.add(shared_sms, {}, 1.15);
   EXPECT_EQ(trials.value_of(shared_sms), 1.15);
-  trials.add(shared_sms, {}, 0.5);
+  trials.add(shared_sms, {.throughput = 0.5}, 0.5);
   EXPECT_EQ(trials.value_of(shared_sms), 1.1) << "a pause of the host spoils one of three";
+  EXPECT_NE(trials.seen_of(shared_sms).throughput, 0.5);
 }
 
 TEST(Trials, WhatHasBecomeBetterIsBelieved) {
@@ -46,20 +48,22 @@ TEST(Trials, TwoTimesThatContradictOneAnotherNeedAThird) {
 
 TEST(Trials, TheBestIsFoundAmongAllAndAmongThoseOfAKind) {
   Trials trials;
-  EXPECT_EQ(trials.best_of(true), nullptr);
+  const auto is_shared = [](const Division& each) { return each.size() == 1; };
+  EXPECT_EQ(trials.best_of(is_shared), nullptr);
   trials.add(shared_sms, {}, 1.1);
   trials.add(unevenly_shared, {.throughput = 1.2}, 1.2);
   trials.add(sms_apart, {}, 1.15);
   EXPECT_TRUE(same_division(trials.best().division, unevenly_shared));
-  EXPECT_EQ(trials.best().seen.throughput, 1.2);
-  EXPECT_TRUE(same_division(trials.best_of(true)->division, unevenly_shared));
-  EXPECT_TRUE(same_division(trials.best_of(false)->division, sms_apart));
+  EXPECT_EQ(trials.best().typical()->seen.throughput, 1.2);
+  EXPECT_TRUE(same_division(trials.best_of(is_shared)->division, unevenly_shared));
+  EXPECT_TRUE(same_division(trials.best_of(std::not_fn(is_shared))->division, sms_apart));
 }
 
 TEST(Trials, WhatWasGivenUpIsKnownAndWorthNothing) {
   Trials trials;
   trials.give_up(shared_sms);
   trials.add(sms_apart, {}, -5);
+  EXPECT_EQ(trials.best_of([](const Division& each) { return each.size() == 1; }), nullptr);
   EXPECT_TRUE(trials.knows(shared_sms));
   EXPECT_FALSE(trials.knows(unevenly_shared));
   EXPECT_EQ(trials.value_of(shared_sms), std::numeric_limits<double>::lowest());

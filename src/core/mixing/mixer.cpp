@@ -149,7 +149,7 @@ void Mixer::set_floors(const Device& device) {
 }
 
 /// What a search has come to is believed until something has been measured, and where floors or a bound are not kept;
-/// else it is tried. What it replaces is tried then.
+/// else it is tried. What it replaces is tried then. Neither is where somebody has been promised something.
 void Mixer::think(Time now, const Device& device) {
   if (known_one_ == nullptr || !known_one_->search || now < next_thought_) return;
   next_thought_ = now + between_thoughts;
@@ -159,10 +159,11 @@ void Mixer::think(Time now, const Device& device) {
   if (same_division(choice->division, known_one_->predicted.division)) return;
   const bool promises_more = choice->outlook.value(bounds()) > outlook().value(bounds());
   if (has_measured() && (outlook().keeps(bounds()) || !promises_more)) {
-    return known_one_->refinement.suggest(choice->division, now);
+    if (may_experiment()) known_one_->refinement.suggest(choice->division, now);
+    return;
   }
   known_one_->refinement = refinement_from(device, choice->division);
-  known_one_->refinement.suggest(known_one_->predicted.division, now);
+  if (may_experiment()) known_one_->refinement.suggest(known_one_->predicted.division, now);
   known_one_->refinement.begin(now);
   known_one_->predicted = std::move(*choice);
   known_one_->considers_turns = false;  // they are to be compared with this
@@ -230,15 +231,18 @@ std::vector<Contender> Mixer::contenders() const {
   return contenders;
 }
 
+/// Nobody has been promised anything that experiments might break.
+bool Mixer::may_experiment() const {
+  return std::ranges::none_of(seating_.seats, [](const Seat& seat) { return seat.least_speed().has_value(); });
+}
+
 Refinement Mixer::refinement_from(const Device& device, const Division& start) const {
   std::vector<double> alone;
   for (const Seat& seat : seating_.seats) alone.push_back(rate_to_compare(*seat.kernel));
   ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
   std::vector<Contender> all = contenders();
   if (probes.share == usual_share) {
-    const bool is_free =
-        std::ranges::none_of(seating_.seats, [](const Seat& seat) { return seat.least_speed().has_value(); });
-    probes.share = is_free && may_share_sms(device, all) ? share_for_much : share_for_little;
+    probes.share = may_experiment() && may_share_sms(device, all) ? share_for_much : share_for_little;
   }
   return Refinement(start, std::move(all), std::move(alone), bounds(), probes);
 }

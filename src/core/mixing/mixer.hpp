@@ -80,6 +80,7 @@ class Mixer {
   Known meet(const Device& device) const;
   Known begin_equal(const Device& device, const std::vector<Contender>& all) const;
   Choice search(const Device& device, std::span<const Contender> contenders) const;
+  bool may_experiment() const;
   Refinement refinement_from(const Device& device, const Division& start) const;
   std::vector<Contender> contenders() const;
   Bounds bounds() const { return {.antt = options_.antt}; }

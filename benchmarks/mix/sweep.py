@@ -10,7 +10,7 @@ from statistics import median
 
 from benchmarks.gpu.report import Report
 
-from gpushare.workload import Launch
+from gpushare.workload import Launch, Workload
 
 from .fixed import FixedDivision, splits, vectors
 from .place import Place, RealPlace, Together, looping
@@ -51,12 +51,13 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     try:
         for pair in pairs:
             name = " + ".join(pair)
-            found, found_late = _measured(place, pair, policies, options)
+            workload = looping(place, pair, options.length_ms, options.size)
+            found, found_late = _measured(place, workload, pair, policies, options)
             ways += found.rows(name)
             rows.append(found.summary(name))
             settled.append(found_late.summary(name))
             if options.search_times:
-                searches += _searches(place, pair, policies, options)
+                searches += _searches(place, workload, name, policies)
             print(rows[-1], flush=True)
     finally:
         report.add("mix and the best of a sweep", rows, NOTE)
@@ -115,10 +116,13 @@ def best_of(kind: Mapping[str, Sequence[float]]) -> tuple[str, float]:
 
 
 def _measured(
-    place: Place | RealPlace, pair: tuple[str, ...], policies: Sequence[str], options: argparse.Namespace
+    place: Place | RealPlace,
+    workload: Workload,
+    pair: tuple[str, ...],
+    policies: Sequence[str],
+    options: argparse.Namespace,
 ) -> tuple[_Found, _Found]:
     """All the time, and when searches are over."""
-    workload = looping(place, pair, options.length_ms, options.size)
     kernels = [place.kernel(application.operations[0]) for application in workload.applications]
     shared = [FixedDivision(pair, each) for each in vectors(place.description, kernels, options.every_vector)]
     split = [FixedDivision(pair, each) for each in splits(place.description, kernels, options.split_parts)]
@@ -136,9 +140,8 @@ def _measured(
 
 
 def _searches(
-    place: Place | RealPlace, pair: tuple[str, ...], policies: Sequence[str], options: argparse.Namespace
+    place: Place | RealPlace, workload: Workload, pair: str, policies: Sequence[str]
 ) -> list[dict[str, object]]:
-    workload = looping(place, pair, options.length_ms, options.size)
     rows: list[dict[str, object]] = []
     for policy, (run,) in zip(
         policies, place.run([(workload, each) for each in policies], 1, record=True), strict=True
@@ -148,7 +151,7 @@ def _searches(
             continue
         rows.append(
             {
-                "pair": " + ".join(pair),
+                "pair": pair,
                 "policy": policy,
                 "divisions": search.divisions,
                 "found after, ms": search.found_ns / 1e6,

@@ -2,10 +2,10 @@
 // Hill climbing on the GPU itself, for what the model did not foretell. The division in force is measured, then its
 // neighbours are, one after the other, those farthest away first; one that is clearly better is stayed with, and its
 // neighbours are next. Between two probes the best so far holds for so long that probes take no more than their share
-// of the time; where it does not keep the floors or the bound, the next probe follows at once, and gives most to whoever
-// lacks most. Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Shared SMs and
-// SMs of one's own are two hills: when no neighbour is better, the best of the other kind is climbed from, too, if it
-// is nearly as good. Then the search is over.
+// of the time; where it does not keep the floors or the bound, the next probe follows at once, and gives most to
+// whoever lacks most. Nobody's rate alone being known, each kernel is first given the whole GPU for a window. Shared
+// SMs and SMs of one's own are two hills: when no neighbour is better, the best of the other kind is climbed from, too,
+// if it is nearly as good. Then the search is over.
 //
 // Of a new division a first window goes by: quotas have to act, launches of the division before it end, hosts come
 // again. Then it is measured for a window, and for as long as four where it is neither clearly worse nor better. The

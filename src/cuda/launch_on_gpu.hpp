@@ -25,7 +25,7 @@ namespace gpushare::cuda {
 /// Mean block time as workers: what earlier launches have shown.
 using BlockTimes = RecentMap<KernelId, Duration>;
 
-/// What all launches on one GPU use. Making it takes a millisecond, so it outlives the runs; they take turns.
+/// What all launches on one GPU use. Making it takes tens of milliseconds, so it outlives the runs; they take turns.
 struct LaunchResources {
   SharedContext context;
   const Device& device;

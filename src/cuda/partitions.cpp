@@ -2,7 +2,6 @@
 #include "cuda/partitions.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -23,12 +22,15 @@ constexpr int streams_per_partition_level = 1;
 constexpr std::size_t tenths_of_sms = 9;
 /// Other kernels may keep the GPU busy while its groups are learnt.
 constexpr int most_tries_to_learn = 10;
-constexpr std::chrono::milliseconds between_looks_for_unused{1};
 /// Making one takes so many times as long as loading a kernel there.
 constexpr int partition_in_kernels = 3;
 
 bool can_be_had(const SmGroups::Within& within, const std::vector<SmId>& sms) {
   return within.sms.size() * 10 >= sms.size() * tenths_of_sms;
+}
+
+bool are_apart(const std::vector<SmId>& one, const std::vector<SmId>& other) {
+  return std::ranges::none_of(one, [&](SmId sm) { return std::ranges::find(other, sm) != other.end(); });
 }
 
 }  // namespace
@@ -64,7 +66,8 @@ class Partition {
 /// What the run asks for and the thread makes.
 class Partitions::Workshop {
  public:
-  Workshop(SharedContext context, Duration worth) : context_(std::move(context)), worth_(worth) {}
+  /// On an H100 learning takes 12 to 31 ms: before the first run, for neither in one nor between two is there time.
+  Workshop(SharedContext context, Duration worth) : context_(std::move(context)), worth_(worth) { try_to_learn(); }
 
   std::optional<WholeWay> find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms,
                                Duration expected) {
@@ -91,7 +94,6 @@ class Partitions::Workshop {
   }
 
   void work() {
-    learn_while_unused();
     while (true) {
       std::vector<Order> orders = take_orders();
       if (orders.empty()) return;
@@ -125,28 +127,31 @@ class Partitions::Workshop {
     return entry.is_ordered || entry.wanted >= partition_in_kernels * worth;
   }
 
-  /// A moment is dear, one kernel more in it is not; and whoever shares the GPU equally wants several parts.
+  /// A moment is dear, one kernel more in it is not; and whoever shares the GPU equally wants several parts. Of parts
+  /// that overlap the one asked for last is of the division in force: the others were tried, and make a moment longer.
   void order_what_joins() {
-    for (auto& [sms, entry] : entries_) {
-      if (!is_worth(entry, worth_ / 2)) continue;
-      for (auto& [kernel, loaded] : entry.functions) {
-        if (loaded.is_ordered || loaded.wanted < joins_from()) continue;
-        entry.is_ordered = loaded.is_ordered = true;
-        orders_.push_back({sms, kernel});
-      }
+    std::vector<SmId> taken;
+    for (const auto& [sms, entry] : latest_first()) {
+      if (!is_worth(*entry, worth_ / 2) || !are_apart(*sms, taken)) continue;
+      taken.insert(taken.end(), sms->begin(), sms->end());
+      order_what_joins(*sms, *entry);
     }
     changed_.notify_all();
   }
 
-  /// On an H100 it takes 31 ms: better between two runs than in one. Orders do not wait for that.
-  void learn_while_unused() {
-    std::unique_lock lock(mutex_);
-    while (!stops_ && orders_.empty()) {
-      lock.unlock();
-      if (const Quiet quiet = context_->quiet_moments().ask_if_unused()) return try_to_learn();
-      lock.lock();
-      changed_.wait_for(lock, between_looks_for_unused, [this] { return stops_ || !orders_.empty(); });
+  void order_what_joins(const std::vector<SmId>& sms, Entry& entry) {
+    for (auto& [kernel, loaded] : entry.functions) {
+      if (loaded.is_ordered || loaded.wanted < joins_from()) continue;
+      entry.is_ordered = loaded.is_ordered = true;
+      orders_.push_back({sms, kernel});
     }
+  }
+
+  std::vector<std::pair<const std::vector<SmId>*, Entry*>> latest_first() {
+    std::vector<std::pair<const std::vector<SmId>*, Entry*>> found;
+    for (auto& [sms, entry] : entries_) found.emplace_back(&sms, &entry);
+    std::ranges::sort(found, std::ranges::greater{}, [](const auto& each) { return each.second->used; });
+    return found;
   }
 
   void try_to_learn() {

@@ -35,12 +35,6 @@ Quiet QuietMoments::ask() {
   return {*this, taken_back};
 }
 
-Quiet QuietMoments::ask_if_unused() {
-  std::unique_lock lock(mutex_);
-  if (!is_unused() || asked_by_this_thread == this) return {};
-  return take_at_once(std::move(lock));
-}
-
 Quiet QuietMoments::take_at_once(std::unique_lock<std::mutex> lock) {
   asked_by_this_thread = this;
   ++having_;

@@ -47,8 +47,6 @@ class QuietMoments {
   /// Returns when nothing is on the GPU, or somebody has to go on without that. At once in the thread that uses the
   /// GPU, which would wait for itself, and in one that has asked already. Not with the GIL, which the former may need.
   [[nodiscard]] Quiet ask();
-  /// None where something may be on the GPU: nobody leaves for this one.
-  [[nodiscard]] Quiet ask_if_unused();
 
   /// Frees something in a quiet moment. The thread that uses the GPU leaves that to whoever has the next one.
   void free(std::function<void()> action);

@@ -72,20 +72,6 @@ TEST(QuietMoments, BeginWhenTheGpuIsEmptyAndLastUntilNobodyWantsThemAnyMore) {
   EXPECT_TRUE(moments.begin_use());
 }
 
-TEST(QuietMoments, NobodyLeavesForOneThatIsOnlyForAnUnusedGpu) {
-  QuietMoments moments(for_ever_quiet);
-  ASSERT_TRUE(moments.begin_use());
-  std::thread([&] { EXPECT_FALSE(moments.ask_if_unused()); }).join();
-  EXPECT_FALSE(moments.is_wanted());
-  moments.end_use();
-  {
-    const Quiet quiet = moments.ask_if_unused();
-    EXPECT_TRUE(quiet);
-    EXPECT_FALSE(moments.begin_use());
-  }
-  EXPECT_TRUE(moments.begin_use());
-}
-
 TEST(QuietMoments, WhoComesLaterHasTheNextOne) {
   QuietMoments moments(for_ever_quiet);
   Asker first(moments);

@@ -101,6 +101,15 @@ TEST_F(ShortLaunches, WhatIsWantedNearlyAsLongIsMadeInTheSameMoment) {
   EXPECT_TRUE(resources->partitions.find(another, {sm(0), sm(1)}, Duration(1)));
 }
 
+TEST_F(ShortLaunches, PartsOfADivisionThatWasGivenUpDoNotJoin) {
+  const std::vector<SmId> all{sm(0), sm(1), sm(2), sm(3)};
+  EXPECT_FALSE(resources->partitions.find(kernel, all, 2 * worth));
+  EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, 3 * worth));
+  resources->partitions.wait_ready();
+  EXPECT_FALSE(resources->partitions.find(kernel, all, worth / 2));
+  EXPECT_TRUE(resources->partitions.find(kernel, {sm(2), sm(3)}, Duration(1)));
+}
+
 TEST_F(ShortLaunches, WhatTheHardwareCannotKeepApartIsNeverReady) { EXPECT_FALSE(way_for(kernel, {sm(1), sm(2)})); }
 
 TEST_F(ShortLaunches, KernelsThatAreGoneLeaveTheirPartitions) {

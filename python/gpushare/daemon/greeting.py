@@ -38,7 +38,7 @@ def _answer(channel: Channel, path: Path, device: str | None) -> tuple[Message, 
         channel.send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "device": device, "name": name[:200]})
         return channel.receive()
     except (EOFError, OSError) as error:
-        why = f"nothing came for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else error
+        why = f"nothing came for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else str(error)
         raise WorkerLostError(f"the server at {path} does not answer: {why}") from error
     finally:
         timer.cancel()

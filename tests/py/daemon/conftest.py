@@ -16,7 +16,7 @@ import gpushare as gs
 from gpushare.daemon.limits import PROTOCOL_VERSION
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.supervisor import Supervisor
-from gpushare.daemon.wire import Channel
+from gpushare.daemon.wire import Channel, close_all
 
 STANDIN = (sys.executable, str(pathlib.Path(__file__).with_name("standin.py")))
 PATIENCE_S = 30
@@ -127,6 +127,20 @@ def eventually_fixture():
 
 
 @pytest.fixture
+def hear():
+    """Receives the next message. What comes beside it stays open until the test ends: who closes rings is dropped."""
+    opened = []
+
+    def receive(channel):
+        message, descriptors = channel.receive()
+        opened.extend(descriptors)
+        return message
+
+    yield receive
+    close_all(opened)
+
+
+@pytest.fixture
 def raw(server):
     """Connects without a client's manners."""
     opened = []
@@ -143,22 +157,22 @@ def raw(server):
 
 
 @pytest.fixture
-def channel(raw):
+def channel(raw, hear):
     """One that has been welcomed."""
     channel = Channel(raw())
     channel.send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello"})
-    assert "ok" in channel.receive()[0]
+    assert "ok" in hear(channel)
     return channel
 
 
 @pytest.fixture
-def ask(channel):
+def ask(channel, hear):
     """Asks over it, and returns the answer or the error's kind and message."""
 
     def ask(verb, *descriptors, **fields):
         channel.send({"v": PROTOCOL_VERSION, "id": 7, "do": verb, **fields}, descriptors)
         while True:
-            message, _ = channel.receive()
+            message = hear(channel)
             if "event" not in message:
                 error = message.get("error")
                 return (error["kind"], error["message"]) if error else message["ok"]

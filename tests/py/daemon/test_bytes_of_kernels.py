@@ -11,6 +11,7 @@ from gpushare.daemon.arena import Arena
 from gpushare.daemon.handles import HandleTable
 from gpushare.daemon.limits import MOST_BYTES_OF_KERNELS
 from gpushare.daemon.messages import RegisterKernel
+from gpushare.daemon.wire import close_all
 from gpushare.daemon.work_requests import register_kernel
 
 SOURCE = b"// nothing"
@@ -29,7 +30,15 @@ def register(client):
     shared = Arena.made(len(SOURCE))
     shared.view[: len(SOURCE)] = SOURCE
     request = RegisterKernel(name="k", source_bytes=len(SOURCE), file_name="k.cu", options=[OPTION])
-    yield lambda: register_kernel(client, request, 1, [os.dup(shared.descriptor)])
+
+    def register():
+        descriptors = [os.dup(shared.descriptor)]
+        try:
+            return register_kernel(client, request, 1, descriptors)
+        finally:
+            close_all(descriptors)  # unless it has been taken
+
+    yield register
     shared.close()
 
 

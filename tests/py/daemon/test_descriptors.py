@@ -73,7 +73,7 @@ def refusal(channel):
     return answer["error"]["message"]
 
 
-def test_who_cannot_have_a_thread_is_refused(in_process, monkeypatch, eventually):
+def test_who_cannot_have_a_thread_is_refused(in_process, hear, monkeypatch, eventually):
     worker, hand_over = in_process
 
     def start(_):
@@ -85,7 +85,7 @@ def test_who_cannot_have_a_thread_is_refused(in_process, monkeypatch, eventually
     assert refusal(channel) == "sim:h100 cannot take another client: can't start new thread"
     assert worker.clients == []
     channel = hand_over()
-    assert "ok" in channel.receive()[0]
+    assert "ok" in hear(channel)
     channel.close()
     eventually(lambda: worker.clients == [])
 

@@ -274,7 +274,7 @@ def test_an_endless_kernel_is_to_blame_even_if_the_session_cannot_say_so(serve, 
     assert worker.restarts <= 1
 
 
-def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(worker, folder, monkeypatch):
+def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(worker, folder, hear, monkeypatch):
     """When a worker is lost, all its clients connect at once."""
     started = threading.Event()
     hand_over = worker.hand_over
@@ -291,8 +291,8 @@ def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(work
         stranger.settimeout(30)
         channel = Channel(stranger)
         channel.send({"v": 99, "id": 0, "do": "hello"})
-        assert "speaks version 99" in channel.receive()[0]["error"]["message"]
+        assert "speaks version 99" in hear(channel)["error"]["message"]
     started.set()
     for each in waiting:
-        assert "ok" in each.receive()[0]
+        assert "ok" in hear(each)
         each.release()

@@ -61,7 +61,7 @@ def random_request(chance):
 
 
 @pytest.mark.parametrize("seed", range(FUZZ_SEEDS))
-def test_random_requests_get_errors_and_nothing_else(owner, seed):
+def test_random_requests_get_errors_and_nothing_else(owner, hear, seed):
     chance = random.Random(seed)
     kinds = set()
     for _ in range(500):
@@ -69,7 +69,7 @@ def test_random_requests_get_errors_and_nothing_else(owner, seed):
         if request["do"] in ("policy", "priority"):
             continue  # those would be carried out for everybody
         owner.send(request)
-        while "event" in (answer := owner.receive()[0]):
+        while "event" in (answer := hear(owner)):
             pass
         kinds.add(answer.get("error", {}).get("kind"))
         assert "bug" not in answer.get("error", {}).get("message", "")
@@ -106,7 +106,7 @@ def sound_request(chance):
 
 
 @pytest.mark.parametrize("seed", range(FUZZ_SEEDS))
-def test_spoilt_requests_are_answered_or_end_the_connection(raw, seed):
+def test_spoilt_requests_are_answered_or_end_the_connection(raw, hear, seed):
     chance = random.Random(seed)
     channel = None
     for _ in range(200):
@@ -114,10 +114,10 @@ def test_spoilt_requests_are_answered_or_end_the_connection(raw, seed):
             connection = raw()
             channel = Channel(connection)
             channel.send(HELLO)
-            channel.receive()
+            hear(channel)
         try:
             connection.sendall(spoilt(chance, sound_request(chance)))
-            answer, _ = channel.receive()
+            answer = hear(channel)
         except (EOFError, OSError):
             channel = None
             continue

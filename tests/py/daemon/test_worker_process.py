@@ -26,8 +26,10 @@ def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(serve, eventua
                 errors.append(error)
 
     handing = threading.Thread(target=hand_over)
+    takes_more = select.poll()
+    takes_more.register(ours, select.POLLOUT)
     handing.start()
-    eventually(lambda: not select.select([], [ours], [], 0)[1])  # it waits
+    eventually(lambda: not takes_more.poll(0))  # it waits
     closing = threading.Thread(target=worker.close, daemon=True)
     closing.start()
     for each in (handing, closing):

@@ -39,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--short-size", default="small", choices=["small", "large"], help="of their data")
     parser.add_argument("--short-layers", type=int, default=1, help="how often each of their launches does its work")
     parser.add_argument("--urgent", type=int, default=100, help="short launches in a run")
+    parser.add_argument("--urgent-policies", default=",".join(POLICIES), help="to be compared with the hardware's ways")
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
@@ -88,7 +89,7 @@ def _rows(
     )
     together = Workload(f"urgent beside {name}", (Application("long", count * (launch,)), *urgent))
     by_themselves = Workload("urgent alone", urgent)
-    ways = [*(HARDWARE if place.is_real else ()), *POLICIES]
+    ways = [*(HARDWARE if place.is_real else ()), *filter(None, options.urgent_policies.split(","))]
     baseline = "hardware-streams" if place.is_real else "fifo"
     (alone,) = place.run([(by_themselves, baseline)], options.repeats)
     alone_us = np.concatenate([_turnarounds_us(run, 0) for run in alone])

@@ -79,7 +79,9 @@ void CudaGpu::admit(OperationId operation) {
   const Time time = elapsed();
   const bool runs_whole = !(*launch)->has_begun();
   if (runs_whole) {
-    *launch = std::make_unique<WholeLaunch>(resources_, (*launch)->submission(), (*launch)->code());
+    const DeviceLaunch& code = (*launch)->code();
+    *launch = std::make_unique<WholeLaunch>(resources_, (*launch)->submission(), code,
+                                            way_on_kept_room(resources_, code, (*launch)->max_residency()));
     (*launch)->submitted(time);
   }
   (*launch)->set_share({.quota = Quota::everywhere((*launch)->max_residency())}, before_all);

@@ -2,6 +2,7 @@
 // What has been handed to the hardware on behalf of one launch and has not ended.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,7 +40,7 @@ class HardwareLaunches {
 
  private:
   struct UnderWay {
-    MarkedStream stream;
+    std::shared_ptr<MarkedStream> stream;
     int level;
     Completion end;
   };

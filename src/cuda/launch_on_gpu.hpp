@@ -31,6 +31,9 @@ struct LaunchResources {
   const Device& device;
   Completions completions;
   StreamPool streams;
+  /// For launches that are admitted, however many: the hardware serves 32 streams at a time, and others have some of
+  /// them, behind whose kernels they might come to wait.
+  std::shared_ptr<StreamPool> streams_of_admitted;
   WorkerTables tables;
   Partitions partitions;
   BlockTimes block_times{4096};
@@ -47,7 +50,8 @@ struct LaunchResources {
       : context(shared),
         device(context->description()),
         completions(context),
-        streams(context),
+        streams(context, {.made = 3}),
+        streams_of_admitted(std::make_shared<StreamPool>(context, StreamCounts{.levels = 1, .made = 12, .most = 12})),
         tables(context, completions, device.sms, slots),
         partitions(context, worth_a_partition) {}
 };

@@ -2,22 +2,23 @@
 #include "cuda/whole_launch.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace gpushare::cuda {
 namespace {
 
-WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code) {
-  WholeWay way{.function = code.kernel->original(),
-               .sms = std::vector<SmId>(static_cast<std::size_t>(resources.device.sms))};
-  for (std::size_t sm = 0; sm < way.sms.size(); ++sm) way.sms[sm] = static_cast<SmId>(sm);
+/// Reported on the last SMs.
+WholeWay anywhere(const LaunchResources& resources, const DeviceLaunch& code, std::int64_t sms) {
+  WholeWay way{.function = code.kernel->original()};
+  for (std::int64_t sm = resources.device.sms - sms; sm < resources.device.sms; ++sm) {
+    way.sms.push_back(static_cast<SmId>(sm));
+  }
   return way;
 }
 
 }  // namespace
 
 WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code)
-    : LaunchOnGpu(resources, submission, code), way_(anywhere(resources, code)) {}
+    : LaunchOnGpu(resources, submission, code), way_(anywhere(resources, code, resources.device.sms)) {}
 
 WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code,
                          WholeWay way)
@@ -86,6 +87,13 @@ std::unique_ptr<LaunchOnGpu> WholeLaunch::in_other_way() const {
   std::unique_ptr<LaunchOnGpu> workers = make_launch(resources_, submission_, code_);
   workers->take_share_of(*this);
   return workers;
+}
+
+WholeWay way_on_kept_room(const LaunchResources& resources, const DeviceLaunch& code, int max_residency) {
+  const std::int64_t sms = (count(code.grid) + max_residency - 1) / max_residency;
+  WholeWay way = anywhere(resources, code, std::min<std::int64_t>(sms, resources.device.sms));
+  way.streams = resources.streams_of_admitted;
+  return way;
 }
 
 std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {

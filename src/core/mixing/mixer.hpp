@@ -28,6 +28,9 @@ class Mixer {
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
 
+  /// Has the event that was observed last to do with anybody who is not left out?
+  bool is_concerned() const { return concerns_it_; }
+
   /// Is there a reason for another plan? To be asked about the event that was observed last.
   bool wants(const Event& event) const { return concerns_it_ && (is_occasion(event) || changed_); }
 

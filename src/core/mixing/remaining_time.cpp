@@ -4,11 +4,17 @@
 namespace gpushare {
 
 void RemainingTime::observe(const Event& event, const State& state) {
+  if (event.kind == EventKind::LaunchArrived) meet(*state.find(event.operation), state.device());
+  if (unprofiled_.empty()) return;  // nobody's drain is asked for, and to follow it costs as much as all the rest
   drain_.observe(event, state);
-  if (event.kind != EventKind::LaunchArrived) return;
-  if (rate_alone_.size() <= index(event.operation)) rate_alone_.resize(index(event.operation) + 1);
-  const Kernel& kernel = state.find(event.operation)->launch->kernel;
-  rate_alone_[index(event.operation)] = catalogue_.of(state.device(), kernel)->rate_alone;
+  if (event.kind == EventKind::LaunchEnded) unprofiled_.erase(event.operation);
+}
+
+void RemainingTime::meet(const RunningLaunch& launch, const Device& device) {
+  if (rate_alone_.size() <= index(launch.id)) rate_alone_.resize(index(launch.id) + 1);
+  const double rate = catalogue_.of(device, launch.launch->kernel)->rate_alone;
+  rate_alone_[index(launch.id)] = rate;
+  if (rate <= 0) unprofiled_.insert(launch.id);
 }
 
 std::optional<Duration> RemainingTime::of(const RunningLaunch& launch, const State& state) const {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "core/mixing/catalogue.hpp"
 #include "core/predictors/remembering_drain.hpp"
@@ -19,8 +21,11 @@ class RemainingTime {
   std::optional<Duration> of(const RunningLaunch& launch, const State& state) const;
 
  private:
+  void meet(const RunningLaunch& launch, const Device& device);
+
   Catalogue catalogue_;
-  std::vector<double> rate_alone_;  // by OperationId; 0: no profile
+  std::vector<double> rate_alone_;    // by OperationId; 0: no profile
+  std::set<OperationId> unprofiled_;  // that have not ended
   RememberingDrain drain_;
 };
 

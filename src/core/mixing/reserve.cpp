@@ -9,8 +9,10 @@ namespace gpushare {
 namespace {
 
 constexpr int launches_at_once = 2;
-/// The hardware serves 32 streams at a time, and others have some of them.
-constexpr std::size_t most_admitted = 12;
+/// A driver makes its caller wait when a thousand launches wait in a stream.
+constexpr std::size_t most_admitted = 256;
+/// To plan for a launch takes longer, and then it waits for somebody's block to end.
+constexpr Duration worth_waiting(100'000);
 constexpr Duration least_patience(1'000'000);
 
 /// Who has some SMs for itself loses as large a part of them as all others, wherever they are.
@@ -24,11 +26,6 @@ Quota moved_off_last(const Quota& quota, int kept, int sms) {
 /// That hold it at full residency.
 std::int64_t sms_for(const RunningLaunch& launch) {
   return (launch.blocks() + launch.max_residency - 1) / launch.max_residency;
-}
-
-/// Its blocks may lie among those of others.
-double sms_filled_by(const RunningLaunch& launch) {
-  return static_cast<double>(launch.blocks()) / launch.max_residency;
 }
 
 std::int64_t most_of(const ReserveOptions& options, const State& state) {
@@ -52,24 +49,17 @@ int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
 
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {
   if (!is_urgent(launch) || !is_kept(state.now()) || !fits(launch, state)) return false;
-  if (wanted_for(launch, state) > sms_ || admitted() == most_admitted) return false;
-  double filled = sms_filled_by(launch);
-  for (const auto& [id, guest] : guests_) filled += guest.sms;
-  if (filled > sms_) return false;
-  guests_[launch.id] = {sms_filled_by(launch), true};
+  if (wanted_for(launch, state) > sms_ || guests_.admitted() == most_admitted) return false;
+  const bool has_room = guests_.sms() + sms_filled_by(launch) <= sms_;
+  if (!has_room && guests_.time_on(sms_) > worth_waiting) return false;
+  guests_.come(launch, true);
   return true;
-}
-
-std::size_t Reserve::admitted() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(guests_, [](const auto& each) { return each.second.was_admitted; }));
 }
 
 void Reserve::observe(const Event& event, const State& state) {
   held_up_.observe(event);
-  if (event.kind == EventKind::LaunchEnded) {
-    const auto guest = guests_.extract(event.operation);
-    if (guest && guest.mapped().was_admitted) until_ = event.time + options_.patience;
+  if (event.kind == EventKind::LaunchEnded && guests_.leave(event.operation, event.time)) {
+    until_ = event.time + options_.patience;
   }
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
@@ -77,12 +67,12 @@ void Reserve::observe(const Event& event, const State& state) {
   if (!is_kept(event.time)) sms_ = 0;
   sms_ = std::max(sms_, wanted_for(launch, state));
   until_ = event.time + options_.patience;
-  guests_.try_emplace(launch.id, Guest{sms_filled_by(launch)});
+  guests_.come(launch, false);
 }
 
 /// While somebody who was admitted is there, nobody can say for how long.
 Time Reserve::kept_until(Time now) const {
-  return admitted() == 0 ? until_ : now + std::max(options_.patience, least_patience);
+  return guests_.admitted() == 0 ? until_ : now + std::max(options_.patience, least_patience);
 }
 
 Plan Reserve::applied_to(Plan plan, const State& state) const {

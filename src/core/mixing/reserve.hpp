@@ -8,8 +8,7 @@
 // come for some time.
 #pragma once
 
-#include <map>
-
+#include "core/mixing/guests.hpp"
 #include "core/mixing/held_up.hpp"
 #include "core/policy.hpp"
 
@@ -29,8 +28,8 @@ class Reserve {
  public:
   explicit Reserve(const ReserveOptions& options) : options_(options) {}
 
-  /// Is there room on the SMs that are kept already for an urgent launch that has just arrived, so that it need not
-  /// wait for anybody? To be asked before observe(); then they are kept until it has ended, too.
+  /// Is there room on the SMs that are kept already for an urgent launch that has just arrived, or will be before
+  /// anything could be planned for it? To be asked before observe(); then they are kept until it has ended, too.
   bool admits(const RunningLaunch& launch, const State& state);
 
   /// Feed every event, after the state includes it.
@@ -40,12 +39,6 @@ class Reserve {
   Plan applied_to(Plan plan, const State& state) const;
 
  private:
-  /// A launch that may be on the SMs that are kept.
-  struct Guest {
-    double sms = 0;  // that it fills
-    bool was_admitted = false;
-  };
-
   /// Few enough SMs hold it at full residency.
   bool fits(const RunningLaunch& launch, const State& state) const;
   bool is_for(const RunningLaunch& launch, const State& state) const {
@@ -54,13 +47,12 @@ class Reserve {
 
   /// So many SMs are to be kept when such a launch comes.
   int wanted_for(const RunningLaunch& launch, const State& state) const;
-  std::size_t admitted() const;
-  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || admitted() > 0); }
+  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || guests_.admitted() > 0); }
   Time kept_until(Time now) const;
 
   ReserveOptions options_;
   HeldUp held_up_;
-  std::map<OperationId, Guest> guests_;  // that have not ended
+  Guests guests_;
   int sms_ = 0;
   Time until_{};  // for as long as nothing else is known
 };

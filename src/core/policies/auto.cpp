@@ -39,8 +39,9 @@ class Auto : public Policy {
   void observe(const Event& event, const State& state) override {
     gaps_.observe(event, state);
     reserve_.observe(event, state);
-    remaining_.observe(event, state);
     mixer_.observe(event, state);
+    if (!mixer_.is_concerned()) return;  // such launches come so often that each of them has to cost little
+    remaining_.observe(event, state);
     if (mixer_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 

@@ -147,6 +147,24 @@ TEST(Reserve, NoMoreAreAdmittedThanThereIsRoomFor) {
   EXPECT_THAT(run.quotas(4), Each(4));
 }
 
+/// After one that was planned for and one that was admitted, with this turnaround, come so many at once.
+std::vector<int> admitted_at_once(int count, std::int64_t turnaround) {
+  PolicyRehearsal run = several_urgent("auto:reserve=0.4", count + 2, 5);
+  for (int urgent = 1; urgent <= 2; ++urgent) {
+    run.arrive(urgent, 3'000'000 * urgent);
+    run.end_launch(urgent, 3'000'000 * urgent + turnaround);
+  }
+  for (int urgent = 3; urgent < count + 3; ++urgent) run.arrive(urgent, 9'000'000 + 1000 * urgent);
+  return run.admitted();
+}
+
+// Each fills five quarters of an SM: three have room, and each of the others waits for a third of a turnaround more.
+TEST(Reserve, WhoWillHaveRoomBeforeAnythingCouldBePlannedIsAdmittedToo) {
+  EXPECT_THAT(admitted_at_once(20, 10'000), testing::SizeIs(1 + 20));
+  EXPECT_THAT(admitted_at_once(20, 30'000), testing::SizeIs(1 + 11));
+  EXPECT_THAT(admitted_at_once(20, 1'000'000), testing::SizeIs(1 + 3));
+}
+
 TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {
   PolicyRehearsal run = several_urgent("auto:reserve=0.4", 3, 16);
   run.arrive(1, 10'000);

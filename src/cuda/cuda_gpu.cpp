@@ -90,9 +90,8 @@ void CudaGpu::put_into_effect() {
   const Time time = elapsed();
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
-    const auto admitted = find_admitted(launch->submission().id);
-    if (share == plan_.end() && admitted != admitted_.end()) continue;
-    if (admitted != admitted_.end()) admitted_.erase(admitted);
+    if (share == plan_.end() && is_admitted(*launch)) continue;
+    admitted_.erase(launch->submission().id);
     const auto rank = static_cast<int>(share - plan_.begin());
     launch->set_share(share == plan_.end() ? nothing : *share, rank);
   }

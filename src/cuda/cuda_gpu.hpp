@@ -61,7 +61,6 @@ class CudaGpu final : public LiveGpu {
  private:
   using Clock = std::chrono::steady_clock;
   struct Admitted {
-    OperationId launch{};
     bool runs_whole = false;
     Time since{};
   };
@@ -91,8 +90,7 @@ class CudaGpu final : public LiveGpu {
   void choose_ways();
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
-  std::vector<Admitted>::const_iterator find_admitted(OperationId launch) const;
-  bool is_admitted(const LaunchOnGpu& launch) const { return find_admitted(launch.submission().id) != admitted_.end(); }
+  bool is_admitted(const LaunchOnGpu& launch) const;
   void leaves_room(OperationId ended);
   bool is_passing(const LaunchOnGpu& launch, Time time) const;
   RoomClaim claim_of(const LaunchOnGpu& launch) const;
@@ -122,7 +120,7 @@ class CudaGpu final : public LiveGpu {
   Followers followers_;
   std::unordered_map<OperationId, OperationId> stopped_behind_;  // followers that stop() found, and their leaders
   std::vector<Share> plan_;
-  std::vector<Admitted> admitted_;  // until their ends have been told
+  std::unordered_map<OperationId, Admitted> admitted_;  // until their ends have been told
   SharedRoom room_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;

@@ -66,9 +66,7 @@ std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
   return found;
 }
 
-std::vector<CudaGpu::Admitted>::const_iterator CudaGpu::find_admitted(OperationId launch) const {
-  return std::ranges::find(admitted_, launch, &Admitted::launch);
-}
+bool CudaGpu::is_admitted(const LaunchOnGpu& launch) const { return admitted_.contains(launch.submission().id); }
 
 // It runs as it was written: room has been kept for it, so nobody has to look where its blocks are. One that was put
 // behind another launch has begun, as workers perhaps, and goes on.
@@ -85,7 +83,7 @@ void CudaGpu::admit(OperationId operation) {
     (*launch)->submitted(time);
   }
   (*launch)->set_share({.quota = Quota::everywhere((*launch)->max_residency())}, before_all);
-  admitted_.push_back({operation, runs_whole, time});
+  admitted_[operation] = {.runs_whole = runs_whole, .since = time};
   if (!runs_whole) {
     plan_is_due_ = true;
     return;
@@ -96,21 +94,20 @@ void CudaGpu::admit(OperationId operation) {
 
 /// Was it admitted so lately that it may be over before anybody could make use of knowing where it is?
 bool CudaGpu::is_passing(const LaunchOnGpu& launch, Time time) const {
-  const auto found = find_admitted(launch.submission().id);
-  return found != admitted_.end() && found->runs_whole && time - found->since < longest_passing;
+  const auto found = admitted_.find(launch.submission().id);
+  return found != admitted_.end() && found->second.runs_whole && time - found->second.since < longest_passing;
 }
 
 RoomClaim CudaGpu::claim_of(const LaunchOnGpu& launch) const {
-  const auto found = find_admitted(launch.submission().id);
-  const bool has_kept_room = found != admitted_.end() && found->runs_whole;
+  const auto found = admitted_.find(launch.submission().id);
+  const bool has_kept_room = found != admitted_.end() && found->second.runs_whole;
   return has_kept_room ? on_kept_room(launch.claim()) : launch.claim();
 }
 
 /// That is somebody's chance, though the plan may stay as it is.
 void CudaGpu::leaves_room(OperationId ended) {
-  const auto found = find_admitted(ended);
-  plan_is_due_ |= found == admitted_.end() || !found->runs_whole;
-  if (found != admitted_.end()) admitted_.erase(found);
+  const auto found = admitted_.extract(ended);
+  plan_is_due_ |= !found || !found.mapped().runs_whole;
 }
 
 /// Who ranks behind gives way to who lacks room, as long as it does.

@@ -31,8 +31,8 @@ struct LaunchResources {
   const Device& device;
   Completions completions;
   StreamPool streams;
-  /// For launches that are admitted, however many: the hardware serves 32 streams at a time, and others have some of
-  /// them, behind whose kernels they might come to wait.
+  /// For launches that are admitted, however many. Made when they are needed: the hardware has 32 queues for all
+  /// streams, and where two share one, a look at the tables may wait for a kernel.
   std::shared_ptr<StreamPool> streams_of_admitted;
   WorkerTables tables;
   Partitions partitions;
@@ -51,7 +51,7 @@ struct LaunchResources {
         device(context->description()),
         completions(context),
         streams(context, {.made = 3}),
-        streams_of_admitted(std::make_shared<StreamPool>(context, StreamCounts{.levels = 1, .made = 12, .most = 12})),
+        streams_of_admitted(std::make_shared<StreamPool>(context, StreamCounts{.levels = 1, .most = 6})),
         tables(context, completions, device.sms, slots),
         partitions(context, worth_a_partition) {}
 };

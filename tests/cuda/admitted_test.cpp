@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches that begin without a plan, beside others whose quotas change all the time.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include "core/trace_recorder.hpp"
@@ -105,6 +106,38 @@ TEST_F(AdmittedAtGate, OneThatWasWithdrawnEndsAllTheSame) {
   while (!event || event->kind != EventKind::LaunchEnded) event = gpu.next_event(gpu.now() + Duration(1'000'000));
   EXPECT_EQ(event->operation, OperationId{1});
   EXPECT_TRUE(gpu.is_idle());
+}
+
+long streams_of_gpu() {
+  void* library = dlopen(STAND_IN_GPU, RTLD_NOW | RTLD_NOLOAD);
+  const auto count = reinterpret_cast<long (*)()>(dlsym(library, "gpushare_stand_in_streams"));
+  return count();
+}
+
+/// The hardware has 32 queues: in one of them the launches would wait for others, or a look at the tables for them.
+TEST_F(AdmittedAtGate, HoweverManyTheyHaveAQueueOfTheHardwareForEachStream) {
+  constexpr int launches = 50;
+  constexpr long queues_left_to_others = 5;
+  Work many;
+  for (int number = 0; number < launches; ++number) {
+    many.add_application(std::to_string(number));
+    many.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get(), for_ever));
+  }
+  CudaGpu gpu(*resources, many.program);
+  for (int number = 0; number < launches; ++number) {
+    gpu.submit({.id = static_cast<OperationId>(number),
+                .application = static_cast<ApplicationId>(number),
+                .operation = &many.workload.applications[static_cast<std::size_t>(number)].operations.front()});
+    gpu.admit(static_cast<OperationId>(number));
+  }
+  EXPECT_LE(streams_of_gpu(), 32 - queues_left_to_others);
+  write(gate, 1);
+  int ended = 0;
+  while (ended < launches) {
+    const auto event = gpu.next_event(gpu.now() + Duration(1'000'000));
+    if (event && event->kind == EventKind::LaunchEnded) ++ended;
+  }
+  EXPECT_EQ(values<int>(arrived, 1), std::vector{launches});
 }
 
 /// Of two launches in a row the second has been put behind the first when that ends.

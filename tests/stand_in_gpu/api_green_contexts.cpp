@@ -101,9 +101,8 @@ CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx context, unsigned f
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     const auto green = device.green_contexts.find(context);
     expect(green != device.green_contexts.end(), CUDA_ERROR_INVALID_CONTEXT, "no such green context");
-    *stream = device.add_stream(flags, priority);
+    *stream = device.add_stream(context, flags, priority);
     device.stream(*stream).sms = *green->second;
-    device.stream(*stream).context = context;
   });
 }
 

@@ -10,11 +10,18 @@ using namespace gpushare::stand_in;
 
 extern "C" {
 
+/// No function of the driver, but for tests: streams of the primary context that have not been destroyed. The hardware
+/// has 32 queues for them. Where there are more, some share one, and the work of one waits for that of another.
+__attribute__((visibility("default"))) long gpushare_stand_in_streams() {
+  Gpu& device = gpu();
+  const Gpu::Turn turn(device);
+  return std::ranges::count_if(
+      device.streams, [](const auto& each) { return each.second->context == nullptr && !each.second->is_destroyed; });
+}
+
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
-    *stream = device.add_stream(flags, priority);
-    device.stream(*stream).context = green_context();
-  });
+  return answer_in_context(
+      __func__, [&](Gpu& device, Gpu::Turn&) { *stream = device.add_stream(green_context(), flags, priority); });
 }
 
 CUresult cuStreamDestroy(CUstream stream) {

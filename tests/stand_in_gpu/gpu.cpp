@@ -2,6 +2,7 @@
 #include "stand_in_gpu/gpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -92,15 +93,28 @@ Stream& Gpu::stream(CUstream handle) {
   throw Refusal(CUDA_ERROR_INVALID_HANDLE, "no such stream; the legacy default stream is none that gpushare may use");
 }
 
-CUstream Gpu::add_stream(unsigned flags, int priority) {
+/// The one that fewest of the context's streams have.
+int Gpu::free_queue(CUgreenCtx context) const {
+  std::array<int, Limits::queues> streams_of{};
+  for (const auto& [handle, stream] : streams) {
+    if (stream->context == context && !stream->is_destroyed) ++streams_of[static_cast<std::size_t>(stream->queue)];
+  }
+  return static_cast<int>(std::ranges::min_element(streams_of) - streams_of.begin());
+}
+
+CUstream Gpu::add_stream(CUgreenCtx context, unsigned flags, int priority) {
   expect(flags == CU_STREAM_NON_BLOCKING, CUDA_ERROR_NOT_SUPPORTED, "it would wait for the default stream");
-  auto made = std::make_unique<Stream>(std::clamp(priority, Limits::most_urgent_priority, 0));
+  auto made = std::make_unique<Stream>(
+      Stream{.priority = std::clamp(priority, Limits::most_urgent_priority, 0), .queue = free_queue(context)});
+  made->context = context;
   auto* handle = reinterpret_cast<CUstream>(made.get());
   streams.emplace(handle, std::move(made));
   return handle;
 }
 
-void Gpu::put(CUstream handle, Command command) { stream(handle).commands.push_back(std::move(command)); }
+void Gpu::put(CUstream handle, Command command) {
+  stream(handle).commands.push_back({++commands_put_, std::move(command)});
+}
 
 std::shared_ptr<Event> Gpu::shared_event(CUevent handle) const {
   const auto found = events.find(handle);
@@ -194,9 +208,18 @@ void Gpu::read_clock() {
   now_ns_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
+/// Where streams share a queue, it is in the order in which commands came: the first waits, and all others behind it.
+bool Gpu::is_held_up(const Stream& stream) const {
+  return !stream.commands.empty() && std::ranges::any_of(streams, [&](const auto& each) {
+    const Stream& other = *each.second;
+    return stream.shares_queue_with(other) && !other.commands.empty() &&
+           other.commands.front().number < stream.commands.front().number;
+  });
+}
+
 bool Gpu::advance_streams() {
   bool any = false;
-  for (const auto& [handle, stream] : streams) any |= stream->advance();
+  for (const auto& [handle, stream] : streams) any |= !is_held_up(*stream) && stream->advance();
   for (const auto& [thread, stream] : of_threads_) any |= stream->advance();
   if (any)
     std::erase_if(streams, [](const auto& each) { return each.second->is_destroyed && each.second->commands.empty(); });

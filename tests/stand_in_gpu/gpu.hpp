@@ -72,7 +72,7 @@ class Gpu {
 
   /// The stream behind a handle, also CU_STREAM_PER_THREAD.
   Stream& stream(CUstream handle);
-  CUstream add_stream(unsigned flags, int priority);
+  CUstream add_stream(CUgreenCtx context, unsigned flags, int priority);
   void put(CUstream handle, Command command);
   Event& event(CUevent handle) const { return *shared_event(handle); }
   std::shared_ptr<Event> shared_event(CUevent handle) const;
@@ -114,6 +114,8 @@ class Gpu {
  private:
   void serve();
   bool advance();
+  int free_queue(CUgreenCtx context) const;
+  bool is_held_up(const Stream& stream) const;
   bool advance_streams();
   bool run_blocks();
   void read_clock();
@@ -121,6 +123,7 @@ class Gpu {
 
   Multiprocessors sms_;
   std::map<std::thread::id, std::unique_ptr<Stream>> of_threads_;
+  std::uint64_t commands_put_ = 0;
   CUresult failure_ = CUDA_SUCCESS;
   std::uint64_t now_ns_ = 0;
   std::mutex mutex_;

@@ -26,6 +26,7 @@ struct Limits {
   static constexpr int clock_khz = 1'000'000;
   static constexpr std::size_t memory = std::size_t{1} << 30;
   static constexpr int most_urgent_priority = -5;
+  static constexpr int queues = 32;  ///< for the streams of a context: CUDA_DEVICE_MAX_CONNECTIONS
 };
 
 /// What nobody has written: a NaN, a negative number.

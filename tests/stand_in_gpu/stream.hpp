@@ -19,16 +19,25 @@ using SmMask = unsigned;
 inline constexpr SmMask all_sms = (1u << Limits::sms) - 1;
 
 struct Stream {
+  struct Numbered {
+    std::uint64_t number = 0;  ///< of all commands, in the order in which they came
+    Command command;
+  };
+
   int priority = 0;
+  int queue = 0;                 ///< of the hardware's, for streams of its context
   SmMask sms = all_sms;          ///< of its context
   CUgreenCtx context = nullptr;  ///< the primary one
-  std::deque<Command> commands{};
+  std::deque<Numbered> commands{};
   bool is_destroyed = false;  ///< what is in it is done before it goes
 
+  bool shares_queue_with(const Stream& other) const {
+    return this != &other && queue == other.queue && context == other.context;
+  }
   /// Does what can be done; true if that was something.
   bool advance() {
     bool any = false;
-    while (!commands.empty() && commands.front()()) {
+    while (!commands.empty() && commands.front().command()) {
       commands.pop_front();
       any = true;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launches that may be on the SMs that are kept free: how much of these they fill, and how long they will.
+// The launches that may be on the SMs that are kept free: how much of these they fill, and how long such ones take.
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "core/predictors/name_and_threads.hpp"
 #include "core/recent_map.hpp"
@@ -24,12 +25,10 @@ class Guests {
   bool leave(OperationId launch, Time now);
 
   std::size_t admitted() const { return admitted_; }
-
   /// That they fill together.
-  double sms() const;
-  /// The time until they have ended, one after the other on so many SMs, by the shortest turnaround of each kernel so
-  /// far. For ever where one is not known.
-  Duration time_on(int sms) const;
+  double sms() const { return sms_; }
+  /// The shortest turnaround so far of a launch of this one's kernel that was admitted.
+  std::optional<Duration> shortest(const RunningLaunch& launch) const;
 
  private:
   struct Guest {
@@ -39,9 +38,10 @@ class Guests {
     bool is_admitted = false;
   };
 
-  std::map<OperationId, Guest> guests_;                  // that have not ended
-  RecentMap<NameAndThreads, Duration> shortest_{4096};  // turnaround of one that was admitted
+  std::map<OperationId, Guest> guests_;  // that have not ended
+  RecentMap<NameAndThreads, Duration> shortest_{4096};
   std::size_t admitted_ = 0;
+  double sms_ = 0;
 };
 
 }  // namespace gpushare

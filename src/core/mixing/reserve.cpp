@@ -9,10 +9,10 @@ namespace gpushare {
 namespace {
 
 constexpr int launches_at_once = 2;
-/// A driver makes its caller wait when a thousand launches wait in a stream.
-constexpr std::size_t most_admitted = 256;
-/// To plan for a launch takes longer, and then it waits for somebody's block to end.
-constexpr Duration worth_waiting(100'000);
+/// A driver makes its caller wait when a thousand launches wait in a stream, and a GPU shares out few streams.
+constexpr std::size_t most_admitted = 2048;
+/// To plan for a launch, to share out room anew and to write orders takes a scheduler longer.
+constexpr double time_to_plan = 30e3;  // nanoseconds
 constexpr Duration least_patience(1'000'000);
 
 /// Who has some SMs for itself loses as large a part of them as all others, wherever they are.
@@ -47,11 +47,16 @@ int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
   return static_cast<int>(std::min(most_of(options_, state), sms));
 }
 
+/// Or will there be, sooner than if each of them were planned for? Then a backlog is worked off.
+bool Reserve::has_room_for(const RunningLaunch& launch) const {
+  if (guests_.sms() + sms_filled_by(launch) <= sms_) return true;
+  const std::optional<Duration> shortest = guests_.shortest(launch);
+  return shortest && sms_filled_by(launch) / sms_ * nanoseconds(*shortest) <= time_to_plan;
+}
+
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {
   if (!is_urgent(launch) || !is_kept(state.now()) || !fits(launch, state)) return false;
-  if (wanted_for(launch, state) > sms_ || guests_.admitted() == most_admitted) return false;
-  const bool has_room = guests_.sms() + sms_filled_by(launch) <= sms_;
-  if (!has_room && guests_.time_on(sms_) > worth_waiting) return false;
+  if (wanted_for(launch, state) > sms_ || guests_.admitted() == most_admitted || !has_room_for(launch)) return false;
   guests_.come(launch, true);
   return true;
 }

@@ -28,7 +28,7 @@ class Reserve {
  public:
   explicit Reserve(const ReserveOptions& options) : options_(options) {}
 
-  /// Is there room on the SMs that are kept already for an urgent launch that has just arrived, or will be before
+  /// Is there room on the SMs that are kept already for an urgent launch that has just arrived, or will there be before
   /// anything could be planned for it? To be asked before observe(); then they are kept until it has ended, too.
   bool admits(const RunningLaunch& launch, const State& state);
 
@@ -45,6 +45,8 @@ class Reserve {
     return is_urgent(launch) || (held_up_.needs_room(launch.application) && fits(launch, state));
   }
 
+  /// On the SMs that are kept.
+  bool has_room_for(const RunningLaunch& launch) const;
   /// So many SMs are to be kept when such a launch comes.
   int wanted_for(const RunningLaunch& launch, const State& state) const;
   bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || guests_.admitted() > 0); }

@@ -2,7 +2,9 @@
 // Any policy, with short launches left whole. To preempt a launch takes some tens of microseconds, and to be able to
 // costs it some percent of its time; one that ends by itself as soon had better run as it was written. The policy then
 // decides between launches where it would decide between blocks. While an application is there that is more urgent, by
-// its priority or by a latency bound, launches stay preemptible, for its sake.
+// its priority or by a latency bound, launches stay preemptible, for its sake, and for some milliseconds longer: the
+// next request may be an application of its own, and before a GPU leaves launches whole on a part of it all stand
+// still.
 //
 // Suits: applications of many short launches. Fails: whoever cannot wait for the end of such a launch, and has not said
 // so by either.
@@ -13,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "core/policies/options.hpp"
 #include "core/policy.hpp"
@@ -33,11 +36,12 @@ class WholeUpTo : public Policy {
   bool admits(const RunningLaunch& launch, const State& state) override { return policy_->admits(launch, state); }
   void observe(const Event& event, const State& state) override {
     const int before = highest_;
-    if (event.kind == EventKind::ApplicationEnded) leaves(event.application);
+    if (event.kind == EventKind::ApplicationEnded) urgencies_.erase(event.application);
     if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
-      has_urgency(event.application, urgency(event.application, state));
+      urgencies_[event.application] = urgency(event.application, state);
     }
-    has_fallen_ = highest_ < before && !urgencies_.empty();
+    if (concerns(event) || falls_at_) find_highest(event.time);
+    has_fallen_ = highest_ < before && !urgencies_.empty();  // seen at the next event: whoever runs has some
     policy_->observe(event, state);
   }
   bool wants(const Event& event) const override { return policy_->wants(event) || has_fallen_; }
@@ -51,30 +55,31 @@ class WholeUpTo : public Policy {
   }
 
  private:
+  static constexpr Duration patience{5'000'000};
+
   static int urgency(ApplicationId application, const State& state) {
     return state.application(application).latency ? std::numeric_limits<int>::max() : state.priority(application);
   }
 
-  void has_urgency(ApplicationId application, int urgency) {
-    const auto [known, is_new] = urgencies_.try_emplace(application, urgency);
-    if (!is_new && known->second == urgency) return;
-    known->second = urgency;
-    find_highest();
+  static bool concerns(const Event& event) {
+    return event.kind == EventKind::ApplicationEnded || event.kind == EventKind::LaunchArrived ||
+           event.kind == EventKind::PriorityChanged;
   }
 
-  void leaves(ApplicationId application) {
-    if (urgencies_.erase(application) > 0) find_highest();
-  }
-
-  void find_highest() {
-    highest_ = std::numeric_limits<int>::min();
-    for (const auto& [application, urgency] : urgencies_) highest_ = std::max(highest_, urgency);
+  void find_highest(Time now) {
+    int highest_there = std::numeric_limits<int>::min();
+    for (const auto& [application, urgency] : urgencies_) highest_there = std::max(highest_there, urgency);
+    if (highest_there < highest_ && !falls_at_) falls_at_ = now + patience;
+    if (highest_there < highest_ && now < *falls_at_) return;
+    highest_ = highest_there;
+    falls_at_.reset();
   }
 
   std::unique_ptr<Policy> policy_;
   Duration longest_;
   std::map<ApplicationId, int> urgencies_;  // of those that are there
   int highest_ = std::numeric_limits<int>::min();
+  std::optional<Time> falls_at_;  // whoever was so urgent has gone
   bool has_fallen_ = false;
 };
 

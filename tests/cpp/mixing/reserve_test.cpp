@@ -81,7 +81,7 @@ TEST(Reserve, WhoFindsRoomKeptIsAdmittedAndNothingIsPlannedForIt) {
 }
 
 // The first launch was planned for, ended when nobody else was there, and is not to be named again. Others may then be
-// left whole, since the most urgent application has gone.
+// left whole, since the most urgent application has been gone for a while.
 TEST(Reserve, APlanBesideAdmittedLaunchesNamesNobodyWhoHasEnded) {
   Workload workload = workload_of(std::vector<Launch>(3, launch_of(3, 1000)));
   workload.applications[0].priority = workload.applications[2].priority = 1;
@@ -95,6 +95,7 @@ TEST(Reserve, APlanBesideAdmittedLaunchesNamesNobodyWhoHasEnded) {
   EXPECT_THAT(run.admitted(), ElementsAre(1, 2));
   const int plans = run.plans();
   run.end_application(1, 4500);
+  run.reach_deadline(6'000'000);
   EXPECT_EQ(run.plans(), plans + 1);
   EXPECT_THAT(run.order(), testing::IsEmpty());
 }
@@ -158,11 +159,11 @@ std::vector<int> admitted_at_once(int count, std::int64_t turnaround) {
   return run.admitted();
 }
 
-// Each fills five quarters of an SM: three have room, and each of the others waits for a third of a turnaround more.
-TEST(Reserve, WhoWillHaveRoomBeforeAnythingCouldBePlannedIsAdmittedToo) {
-  EXPECT_THAT(admitted_at_once(20, 10'000), testing::SizeIs(1 + 20));
-  EXPECT_THAT(admitted_at_once(20, 30'000), testing::SizeIs(1 + 11));
-  EXPECT_THAT(admitted_at_once(20, 1'000'000), testing::SizeIs(1 + 3));
+// Each fills five quarters of one of four SMs: three have room, and the others wait for a third of a turnaround each.
+TEST(Reserve, WhoWillHaveRoomSoonerThanAPlanIsAdmittedToo) {
+  EXPECT_THAT(admitted_at_once(100, 10'000), testing::SizeIs(1 + 100));
+  EXPECT_THAT(admitted_at_once(100, 90'000), testing::SizeIs(1 + 100));
+  EXPECT_THAT(admitted_at_once(100, 100'000), testing::SizeIs(1 + 3));
 }
 
 TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {

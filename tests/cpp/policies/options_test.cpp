@@ -108,6 +108,10 @@ TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
   run.end_application(1, 30);
   EXPECT_EQ(whole_up_to(0), Duration{});
   run.end_application(2, 40);
+  EXPECT_EQ(whole_up_to(0), Duration{});  // as another application
+  run.start_group(0, 0, 1, 4'000'000);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  run.start_group(0, 0, 1, 6'000'000);
   EXPECT_EQ(whole_up_to(0), Duration(5000));
 }
 

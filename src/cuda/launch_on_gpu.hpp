@@ -51,7 +51,7 @@ struct LaunchResources {
         device(context->description()),
         completions(context),
         streams(context, {.made = 3}),
-        streams_of_admitted(std::make_shared<StreamPool>(context, StreamCounts{.levels = 1, .most = 6})),
+        streams_of_admitted(std::make_shared<StreamPool>(context, StreamCounts{.levels = 1, .most = 8})),
         tables(context, completions, device.sms, slots),
         partitions(context, worth_a_partition) {}
 };

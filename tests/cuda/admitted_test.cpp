@@ -117,7 +117,7 @@ long streams_of_gpu() {
 /// The hardware has 32 queues: in one of them the launches would wait for others, or a look at the tables for them.
 TEST_F(AdmittedAtGate, HoweverManyTheyHaveAQueueOfTheHardwareForEachStream) {
   constexpr int launches = 50;
-  constexpr long queues_left_to_others = 5;
+  constexpr long queues_left_to_others = 3;
   Work many;
   for (int number = 0; number < launches; ++number) {
     many.add_application(std::to_string(number));

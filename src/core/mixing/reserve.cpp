@@ -9,7 +9,9 @@ namespace gpushare {
 namespace {
 
 constexpr int launches_at_once = 2;
-/// A driver makes its caller wait when a thousand launches wait in a stream, and a GPU shares out few streams.
+/// As many streams a real GPU has for them (LaunchResources): who comes then waits in one of these.
+constexpr int most_at_once = 8;
+/// A driver makes its caller wait when a thousand launches wait in a stream.
 constexpr std::size_t most_admitted = 2048;
 /// To plan for a launch, to share out room anew and to write orders takes a scheduler longer.
 constexpr double time_to_plan = 30e3;  // nanoseconds
@@ -49,9 +51,11 @@ int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
 
 /// Or will there be, sooner than if each of them were planned for? Then a backlog is worked off.
 bool Reserve::has_room_for(const RunningLaunch& launch) const {
-  if (guests_.sms() + sms_filled_by(launch) <= sms_) return true;
+  const double sms = sms_filled_by(launch);
+  if (guests_.admitted() < most_at_once && guests_.sms() + sms <= sms_) return true;
   const std::optional<Duration> shortest = guests_.shortest(launch);
-  return shortest && sms_filled_by(launch) / sms_ * nanoseconds(*shortest) <= time_to_plan;
+  const double part = std::max(sms / sms_, 1.0 / most_at_once);
+  return shortest && part * nanoseconds(*shortest) <= time_to_plan;
 }
 
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {

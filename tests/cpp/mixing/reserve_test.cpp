@@ -149,8 +149,8 @@ TEST(Reserve, NoMoreAreAdmittedThanThereIsRoomFor) {
 }
 
 /// After one that was planned for and one that was admitted, with this turnaround, come so many at once.
-std::vector<int> admitted_at_once(int count, std::int64_t turnaround) {
-  PolicyRehearsal run = several_urgent("auto:reserve=0.4", count + 2, 5);
+std::vector<int> admitted_at_once(int count, std::int64_t turnaround, int blocks = 5) {
+  PolicyRehearsal run = several_urgent("auto:reserve=0.4", count + 2, blocks);
   for (int urgent = 1; urgent <= 2; ++urgent) {
     run.arrive(urgent, 3'000'000 * urgent);
     run.end_launch(urgent, 3'000'000 * urgent + turnaround);
@@ -164,6 +164,12 @@ TEST(Reserve, WhoWillHaveRoomSoonerThanAPlanIsAdmittedToo) {
   EXPECT_THAT(admitted_at_once(100, 10'000), testing::SizeIs(1 + 100));
   EXPECT_THAT(admitted_at_once(100, 90'000), testing::SizeIs(1 + 100));
   EXPECT_THAT(admitted_at_once(100, 100'000), testing::SizeIs(1 + 3));
+}
+
+// Each fills half of one of four SMs, an eighth; and there are eight streams for them.
+TEST(Reserve, WhoWaitsInOneOfTheStreamsIsAdmittedWhereThatTakesLittle) {
+  EXPECT_THAT(admitted_at_once(30, 240'000, 2), testing::SizeIs(1 + 30));
+  EXPECT_THAT(admitted_at_once(30, 241'000, 2), testing::SizeIs(1 + 8));
 }
 
 TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {

@@ -77,7 +77,8 @@ class Policy:
 
         Asked once, before :meth:`observe` hears of the arrival; never by default. The policy has kept room for it, by
         smaller quotas of the others: nobody makes any. :meth:`decide` leaves it out, and a plan that names it holds for
-        it from then on. On a GPU it runs as it was written and cannot be preempted.
+        it from then on. On a GPU it runs as it was written and cannot be preempted; of many that have been admitted
+        eight are there at a time, and the others begin when these end.
         """
         return False
 

@@ -23,9 +23,10 @@ class Policy {
   /// application arrives, and before a priority changes or a policy takes over.
   virtual void check(const Application& /*application*/) const {}
 
-  /// Asked of each launch that has arrived, before observe(): is there room that has been kept for it? Then it begins
-  /// at once, ahead of all others and with all that it can have, until a plan names it. To ask for a plan and to bring
-  /// it about takes longer than some launches do. Nobody asks about what arrived under another policy.
+  /// Asked of each launch that has arrived, before observe(): is there room that has been kept for it, or will be soon?
+  /// Then it begins at once (see Gpu::admit), ahead of all others and with all that it can have, until a plan names it.
+  /// To ask for a plan and to bring it about takes longer than some launches do. Nobody asks about what arrived under
+  /// another policy.
   virtual bool admits(const RunningLaunch& /*launch*/, const State& /*state*/) { return false; }
 
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.

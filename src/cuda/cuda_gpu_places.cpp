@@ -72,8 +72,9 @@ bool CudaGpu::is_admitted(const LaunchOnGpu& launch) const { return admitted_.co
 // behind another launch has begun, as workers perhaps, and goes on.
 void CudaGpu::admit(OperationId operation) {
   constexpr int before_all = -1;
-  const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
-  GPUSHARE_EXPECT(launch != launches_.end(), "what is admitted has been submitted");
+  const auto is_it = [operation](const auto& each) { return each->submission().id == operation; };
+  const auto launch = std::find_if(launches_.rbegin(), launches_.rend(), is_it);
+  GPUSHARE_EXPECT(launch != launches_.rend(), "what is admitted has been submitted");
   const Time time = elapsed();
   const bool runs_whole = !(*launch)->has_begun();
   if (runs_whole) {
@@ -95,7 +96,8 @@ void CudaGpu::admit(OperationId operation) {
 /// Was it admitted so lately that it may be over before anybody could make use of knowing where it is?
 bool CudaGpu::is_passing(const LaunchOnGpu& launch, Time time) const {
   const auto found = admitted_.find(launch.submission().id);
-  return found != admitted_.end() && found->second.runs_whole && time - found->second.since < longest_passing;
+  if (found == admitted_.end() || !found->second.runs_whole) return false;
+  return !launch.has_begun() || time - found->second.since < longest_passing;
 }
 
 RoomClaim CudaGpu::claim_of(const LaunchOnGpu& launch) const {
@@ -126,18 +128,26 @@ void CudaGpu::make_room(Time time) {
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
 }
 
-/// In rank order: among equals, the hardware serves first who comes first.
+/// In rank order: among equals, the hardware serves first who comes first. Whoever is admitted and finds no place waits
+/// here: in a stream behind another it could not be withdrawn, and one that does not end would keep all behind it.
 void CudaGpu::hand_to_hardware(Time time) {
   std::vector<LaunchOnGpu*> wanting;
   std::size_t under_way = 0;
+  int admitted = 0;
   for (const auto& launch : launches_) {
-    if (!launch->hardware().empty() && !is_admitted(*launch)) ++under_way;
     if (launch->wants_hardware(time)) wanting.push_back(launch.get());
+    if (launch->hardware().empty()) continue;
+    is_admitted(*launch) ? ++admitted : ++under_way;
   }
   if (wanting.empty() || !may_use_gpu(time)) return;
   std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
   for (LaunchOnGpu* launch : wanting) {
-    if (!is_admitted(*launch) && launch->hardware().empty() && ++under_way > most_launches_on_hardware) return;
+    const bool is_new = launch->hardware().empty();
+    if (is_new && is_admitted(*launch)) {
+      if (++admitted > admitted_at_once) continue;
+    } else if (is_new && ++under_way > most_launches_on_hardware) {
+      return;
+    }
     if (launch->lacks_slot() && resources_.tables.is_full()) find_slot_for(*launch, launches_, time);
     launch->hand_to_hardware(level_for(*launch), time);
     if (launch->is_in_tables()) look_soon();

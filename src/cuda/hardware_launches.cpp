@@ -20,8 +20,8 @@ void launch_grid(CUfunction function, const Extent& grid, const DeviceLaunch& co
 
 void HardwareLaunches::launch(CUfunction function, const Extent& grid, const DeviceLaunch& code,
                               std::span<const std::byte> last_argument, int level, std::span<const CUevent> behind) {
-  std::shared_ptr<MarkedStream> taken = streams_.take(level);
-  CUstream stream = taken->stream.get();
+  MarkedStream taken = streams_.take(level);
+  CUstream stream = taken.stream.get();
   for (CUevent event : behind) GPUSHARE_CU(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
   launch_grid(function, grid, code, last_argument, stream);
   // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
@@ -33,8 +33,8 @@ void HardwareLaunches::launch(CUfunction function, const Extent& grid, const Dev
 std::vector<CUevent> HardwareLaunches::mark_ends() {
   std::vector<CUevent> ends;
   for (const UnderWay& each : under_way_) {
-    GPUSHARE_CU(cuEventRecord(each.stream->mark.get(), each.stream->stream.get()));
-    ends.push_back(each.stream->mark.get());
+    GPUSHARE_CU(cuEventRecord(each.stream.mark.get(), each.stream.stream.get()));
+    ends.push_back(each.stream.mark.get());
   }
   return ends;
 }
@@ -46,7 +46,10 @@ bool HardwareLaunches::have_ended() const {
 bool HardwareLaunches::collect() {
   const auto ended = std::ranges::partition(under_way_, [](const UnderWay& each) { return !each.end.reached(); });
   if (ended.empty()) return false;
-  for (const UnderWay& each : ended) completions_.give_back(each.end);
+  for (UnderWay& each : ended) {
+    completions_.give_back(each.end);
+    streams_.give_back(std::move(each.stream), each.level);
+  }
   under_way_.erase(ended.begin(), ended.end());
   return true;
 }

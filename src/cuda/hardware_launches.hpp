@@ -2,7 +2,6 @@
 // What has been handed to the hardware on behalf of one launch and has not ended.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,7 +39,7 @@ class HardwareLaunches {
 
  private:
   struct UnderWay {
-    std::shared_ptr<MarkedStream> stream;
+    MarkedStream stream;
     int level;
     Completion end;
   };

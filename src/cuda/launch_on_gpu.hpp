@@ -31,9 +31,6 @@ struct LaunchResources {
   const Device& device;
   Completions completions;
   StreamPool streams;
-  /// For launches that are admitted, however many. Made when they are needed: the hardware has 32 queues for all
-  /// streams, and where two share one, a look at the tables may wait for a kernel.
-  std::shared_ptr<StreamPool> streams_of_admitted;
   WorkerTables tables;
   Partitions partitions;
   BlockTimes block_times{4096};
@@ -50,8 +47,7 @@ struct LaunchResources {
       : context(shared),
         device(context->description()),
         completions(context),
-        streams(context, {.made = 3}),
-        streams_of_admitted(std::make_shared<StreamPool>(context, StreamCounts{.levels = 1, .most = 8})),
+        streams(context),
         tables(context, completions, device.sms, slots),
         partitions(context, worth_a_partition) {}
 };

@@ -41,8 +41,7 @@ class Partition {
   Partition(const SharedContext& context, SmGroups::Within within)
       : green_(context, within.groups),
         sms_(std::move(within.sms)),
-        streams_(context, {.made = streams_per_partition_level},
-                 [&](int priority) { return green_.make_stream(priority); }) {}
+        streams_(context, streams_per_partition_level, [&](int priority) { return green_.make_stream(priority); }) {}
 
   StreamPool& streams() { return streams_; }
   const std::vector<SmId>& sms() const { return sms_; }

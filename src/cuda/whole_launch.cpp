@@ -91,9 +91,7 @@ std::unique_ptr<LaunchOnGpu> WholeLaunch::in_other_way() const {
 
 WholeWay way_on_kept_room(const LaunchResources& resources, const DeviceLaunch& code, int max_residency) {
   const std::int64_t sms = (count(code.grid) + max_residency - 1) / max_residency;
-  WholeWay way = anywhere(resources, code, std::min<std::int64_t>(sms, resources.device.sms));
-  way.streams = resources.streams_of_admitted;
-  return way;
+  return anywhere(resources, code, std::min<std::int64_t>(sms, resources.device.sms));
 }
 
 std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch) {

@@ -52,8 +52,9 @@ class WholeLaunch final : public LaunchOnGpu {
   std::unique_ptr<WholeLaunch> follower_;
 };
 
-/// For a launch for which as much room has been kept as it fills. Where that is, is the policy's business: its blocks
-/// are reported on the last SMs, as few as hold them, since each of these is two events for everybody.
+/// For a launch for which room has been kept, or will have been when it begins. Where that is, is the policy's
+/// business: its blocks are reported on the last SMs, as few as hold them, since each of these is two events for
+/// everybody.
 WholeWay way_on_kept_room(const LaunchResources& resources, const DeviceLaunch& code, int max_residency);
 
 /// For a launch that has not begun and should be over soon enough: itself, to run as it was written on the SMs that it

@@ -114,30 +114,80 @@ long streams_of_gpu() {
   return count();
 }
 
-/// The hardware has 32 queues: in one of them the launches would wait for others, or a look at the tables for them.
-TEST_F(AdmittedAtGate, HoweverManyTheyHaveAQueueOfTheHardwareForEachStream) {
-  constexpr int launches = 50;
-  constexpr long queues_left_to_others = 3;
+class ManyAdmitted : public AdmittedAtGate {
+ protected:
+  static constexpr int launches = 50;
+
+  /// Of one block each; those from `open` on wait for nobody.
+  explicit ManyAdmitted(int open = launches) {
+    for (int number = 0; number < launches; ++number) {
+      const std::uint64_t patience = number < open ? for_ever : 0;
+      many.add_application(std::to_string(number));
+      many.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get(), patience));
+    }
+  }
+  void admit_all() {
+    for (int number = 0; number < launches; ++number) {
+      gpu().submit({.id = static_cast<OperationId>(number),
+                    .application = static_cast<ApplicationId>(number),
+                    .operation = &many.workload.applications[static_cast<std::size_t>(number)].operations.front()});
+      gpu().admit(static_cast<OperationId>(number));
+    }
+  }
+  CudaGpu& gpu() {
+    if (!gpu_) gpu_ = std::make_unique<CudaGpu>(*resources, many.program);
+    return *gpu_;
+  }
+  void look() { last_ = gpu().next_event(gpu().now() + Duration(1'000'000)); }
+  void look_until_ended(int wanted) {
+    const Time deadline = gpu().now() + Duration(20'000'000'000);
+    while (ended_ < wanted && gpu().now() < deadline) {
+      look();
+      if (last_ && last_->kind == EventKind::LaunchEnded) ++ended_;
+    }
+    EXPECT_EQ(ended_, wanted);
+  }
+
   Work many;
-  for (int number = 0; number < launches; ++number) {
-    many.add_application(std::to_string(number));
-    many.add_launch(kernel, 1, 1, arguments(gate.get(), arrived.get(), for_ever));
-  }
-  CudaGpu gpu(*resources, many.program);
-  for (int number = 0; number < launches; ++number) {
-    gpu.submit({.id = static_cast<OperationId>(number),
-                .application = static_cast<ApplicationId>(number),
-                .operation = &many.workload.applications[static_cast<std::size_t>(number)].operations.front()});
-    gpu.admit(static_cast<OperationId>(number));
-  }
-  EXPECT_LE(streams_of_gpu(), 32 - queues_left_to_others);
+
+ private:
+  std::unique_ptr<CudaGpu> gpu_;
+  std::optional<gpushare::Event> last_;
+  int ended_ = 0;
+};
+
+TEST_F(ManyAdmitted, OnlyTheFirstAreOnTheGpu) {
+  admit_all();
+  while (values<int>(arrived, 1).front() < CudaGpu::admitted_at_once) look();
+  EXPECT_THAT(gpu().begun(), testing::SizeIs(CudaGpu::admitted_at_once));
+  constexpr long queues_of_the_hardware = 32;  // where streams share one, a look may wait for a kernel
+  EXPECT_LT(streams_of_gpu(), queues_of_the_hardware);
   write(gate, 1);
-  int ended = 0;
-  while (ended < launches) {
-    const auto event = gpu.next_event(gpu.now() + Duration(1'000'000));
-    if (event && event->kind == EventKind::LaunchEnded) ++ended;
-  }
+  look_until_ended(launches);
   EXPECT_EQ(values<int>(arrived, 1), std::vector{launches});
+}
+
+TEST_F(ManyAdmitted, WhoWaitsCanBeWithdrawn) {
+  admit_all();
+  for (int number = CudaGpu::admitted_at_once; number < launches; ++number) {
+    gpu().withdraw(static_cast<OperationId>(number));
+  }
+  look_until_ended(launches - CudaGpu::admitted_at_once);
+  write(gate, 1);
+  look_until_ended(launches);
+  EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{CudaGpu::admitted_at_once});
+}
+
+class ManyBesideOneThatStays : public ManyAdmitted {
+ protected:
+  ManyBesideOneThatStays() : ManyAdmitted(1) {}
+};
+
+TEST_F(ManyBesideOneThatStays, TheOthersDoNotWaitForIt) {
+  admit_all();
+  look_until_ended(launches - 1);
+  write(gate, 1);
+  look_until_ended(launches);
 }
 
 /// Of two launches in a row the second has been put behind the first when that ends.

@@ -60,9 +60,9 @@ TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
   const DeviceMemory where = array(std::vector<int>(blocks, -1));
   const DeviceLaunch launch{
       .kernel = kernel, .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .arguments = arguments(where.get())};
-  const auto taken = way->streams->take(0);
-  launch_grid(way->function, launch.grid, launch, {}, taken->stream.get());
-  drain(taken->stream);
+  const MarkedStream taken = way->streams->take(0);
+  launch_grid(way->function, launch.grid, launch, {}, taken.stream.get());
+  drain(taken.stream);
   EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
 }
 
@@ -77,9 +77,9 @@ TEST_F(ShortLaunches, ALaterLaunchMayWantMoreSharedMemoryInAPartition) {
                             .block = {32, 1, 1},
                             .shared_bytes = more,
                             .arguments = arguments(where.get())};
-  const auto taken = way->streams->take(0);
-  launch_grid(way->function, launch.grid, launch, {}, taken->stream.get());
-  drain(taken->stream);
+  const MarkedStream taken = way->streams->take(0);
+  launch_grid(way->function, launch.grid, launch, {}, taken.stream.get());
+  drain(taken.stream);
   EXPECT_THAT(values<int>(where, blocks), Each(AnyOf(2, 3)));
 }
 

@@ -1,35 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mixing/guests.hpp"
 
-#include <algorithm>
-
 namespace gpushare {
 
 void Guests::come(const RunningLaunch& launch, bool is_admitted) {
   if (guests_.contains(launch.id)) return;
   guests_[launch.id] = {.sms = sms_filled_by(launch),
                         .kernel = name_and_threads(launch.launch->kernel),
-                        .arrival = launch.arrival,
+                        .priority = launch.priority,
                         .is_admitted = is_admitted};
+  ++priorities_[launch.priority];
   sms_ += sms_filled_by(launch);
   if (is_admitted) ++admitted_;
+}
+
+void Guests::begin(OperationId launch, Time now) {
+  const auto guest = guests_.find(launch);
+  if (guest != guests_.end() && !guest->second.begun) guest->second.begun = now;
 }
 
 bool Guests::leave(OperationId launch, Time now) {
   const auto found = guests_.extract(launch);
   if (!found) return false;
   const Guest& guest = found.mapped();
-  sms_ = guests_.empty() ? 0 : sms_ - guest.sms;  // rounding is forgotten, too
-  if (!guest.is_admitted) return false;
-  --admitted_;
-  const Duration turnaround = now - guest.arrival;
-  Duration& shortest = shortest_.find_or(guest.kernel, [turnaround] { return turnaround; });
-  shortest = std::min(shortest, turnaround);
-  return true;
+  if (--priorities_[guest.priority] == 0) priorities_.erase(guest.priority);
+  sms_ = guests_.empty() ? 0 : sms_ - guest.sms;
+  if (guest.begun) {
+    const Duration took = now - *guest.begun;
+    service_.find_or(guest.kernel, [took] { return took; }) = took;
+  }
+  if (guest.is_admitted) --admitted_;
+  return guest.is_admitted;
 }
 
-std::optional<Duration> Guests::shortest(const RunningLaunch& launch) const {
-  const Duration* known = shortest_.peek(name_and_threads(launch.launch->kernel));
+std::optional<Duration> Guests::service(const RunningLaunch& launch) const {
+  const Duration* known = service_.peek(name_and_threads(launch.launch->kernel));
   return known != nullptr ? std::optional(*known) : std::nullopt;
 }
 

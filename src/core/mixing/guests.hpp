@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launches that may be on the SMs that are kept free: how much of these they fill, and how long such ones take.
+// The launches that may be on the SMs that are kept free: how much of these they fill, and what such ones take.
 #pragma once
 
 #include <map>
@@ -21,25 +21,32 @@ class Guests {
   /// Who has come before stays as it was.
   void come(const RunningLaunch& launch, bool is_admitted);
 
+  /// Feed every start of blocks: a guest's first one ends its waiting.
+  void begin(OperationId launch, Time now);
+
   /// Says whether it had been admitted. Nothing happens where nobody came.
   bool leave(OperationId launch, Time now);
 
   std::size_t admitted() const { return admitted_; }
-  /// That they fill together.
+  /// That they fill together, but for rounding.
   double sms() const { return sms_; }
-  /// The shortest turnaround so far of a launch of this one's kernel that was admitted.
-  std::optional<Duration> shortest(const RunningLaunch& launch) const;
+  /// Is anybody there who is less urgent?
+  bool any_below(int priority) const { return !priorities_.empty() && priorities_.begin()->first < priority; }
+  /// What the latest guest of this launch's kernel took from its first block on.
+  std::optional<Duration> service(const RunningLaunch& launch) const;
 
  private:
   struct Guest {
     double sms = 0;
     NameAndThreads kernel{};
-    Time arrival{};
+    int priority = 0;
     bool is_admitted = false;
+    std::optional<Time> begun{};
   };
 
   std::map<OperationId, Guest> guests_;  // that have not ended
-  RecentMap<NameAndThreads, Duration> shortest_{4096};
+  std::map<int, int> priorities_;        // how many there are of each
+  RecentMap<NameAndThreads, Duration> service_{4096};
   std::size_t admitted_ = 0;
   double sms_ = 0;
 };

@@ -5,7 +5,8 @@ namespace gpushare {
 
 void RemainingTime::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::LaunchArrived) meet(*state.find(event.operation), state.device());
-  if (unprofiled_.empty()) return;  // nobody's drain is asked for, and to follow it costs as much as all the rest
+  // Nobody's drain is asked for then, and to follow it costs as much as all the rest. Who was followed is forgotten.
+  if (unprofiled_.empty() && event.kind != EventKind::LaunchEnded) return;
   drain_.observe(event, state);
   if (event.kind == EventKind::LaunchEnded) unprofiled_.erase(event.operation);
 }

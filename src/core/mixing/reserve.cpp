@@ -3,18 +3,19 @@
 
 #include <algorithm>
 
+#include "core/gpu.hpp"
 #include "core/policies/options.hpp"
 
 namespace gpushare {
 namespace {
 
 constexpr int launches_at_once = 2;
-/// As many streams a real GPU has for them (LaunchResources): who comes then waits in one of these.
-constexpr int most_at_once = 8;
-/// A driver makes its caller wait when a thousand launches wait in a stream.
-constexpr std::size_t most_admitted = 2048;
 /// To plan for a launch, to share out room anew and to write orders takes a scheduler longer.
 constexpr double time_to_plan = 30e3;  // nanoseconds
+/// So long a backlog may take, for it cannot be stopped where it has begun, and costs the device time at every look.
+constexpr double longest_backlog = 5e6;
+/// Of SMs: quarters and thirds of them are added up.
+constexpr double rounding = 1e-6;
 constexpr Duration least_patience(1'000'000);
 
 /// Who has some SMs for itself loses as large a part of them as all others, wherever they are.
@@ -52,21 +53,24 @@ int Reserve::wanted_for(const RunningLaunch& launch, const State& state) const {
 /// Or will there be, sooner than if each of them were planned for? Then a backlog is worked off.
 bool Reserve::has_room_for(const RunningLaunch& launch) const {
   const double sms = sms_filled_by(launch);
-  if (guests_.admitted() < most_at_once && guests_.sms() + sms <= sms_) return true;
-  const std::optional<Duration> shortest = guests_.shortest(launch);
-  const double part = std::max(sms / sms_, 1.0 / most_at_once);
-  return shortest && part * nanoseconds(*shortest) <= time_to_plan;
+  const bool has_place = guests_.admitted() < Gpu::admitted_at_once;
+  if (has_place && guests_.sms() + sms <= sms_ + rounding) return true;
+  const std::optional<Duration> service = guests_.service(launch);
+  if (!service || guests_.any_below(launch.priority)) return false;
+  const double time = std::max(sms / sms_, 1.0 / Gpu::admitted_at_once) * nanoseconds(*service);
+  return time <= time_to_plan && time * static_cast<double>(guests_.admitted()) <= longest_backlog;
 }
 
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {
   if (!is_urgent(launch) || !is_kept(state.now()) || !fits(launch, state)) return false;
-  if (wanted_for(launch, state) > sms_ || guests_.admitted() == most_admitted || !has_room_for(launch)) return false;
+  if (wanted_for(launch, state) > sms_ || !has_room_for(launch)) return false;
   guests_.come(launch, true);
   return true;
 }
 
 void Reserve::observe(const Event& event, const State& state) {
   held_up_.observe(event);
+  if (event.kind == EventKind::BlockStarted) guests_.begin(event.operation, event.time);
   if (event.kind == EventKind::LaunchEnded && guests_.leave(event.operation, event.time)) {
     until_ = event.time + options_.patience;
   }

@@ -40,7 +40,7 @@ class WholeUpTo : public Policy {
     if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
       urgencies_[event.application] = urgency(event.application, state);
     }
-    if (concerns(event) || falls_at_) find_highest(event.time);
+    if (concerns(event) || (falls_at_ && event.time >= *falls_at_)) find_highest(event.time);
     has_fallen_ = highest_ < before && !urgencies_.empty();  // seen at the next event: whoever runs has some
     policy_->observe(event, state);
   }

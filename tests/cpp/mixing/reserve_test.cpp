@@ -129,9 +129,10 @@ TEST(Reserve, ALongOneThatWasAdmittedKeepsItsSms) {
 }
 
 /// One that always runs, and urgent ones of so many blocks, of which four fill an SM.
-PolicyRehearsal several_urgent(std::string_view policy, int count, int blocks) {
+PolicyRehearsal several_urgent(std::string_view policy, int count, int blocks, int blocks_of_first = 0) {
   std::vector<Launch> launches(static_cast<std::size_t>(count) + 1, launch_of(blocks, 1000));
   launches[0] = launch_of(100'000, 1000);
+  if (blocks_of_first > 0) launches[1] = launch_of(blocks_of_first, 1000);
   Workload workload = workload_of(launches);
   for (Application& each : workload.applications) each.priority = 1;
   workload.applications[0].priority = 0;
@@ -148,28 +149,46 @@ TEST(Reserve, NoMoreAreAdmittedThanThereIsRoomFor) {
   EXPECT_THAT(run.quotas(4), Each(4));
 }
 
-/// After one that was planned for and one that was admitted, with this turnaround, come so many at once.
-std::vector<int> admitted_at_once(int count, std::int64_t turnaround, int blocks = 5) {
-  PolicyRehearsal run = several_urgent("auto:reserve=0.4", count + 2, blocks);
-  for (int urgent = 1; urgent <= 2; ++urgent) {
-    run.arrive(urgent, 3'000'000 * urgent);
-    run.end_launch(urgent, 3'000'000 * urgent + turnaround);
-  }
-  for (int urgent = 3; urgent < count + 3; ++urgent) run.arrive(urgent, 9'000'000 + 1000 * urgent);
-  return run.admitted();
+/// One for which four of ten SMs are kept has taken so long, and so many come at once. Four blocks fill an SM.
+PolicyRehearsal after_one_that_took(std::int64_t nanoseconds, int count, int blocks) {
+  constexpr int first = 2;
+  PolicyRehearsal run = several_urgent("auto:reserve=0.4", count + 1, blocks, first);
+  run.arrive(1, 1'000'000);
+  run.start_group(1, 9, first, 1'500'000);
+  run.end_group(1, 9, first, 1'500'000, 1'500'000 + nanoseconds);
+  run.end_launch(1, 1'500'000 + nanoseconds);
+  return run;
 }
 
-// Each fills five quarters of one of four SMs: three have room, and the others wait for a third of a turnaround each.
+std::size_t admitted_at_once(std::int64_t took, int count, int blocks) {
+  PolicyRehearsal run = after_one_that_took(took, count, blocks);
+  for (int urgent = 2; urgent < count + 2; ++urgent) run.arrive(urgent, 3'000'000 + urgent);
+  return run.admitted().size();
+}
+
+// Each fills five of sixteen places: three have room, and each of the others waits for five sixteenths of a launch.
 TEST(Reserve, WhoWillHaveRoomSoonerThanAPlanIsAdmittedToo) {
-  EXPECT_THAT(admitted_at_once(100, 10'000), testing::SizeIs(1 + 100));
-  EXPECT_THAT(admitted_at_once(100, 90'000), testing::SizeIs(1 + 100));
-  EXPECT_THAT(admitted_at_once(100, 100'000), testing::SizeIs(1 + 3));
+  EXPECT_EQ(admitted_at_once(96'000, 50, 5), 50);
+  EXPECT_EQ(admitted_at_once(97'000, 50, 5), 3);
 }
 
-// Each fills half of one of four SMs, an eighth; and there are eight streams for them.
-TEST(Reserve, WhoWaitsInOneOfTheStreamsIsAdmittedWhereThatTakesLittle) {
-  EXPECT_THAT(admitted_at_once(30, 240'000, 2), testing::SizeIs(1 + 30));
-  EXPECT_THAT(admitted_at_once(30, 241'000, 2), testing::SizeIs(1 + 8));
+// A device begins eight at a time, however little room they want: each waits for an eighth of a launch.
+TEST(Reserve, WhoHasNoPlaceAmongTheFirstWaitsToo) {
+  EXPECT_EQ(admitted_at_once(240'000, 50, 1), 50);
+  EXPECT_EQ(admitted_at_once(241'000, 50, 1), 8);
+}
+
+TEST(Reserve, ABacklogOfFiveMillisecondsIsLongEnough) {
+  EXPECT_EQ(admitted_at_once(80'000, 300, 5), 201);  // 25 us each
+}
+
+TEST(Reserve, NobodyIsAdmittedBehindWhoIsLessUrgent) {
+  PolicyRehearsal run = after_one_that_took(10'000, 12, 5);
+  for (int urgent = 2; urgent < 12; ++urgent) run.arrive(urgent, 3'000'000 + urgent);
+  run.change_priority(12, 5, 3'500'000);
+  run.arrive(12, 4'000'000);
+  EXPECT_THAT(run.admitted(), testing::SizeIs(10));
+  EXPECT_EQ(run.order().front(), 12);
 }
 
 TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {

@@ -58,7 +58,7 @@ class Gpu {
 
   /// A launch that was just submitted begins at once, ahead of all others, with all that it can have, until a plan
   /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block. Of many that are
-  /// admitted at a time the first `admitted_at_once` begin, and each of the others when one of these has ended.
+  /// admitted a device may let so many begin at a time, and each of the others when one of these has ended.
   virtual void admit(OperationId launch) = 0;
   static constexpr int admitted_at_once = 8;
 

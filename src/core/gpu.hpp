@@ -60,7 +60,7 @@ class Gpu {
   /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block. Of many that are
   /// admitted a device may let so many begin at a time, and each of the others when one of these has ended.
   virtual void admit(OperationId launch) = 0;
-  static constexpr int admitted_at_once = 8;
+  static constexpr int admitted_at_once = 8;  ///< the hardware has few queues for streams, and others need some
 
   /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and
   /// once those that run have ended, it ends, perhaps with blocks that never ran. What cannot be stopped, such as a

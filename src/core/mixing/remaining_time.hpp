@@ -14,7 +14,7 @@ namespace gpushare {
 
 class RemainingTime {
  public:
-  /// Feed every event, after the state includes it.
+  /// Feed every event of those that may be asked for, after the state includes it.
   void observe(const Event& event, const State& state);
 
   /// nullopt: nothing is known yet.

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int launches_at_once = 2;
 /// To plan for a launch, to share out room anew and to write orders takes a scheduler longer.
-constexpr double time_to_plan = 30e3;  // nanoseconds
-/// So long a backlog may take, for it cannot be stopped where it has begun, and costs the device time at every look.
-constexpr double longest_backlog = 5e6;
+constexpr Duration time_to_plan(30'000);
+/// Nobody else has the SMs that are kept meanwhile, and each that waits costs the device time at every look.
+constexpr Duration longest_backlog(5'000'000);
 /// Of SMs: quarters and thirds of them are added up.
 constexpr double rounding = 1e-6;
 constexpr Duration least_patience(1'000'000);
@@ -58,7 +58,8 @@ bool Reserve::has_room_for(const RunningLaunch& launch) const {
   const std::optional<Duration> service = guests_.service(launch);
   if (!service || guests_.any_below(launch.priority)) return false;
   const double time = std::max(sms / sms_, 1.0 / Gpu::admitted_at_once) * nanoseconds(*service);
-  return time <= time_to_plan && time * static_cast<double>(guests_.admitted()) <= longest_backlog;
+  return time <= nanoseconds(time_to_plan) &&
+         time * static_cast<double>(guests_.admitted()) <= nanoseconds(longest_backlog);
 }
 
 bool Reserve::admits(const RunningLaunch& launch, const State& state) {

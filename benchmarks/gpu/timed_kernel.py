@@ -12,8 +12,7 @@ from gpushare.cuda_workload import LoadedLaunch
 
 from .driver import Event, Function, Stream
 
-CONTROL_BYTES = 32
-RETURNED_BYTES = 8 * 8192
+CONTROL_BYTES = 8
 SM_ENTRY = np.dtype(
     [("workers", "<u4"), ("unused", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
 )  # as in src/core/transform/worker_control.hpp
@@ -35,8 +34,6 @@ class TimedKernel:
         self.residency = self._worker.residency(*needs) if self._worker else self.original_residency
         self._orders_offset = CONTROL_BYTES + self.sms * SM_ENTRY.itemsize
         self._tables = gpu.core.allocate(self._orders_offset + 4 * self.sms)
-        self._returned = gpu.core.allocate(RETURNED_BYTES)
-        self._returned.upload(np.zeros(RETURNED_BYTES, np.uint8))
         self._stream = Stream()
         self._start, self._end = Event(), Event()
         self.block_us = 0.0
@@ -68,17 +65,11 @@ class TimedKernel:
         return chosen_chunk(self.block_us)
 
     def _parameters(self, workers: int) -> bytes:
-        late = 0 if 0 < self.block_us < 50 else 4 * workers
         x, y, z = self.launch.grid
         guide = (4 * workers).bit_length() - 1
         control = self._tables.address
         head = struct.pack("<QQII", control, control + CONTROL_BYTES, self.launch.blocks, guide)
-        return (
-            head
-            + _divisor(x)
-            + _divisor(y)
-            + struct.pack("<IIQQ", z, late, self._returned.address, control + self._orders_offset)
-        )
+        return head + _divisor(x) + _divisor(y) + struct.pack("<IxxxxQ", z, control + self._orders_offset)
 
     def _mean_block_us(self) -> float:
         host = np.empty(self._orders_offset + 4 * self.sms, np.uint8)

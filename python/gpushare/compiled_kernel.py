@@ -31,7 +31,6 @@ class CompiledKernel:
         parameters: what it takes.
         original_usage: registers, shared memory and spills.
         worker_usage: the same of the worker; None if there is none.
-        claims_in_memory: does the worker keep its claims in shared memory, since registers are scarce?
         register_limit: what the worker's registers had to be limited to, so that no residency is lost; None if they
             fit, or if the limit would have made it spill.
         log: warnings of the compiler.
@@ -49,7 +48,6 @@ class CompiledKernel:
     parameters: tuple[Parameter, ...]
     original_usage: ResourceUsage
     worker_usage: ResourceUsage | None
-    claims_in_memory: bool
     register_limit: int | None
     log: str = field(repr=False)
     cached: bool

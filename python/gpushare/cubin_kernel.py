@@ -37,7 +37,6 @@ def cubin_kernel(source: KernelSource, name: str, types: Sequence[str] | None, a
         parameters=_parameters(f"kernel {name!r}", cubin.parameters(symbol), types, symbol),
         original_usage=cubin.usage(symbol),
         worker_usage=None,
-        claims_in_memory=False,
         register_limit=None,
         log="",
         cached=False,

@@ -49,7 +49,6 @@ def build(request: CompileRequest) -> CompiledKernel:
         parameters=parameters_of(kernel),
         original_usage=original.usage,
         worker_usage=worker.usage,
-        claims_in_memory=worker.claims_in_memory,
         register_limit=worker.register_limit,
         log=log,
         cached=False,

@@ -6,13 +6,11 @@ from __future__ import annotations
 from gpushare import _core
 
 
-def make_preemptible(ptx: str, *, claims_in_memory: bool = False) -> _core.Transformed:
+def make_preemptible(ptx: str) -> _core.Transformed:
     """Turns the kernels of a PTX module into persistent workers.
 
     Args:
         ptx: the text of a module, as NVRTC, nvcc, Triton, Numba or CuPy write it.
-        claims_in_memory: keep what a worker has claimed ahead in shared memory and not in registers; pays for kernels
-            that have no registers to spare without losing residency.
 
     Returns:
         ``ptx``: the module with every preemptible kernel made a worker and the others as they were; ``kernels``: one
@@ -30,4 +28,4 @@ def make_preemptible(ptx: str, *, claims_in_memory: bool = False) -> _core.Trans
     >>> [(kernel.name, kernel.preemptible) for kernel in module.kernels]
     [('ticks', True)]
     """
-    return _core.make_preemptible(ptx, claims_in_memory=claims_in_memory)
+    return _core.make_preemptible(ptx)

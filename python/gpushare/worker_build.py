@@ -13,9 +13,6 @@ from gpushare._core import InvalidInput
 from gpushare.compile_error import CompileError
 from gpushare.resource_usage import ResourceUsage
 
-CLAIMS_IN_MEMORY_FROM = 29
-"""Registers of the original from which on a worker keeps its claims in memory (measured: docs/transform.md)."""
-
 REGISTERS_PER_SM = 65_536
 THREADS_PER_SM = {75: 1024, 86: 1536, 87: 1536, 88: 1536, 89: 1536, 120: 1536, 121: 1536}
 MOST_THREADS_PER_SM = 2048
@@ -38,7 +35,6 @@ class Worker:
     ptx: str | None = None
     cubin: bytes | None = None
     usage: ResourceUsage | None = None
-    claims_in_memory: bool = False
     register_limit: int | None = None
 
 
@@ -48,11 +44,12 @@ Assemble = Callable[[str], Assembled]
 def best_worker(ptx: str, symbol: str, original: ResourceUsage, arch: str, assemble: Assemble) -> Worker:
     """The first candidate that costs neither residency nor spills, or the first of all if each costs something."""
     try:
-        refusal = _refusal(_core.make_preemptible(ptx), symbol)
+        transformed = _core.make_preemptible(ptx)
+        refusal = _refusal(transformed, symbol)
         if refusal is not None:
             return Worker(refusal=refusal)
         budget = register_budget(original, arch)
-        candidates = _candidates(ptx, symbol, original, budget, assemble)
+        candidates = _candidates(transformed.ptx, symbol, budget, assemble)
         first = next(candidates)
         fitting = (each for each in chain([first], candidates) if _fits(each, original, budget))
         return next(fitting, first)
@@ -91,17 +88,14 @@ def _refusal(transformed: _core.Transformed, symbol: str) -> str | None:
     return verdict.refusal.reason + where
 
 
-def _candidates(ptx: str, symbol: str, original: ResourceUsage, budget: int, assemble: Assemble) -> Iterator[Worker]:
+def _candidates(text: str, symbol: str, budget: int, assemble: Assemble) -> Iterator[Worker]:
     """Most wanted first; each is made only when the ones before it did not fit."""
-    first_choice = original.registers >= CLAIMS_IN_MEMORY_FROM
-    for in_memory in (first_choice, not first_choice):
-        text = _core.make_preemptible(ptx, claims_in_memory=in_memory).ptx
-        for limit in (None, budget):
-            limited = text if limit is None else _limited(text, symbol, limit)
-            if limited is None:
-                continue
-            made = assemble(limited)
-            yield Worker(None, made.ptx, made.cubin, made.usage, in_memory, limit)
+    for limit in (None, budget):
+        limited = text if limit is None else _limited(text, symbol, limit)
+        if limited is None:
+            continue
+        made = assemble(limited)
+        yield Worker(None, made.ptx, made.cubin, made.usage, limit)
 
 
 def _fits(worker: Worker, original: ResourceUsage, budget: int) -> bool:

@@ -40,12 +40,7 @@ void bind_transform(py::module_& module) {
       .def_readonly("ptx", &ptx::Transformed::ptx)
       .def_readonly("kernels", &ptx::Transformed::kernels, "One verdict per kernel, in the order of the module.");
 
-  module.def(
-      "make_preemptible",
-      [](const std::string& text, bool claims_in_memory) {
-        return ptx::make_preemptible(text, claims_in_memory ? ptx::ClaimsIn::Memory : ptx::ClaimsIn::Registers);
-      },
-      py::arg("ptx"), py::kw_only(), py::arg("claims_in_memory") = false, py::call_guard<py::gil_scoped_release>());
+  module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"), py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace gpushare::bindings

@@ -19,7 +19,7 @@ constexpr Duration longest_patience(1'000'000);
 /// looks follow each other faster.
 constexpr Duration report_interval(100'000);
 
-/// Workers heed an order within two blocks.
+/// Workers heed an order when their block ends.
 constexpr Duration short_block(50'000);
 
 }  // namespace
@@ -34,12 +34,6 @@ WorkerLaunch::WorkerLaunch(LaunchResources& resources, const Submission& submiss
 
 WorkerLaunch::~WorkerLaunch() {
   if (slot_) resources_.tables.give_back(*slot_);
-  if (ring_ == 0) return;
-  if (progress_.finished()) {
-    resources_.tables.rings().give_back(ring_);
-  } else {
-    resources_.tables.rings().abandon(ring_);
-  }
 }
 
 std::unique_ptr<LaunchOnGpu> WorkerLaunch::in_other_way() const { return whole_instead_of(*this); }
@@ -129,8 +123,6 @@ int WorkerLaunch::workers_to_launch() const {
 }
 
 WorkerParameters WorkerLaunch::parameters(int workers) const {
-  const Duration* known = resources_.block_times.peek(code_.kernel->id());
-  const Duration block_time = known != nullptr ? *known : progress_.block_time();
   return {.control = resources_.tables.control_address(*slot_),
           .sm_table = resources_.tables.table_address(*slot_),
           .tasks = static_cast<std::uint32_t>(count(code_.grid)),
@@ -138,15 +130,12 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
           .grid_x = FastDivisor::of(code_.grid[0]),
           .grid_y = FastDivisor::of(code_.grid[1]),
           .grid_z = code_.grid[2],
-          .late = late_claims_for(block_time, workers),
-          .returned = ring_,
           .orders = resources_.tables.orders_address(*slot_)};
 }
 
 void WorkerLaunch::place(Time now) {
   slot_ = resources_.tables.take();
   if (!slot_) return;
-  if (ring_ == 0) ring_ = resources_.tables.rings().take();
   if (launched_ == 0) {
     resources_.tables.reset(*slot_, orders_);
   } else {
@@ -217,8 +206,7 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   control_ = tables.control;
   progress_.observe(tables, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
-  will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave() &&
-               tables.control.returned_tasks == 0;
+  will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave();
   adapt_chunk();
   if (hardware_.empty()) end_doubt();
 }

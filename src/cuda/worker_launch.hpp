@@ -64,17 +64,16 @@ class WorkerLaunch final : public LaunchOnGpu {
   void set_chunk(std::uint16_t chunk);
 
   std::optional<Slot> slot_;
-  CUdeviceptr ring_ = 0;             // none before the first slot
   Duration usual_block_time_{};      // as earlier launches have shown; zero where there were none
   WorkerControl control_;            // as of the last look
   std::vector<WorkerOrder> orders_;  // by SM
   bool are_orders_late_ = false;     // the GPU has others, by which the workers do the same
   bool has_quota_ = false;
   bool is_disturbed_ = false;  // its orders have changed since its workers were launched
-  /// A worker may go by an order that was there when its last task began, long after that has been taken back.
+  /// A worker may go by an order that has been taken back: what is written and what is seen are not in one stream.
   bool some_were_told_to_leave_ = false;
-  /// Nobody was told to leave, all workers that were launched have come, none is one too many, and nothing was handed
-  /// back: until more come, or fewer may stay, whoever is there stays as long as there are tasks.
+  /// Nobody was told to leave, all workers that were launched have come, and none is one too many: until more come, or
+  /// fewer may stay, whoever is there stays as long as there are tasks.
   bool will_stay_ = false;
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all

@@ -24,7 +24,6 @@ WorkerTables::WorkerTables(const SharedContext& context, Completions& completion
       device_(make_device_memory(context, slots * stride_)),
       reader_(context, completions, slots * stride_),
       writes_(make_stream(context, context->stream_priorities().front())),
-      rings_(context, writes_.get()),
       taken_(slots, false),
       no_workers_(sms_),
       image_(orders_offset_ + sms_ * sizeof(WorkerOrder)) {

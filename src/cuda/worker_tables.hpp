@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/transform/worker_control.hpp"
-#include "cuda/returned_rings.hpp"
 #include "cuda/table_reader.hpp"
 
 namespace gpushare::cuda {
@@ -29,8 +28,6 @@ class WorkerTables {
   bool is_full() const { return std::ranges::find(taken_, false) == taken_.end(); }
   std::optional<Slot> take();
   void give_back(Slot slot) { taken_[slot] = false; }
-  /// What they write is behind what reset() and the like write, and before `written`.
-  ReturnedRings& rings() { return rings_; }
 
   CUdeviceptr control_address(Slot slot) const { return device_.get() + slot * stride_; }
   CUdeviceptr table_address(Slot slot) const { return control_address(slot) + sizeof(WorkerControl); }
@@ -69,7 +66,6 @@ class WorkerTables {
   DeviceMemory device_;
   TableReader reader_;
   Stream writes_;
-  ReturnedRings rings_;
   std::vector<bool> taken_;
   std::vector<Event> written_;  // by slot
   std::optional<Slot> reset_;   // the last one since the last look began

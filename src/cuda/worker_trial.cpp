@@ -29,17 +29,9 @@ class RunningTrial {
     const std::optional<Slot> slot = resources.tables.take();
     require(slot.has_value(), "no place for one more launch");
     slot_ = *slot;
-    ring_ = resources.tables.rings().take();
     for (const std::uint16_t quota : setup.quotas) orders_.push_back({.quota = quota, .chunk = setup.chunk});
   }
-  ~RunningTrial() {
-    resources_.tables.give_back(slot_);
-    if (trial_.finished) {
-      resources_.tables.rings().give_back(ring_);
-    } else {
-      resources_.tables.rings().abandon(ring_);  // told to leave, workers hand back what they have claimed
-    }
-  }
+  ~RunningTrial() { resources_.tables.give_back(slot_); }
   RunningTrial(const RunningTrial&) = delete;
   RunningTrial& operator=(const RunningTrial&) = delete;
 
@@ -50,7 +42,6 @@ class RunningTrial {
     launch_missing();
     while (!look_and_act()) {
     }
-    learn_block_time();
     return trial_;
   }
 
@@ -85,7 +76,7 @@ class RunningTrial {
     const std::span<const WorkerSm> table = look.sms;
     gone_ = control.workers_gone;
     trial_.samples.push_back({.time = time,
-                              .claimed = std::min<std::int64_t>(control.next_task, blocks_) - control.returned_tasks,
+                              .claimed = std::min<std::int64_t>(control.next_task, blocks_),
                               .sms = std::vector<WorkerSm>(table.begin(), table.end())});
     std::int64_t done = 0;
     for (const WorkerSm& sm : table) done += sm.tasks_done;
@@ -123,8 +114,6 @@ class RunningTrial {
   }
 
   WorkerParameters parameters(int workers) const {
-    const Duration* known = resources_.block_times.peek(launch_.kernel->id());
-    const Duration block_time = known != nullptr ? *known : Duration{};
     return {.control = resources_.tables.control_address(slot_),
             .sm_table = resources_.tables.table_address(slot_),
             .tasks = static_cast<std::uint32_t>(blocks_),
@@ -132,20 +121,7 @@ class RunningTrial {
             .grid_x = FastDivisor::of(launch_.grid[0]),
             .grid_y = FastDivisor::of(launch_.grid[1]),
             .grid_z = launch_.grid[2],
-            .late = late_claims_for(block_time, workers),
-            .returned = ring_,
             .orders = resources_.tables.orders_address(slot_)};
-  }
-
-  /// As the scheduler does: it decides how workers claim.
-  void learn_block_time() {
-    std::int64_t done = 0;
-    Duration busy{};
-    for (const WorkerSm& sm : trial_.samples.back().sms) {
-      done += sm.tasks_done;
-      busy += Duration(sm.busy_ns);
-    }
-    if (done > 0) resources_.block_times[launch_.kernel->id()] = busy / done;
   }
 
   void tell_to_leave() {
@@ -171,7 +147,6 @@ class RunningTrial {
   const int most_on_an_sm_;
   HardwareLaunches hardware_;
   Slot slot_ = 0;
-  CUdeviceptr ring_ = 0;
   std::vector<WorkerOrder> orders_;  // by SM
   Clock::time_point start_{};
   Trial trial_;

@@ -53,7 +53,6 @@ class Workers:
         workers: thread blocks in a launch; 6 can be resident.
         chunk: most tasks that a worker claims at a time.
         guide: a claim takes at most ``tasks left >> guide``.
-        late: so many tasks before the end, chunks are claimed after a task, not while it runs.
         seed: of the order in which threads run, and of the quotas.
         quotas: ``"random"`` or ``"full"``.
     """
@@ -61,7 +60,6 @@ class Workers:
     workers: int = 6
     chunk: int = 1
     guide: int = 0
-    late: int = 0
     seed: int = 1
     quotas: str = "random"
 
@@ -190,8 +188,8 @@ def _report(kernel: SuiteKernel, plans: list[Workers]) -> bool:
 
 PLANS = [
     Workers(workers=2, chunk=1, seed=1),
-    Workers(workers=40, chunk=3, guide=1, late=4, seed=2),
-    Workers(workers=6, chunk=8, late=2, seed=3),
+    Workers(workers=40, chunk=3, guide=1, seed=2),
+    Workers(workers=6, chunk=8, seed=3),
 ]
 """Few and many workers, small and large chunks."""
 

@@ -12,8 +12,8 @@ from gpushare.suite import KERNELS
 from gpushare.suite.case import UNWRITTEN
 
 PLANS = [
-    ptx_run.Workers(workers=workers, chunk=chunk, guide=guide, late=late, seed=10 * chunk + workers)
-    for chunk, guide, late in ((1, 0, 0), (3, 1, 4), (8, 0, 2))
+    ptx_run.Workers(workers=workers, chunk=chunk, guide=guide, seed=10 * chunk + workers)
+    for chunk, guide in ((1, 0), (3, 1), (8, 0))
     for workers in (2, 40)
 ]
 """Few and many workers; at most 6 are resident at a time."""

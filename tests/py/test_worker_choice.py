@@ -3,9 +3,8 @@
 
 import pytest
 
-from gpushare import _core
 from gpushare.resource_usage import ResourceUsage
-from gpushare.worker_build import CLAIMS_IN_MEMORY_FROM, Assembled, best_worker
+from gpushare.worker_build import Assembled, best_worker
 
 PTX = """\
 .version 8.0
@@ -22,57 +21,43 @@ PTX = """\
   ret;
 }
 """
-IN_REGISTERS, IN_REGISTERS_LIMITED = (False, None), (False, 32)
-IN_MEMORY, IN_MEMORY_LIMITED = (True, None), (True, 32)
+UNLIMITED, LIMITED = None, 32
 
 
 def usage(registers, spilled=0):
     return ResourceUsage(registers, 0, spilled, spilled, spilled, 0)
 
 
-def taken(registers, candidates, spilled=0):
-    """The choice for a kernel of so many registers; the candidates in the order in which they were tried."""
-    in_memory = _core.make_preemptible(PTX, claims_in_memory=True).ptx
+def taken(candidates, spilled=0):
+    """The limit chosen for a kernel that spills so much, and the candidates' limits in the order of trial."""
     tried = []
 
     def assemble(text):
-        limit = 32 if ".maxnreg 32\n" in text else None
-        tried.append((text.replace(".maxnreg 32\n", "") == in_memory, limit))
+        tried.append(LIMITED if ".maxnreg 32\n" in text else UNLIMITED)
         return Assembled(text, b"cubin", candidates[tried[-1]])
 
-    worker = best_worker(PTX, "fill", usage(registers, spilled), "sm_90", assemble)
-    return (worker.claims_in_memory, worker.register_limit), tried
-
-
-FEW, MANY = CLAIMS_IN_MEMORY_FROM - 1, CLAIMS_IN_MEMORY_FROM
-
-
-def test_order_for_kernels_of_few_registers():
-    too_many = dict.fromkeys([IN_REGISTERS, IN_REGISTERS_LIMITED, IN_MEMORY, IN_MEMORY_LIMITED], usage(33))
-    assert taken(FEW, too_many) == (IN_REGISTERS, [IN_REGISTERS, IN_REGISTERS_LIMITED, IN_MEMORY, IN_MEMORY_LIMITED])
-
-
-def test_order_for_kernels_of_many_registers():
-    too_many = dict.fromkeys([IN_REGISTERS, IN_REGISTERS_LIMITED, IN_MEMORY, IN_MEMORY_LIMITED], usage(33))
-    assert taken(MANY, too_many) == (IN_MEMORY, [IN_MEMORY, IN_MEMORY_LIMITED, IN_REGISTERS, IN_REGISTERS_LIMITED])
+    worker = best_worker(PTX, "fill", usage(20, spilled), "sm_90", assemble)
+    assert worker.usage == candidates[worker.register_limit]
+    return worker.register_limit, tried
 
 
 def test_no_more_is_tried_than_needed():
-    assert taken(FEW, {IN_REGISTERS: usage(32)}) == (IN_REGISTERS, [IN_REGISTERS])
-    assert taken(MANY, {IN_MEMORY: usage(32)}) == (IN_MEMORY, [IN_MEMORY])
+    assert taken({UNLIMITED: usage(32)}) == (UNLIMITED, [UNLIMITED])
+
+
+def test_a_limit_keeps_residency():
+    assert taken({UNLIMITED: usage(33), LIMITED: usage(32)}) == (LIMITED, [UNLIMITED, LIMITED])
+
+
+def test_where_nothing_helps_it_has_what_it_needs():
+    assert taken({UNLIMITED: usage(33), LIMITED: usage(33)}) == (UNLIMITED, [UNLIMITED, LIMITED])
 
 
 @pytest.mark.parametrize("spilled", [0, 8])
 def test_spills_do_not_fit_unless_the_original_has_them(spilled):
-    candidates = {IN_MEMORY: usage(40), IN_MEMORY_LIMITED: usage(32, 8), IN_REGISTERS: usage(32)}
-    assert taken(MANY, candidates, spilled)[0] == (IN_MEMORY_LIMITED if spilled else IN_REGISTERS)
+    candidates = {UNLIMITED: usage(40), LIMITED: usage(32, 8)}
+    assert taken(candidates, spilled)[0] == (LIMITED if spilled else UNLIMITED)
 
 
 def test_spills_within_launch_bounds_count_without_a_limit_of_gpushare():
-    candidates = {
-        IN_MEMORY: usage(32, 4),
-        IN_MEMORY_LIMITED: usage(32, 4),
-        IN_REGISTERS: usage(32, 8),
-        IN_REGISTERS_LIMITED: usage(32),
-    }
-    assert taken(MANY, candidates)[0] == IN_REGISTERS_LIMITED
+    assert taken({UNLIMITED: usage(32, 4), LIMITED: usage(32)})[0] == LIMITED

@@ -120,8 +120,6 @@ def _outcome(compiled: CompiledKernel) -> str:
     if compiled.worker_usage is None:
         return f"runs as a whole: {compiled.refusal}"
     words = ["preemptible"]
-    if compiled.claims_in_memory:
-        words.append("claims kept in shared memory, since registers are scarce")
     if compiled.register_limit is not None:
         words.append(f"registers limited to {compiled.register_limit}")
     elif compiled.worker_usage.allocated_registers > register_budget(compiled.original_usage, compiled.arch):
@@ -140,7 +138,6 @@ def _document(compiled: CompiledKernel, file: Path, rows: dict[str, dict[str, in
         "parameters": [asdict(parameter) for parameter in compiled.parameters],
         "preemptible": compiled.worker is not None,
         "refusal": compiled.refusal,
-        "claims_in_memory": compiled.claims_in_memory,
         "register_limit": compiled.register_limit,
         "cached": compiled.cached,
         **{key: rows.get(key) for key in ("original", "worker")},

@@ -207,19 +207,14 @@ void insert_block_index_slot(const Module& module, TextEdits& edits) {
 
 /// Called functions that read the block index are changed for the workers' sake: a kernel that stays as it is must
 /// not call one of them.
-std::vector<KernelVerdict> find_verdicts(const Module& module, ClaimsIn claims) {
+std::vector<KernelVerdict> find_verdicts(const Module& module) {
   std::vector<KernelVerdict> verdicts;
   FunctionAnalyses analyses(module);
   bool any_refused = false;
   for (const Function& function : module.functions) {
     if (!function.is_entry || !function.has_body) continue;
-    KernelVerdict verdict{std::string(function.name), judge(module, function, analyses)};
-    if (auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome)) {
-      needs->claims_in_memory = claims == ClaimsIn::Memory;
-    } else {
-      any_refused = true;
-    }
-    verdicts.push_back(std::move(verdict));
+    verdicts.push_back({std::string(function.name), judge(module, function, analyses)});
+    any_refused |= !verdicts.back().preemptible();
   }
   if (!any_refused) return verdicts;
   for (KernelVerdict& verdict : verdicts) {
@@ -234,9 +229,9 @@ std::vector<KernelVerdict> find_verdicts(const Module& module, ClaimsIn claims) 
 
 }  // namespace
 
-Transformed make_preemptible(const std::string& ptx, ClaimsIn claims) {
+Transformed make_preemptible(const std::string& ptx) {
   const Module module(ptx);
-  Transformed result{.kernels = find_verdicts(module, claims)};
+  Transformed result{.kernels = find_verdicts(module)};
   std::unordered_map<std::string_view, const WorkerNeeds*> workers;
   for (const KernelVerdict& verdict : result.kernels) {
     if (const auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome)) workers[verdict.name] = needs;

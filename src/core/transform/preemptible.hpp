@@ -28,11 +28,7 @@ struct Transformed {
   std::vector<KernelVerdict> kernels;  ///< one per entry, in the order of the module
 };
 
-/// Where a worker's leader keeps the chunk that it has claimed ahead. In registers it costs the kernel two of them; in
-/// memory the leader has to wait for the claim. Memory pays where the registers would cost residency.
-enum class ClaimsIn { Registers, Memory };
-
 /// Throws InvalidInput where the text is no PTX.
-Transformed make_preemptible(const std::string& ptx, ClaimsIn claims = ClaimsIn::Registers);
+Transformed make_preemptible(const std::string& ptx);
 
 }  // namespace gpushare::ptx

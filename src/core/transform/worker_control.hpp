@@ -10,15 +10,10 @@ namespace gpushare {
 
 /// One per launch, in device memory.
 struct WorkerControl {
-  std::uint32_t next_task = 0;       ///< the first task that nobody has claimed yet; may run past the total
-  std::uint32_t workers_gone = 0;    ///< of all that were ever launched
-  std::uint32_t returned_tasks = 0;  ///< claimed, handed back before they started, and not taken again yet
-  std::uint32_t unused = 0;
-  std::uint32_t returns = 0;  ///< turns drawn by workers that hand tasks back: see returned_slots
-  std::uint32_t takes = 0;    ///< turns drawn by workers that take such tasks
-  std::uint64_t unused_too = 0;
+  std::uint32_t next_task = 0;     ///< the first task that nobody has claimed yet; may run past the total
+  std::uint32_t workers_gone = 0;  ///< of all that were ever launched
 };
-static_assert(sizeof(WorkerControl) == 32);
+static_assert(sizeof(WorkerControl) == 8);
 
 /// What the host tells the workers on an SM, in one word: they see both with one load. One per SM and launch, side by
 /// side: a short stretch of memory is written faster than a column of a table (7 us sooner for 132 SMs).
@@ -44,12 +39,6 @@ struct WorkerLook {
   std::span<const WorkerOrder> orders;  ///< by SM
   std::span<const WorkerSm> sms;
 };
-
-/// A ring per launch, in device memory: a worker that is told to leave puts there what it has claimed and not begun,
-/// as {first task, number of tasks} in 64 bits. Who puts and who takes draws a turn (`returns`, `takes`), whose slot it
-/// then exchanges: a taker who comes before its putter leaves ~0, and the putter draws again. Nobody waits for anybody.
-/// More slots than a GPU has workers, so that none is ever full.
-constexpr std::uint32_t returned_slots = 8192;
 
 /// Division by a number known beforehand: n / d = (n * multiplier) >> shift for every n < 2^31.
 struct FastDivisor {
@@ -77,10 +66,9 @@ struct WorkerParameters {
   FastDivisor grid_x;          ///< gridDim.x
   FastDivisor grid_y;          ///< gridDim.y
   std::uint32_t grid_z = 1;    ///< gridDim.z
-  std::uint32_t late = 0;      ///< so many tasks before the end, chunks are claimed after a task, not while it runs
-  std::uint64_t returned = 0;  ///< address of the ring of `returned_slots`
-  std::uint64_t orders = 0;    ///< address of one WorkerOrder per SM, written by the host at any time
+  std::uint32_t unused = 0;
+  std::uint64_t orders = 0;  ///< address of one WorkerOrder per SM, written by the host at any time
 };
-static_assert(sizeof(WorkerParameters) == 72);
+static_assert(sizeof(WorkerParameters) == 64);
 
 }  // namespace gpushare

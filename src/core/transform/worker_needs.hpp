@@ -26,13 +26,11 @@ struct WorkerNeeds {
   bool waits_for_copies = false;
   bool waits_for_bulk_copies = false;
   /// Blocks may wait for others: what is claimed must run at once, or others wait for it. One task is claimed at a
-  /// time, and none ahead. (Look-back scan with claims ahead: twice the time; with chunks of 16: 88 times.)
+  /// time. (Look-back scan with chunks of 16: 88 times the time.)
   bool waits_for_blocks = false;
   /// Tensor cores and bulk copies find their way by the bits of shared addresses: dynamic shared memory has to begin
   /// where it did, up to what such an address pattern spans.
   bool keeps_shared_alignment = false;
-  /// Keep what is claimed ahead in memory and not in registers: for kernels that have none to spare.
-  bool claims_in_memory = false;
 };
 
 /// What a worker of this kernel needs, or the first reason against making one.

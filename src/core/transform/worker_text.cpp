@@ -26,10 +26,6 @@ constexpr const char* enter = R"(	// gpushare: the leader takes a place on this 
 	mov.u32 	%gpushare_y, 0;
 	mov.u32 	%gpushare_z, 0;
 	mov.u32 	%gpushare_left, 0;
-	mov.u32 	%gpushare_slot, gpushare_claim;
-	mov.u32 	%gpushare_next, 0;
-	mov.u32 	%gpushare_order, 0;
-	mov.u32 	%gpushare_workers, 0;
 	mov.u32 	%gpushare_i, %tid.x;
 	mov.u32 	%gpushare_j, %tid.y;
 	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
@@ -43,19 +39,26 @@ constexpr const char* enter = R"(	// gpushare: the leader takes a place on this 
 	mad.wide.u32 	%gpushare_a, %gpushare_i, 24, %gpushare_a;
 	st.shared.u64 	[gpushare_claim+32], %gpushare_a;  // this SM's entry
 	red.global.add.u32 	[%gpushare_a], 1;
-	ld.param.u64 	%gpushare_b, [gpushare_worker+64];
+	ld.param.u64 	%gpushare_b, [gpushare_worker+56];
 	cvta.to.global.u64 	%gpushare_b, %gpushare_b;
 	mad.wide.u32 	%gpushare_b, %gpushare_i, 4, %gpushare_b;
-	st.shared.u64 	[gpushare_claim+72], %gpushare_b;  // this SM's order
+	st.shared.u64 	[gpushare_claim+64], %gpushare_b;  // this SM's order
 	mov.u64 	%gpushare_c, %globaltimer;
 	st.shared.u64 	[gpushare_claim+40], %gpushare_c;
 	mov.u32 	%gpushare_i, 1;
 	st.shared.u32 	[gpushare_claim+52], %gpushare_i;  // it holds a place
+	mov.u32 	%gpushare_i, 0;
+	st.shared.u32 	[gpushare_claim+56], %gpushare_i;  // it knows of no claim
 )";
 
-constexpr const char* begin_task = R"({mask_left}	setp.eq.u32 	%gpushare_p, {left}, 0;
+constexpr const char* begin_task = R"(	setp.lt.u32 	%gpushare_p, %gpushare_left, 2;
 	@%gpushare_p bra 	$gpushare_leave;
 $gpushare_task:
+)";
+
+constexpr const char* end_task = R"(	sub.u32 	%gpushare_left, %gpushare_left, 2;
+	setp.lt.u32 	%gpushare_p, %gpushare_left, 2;
+	@%gpushare_p bra 	$gpushare_chunk_ended;
 )";
 
 /// The next task's block index is the next one in order.
@@ -110,6 +113,15 @@ $gpushare_site:
                 "continuations", continuations(barriers));
 }
 
+constexpr const char* end_chunk = "$gpushare_chunk_ended:\n";
+
+constexpr const char* ask = R"(	// gpushare: the leader claims the next chunk, or leaves
+	@!%gpushare_leader bra 	$gpushare_published_next;
+	ld.shared.u32 	%gpushare_m, [gpushare_claim+48];
+	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
+	ld.shared.u64 	%gpushare_b, [gpushare_claim+64];
+)";
+
 /// Told behind the barrier, when the other warps are at work again. %gpushare_m: tasks of the chunk that has ended.
 constexpr const char* account = R"(	// gpushare: what was done, for the scheduler
 	mov.u64 	%gpushare_a, 0;
@@ -123,7 +135,7 @@ constexpr const char* account = R"(	// gpushare: what was done, for the schedule
 	mov.u32 	%gpushare_i, 1;
 	mov.b64 	%gpushare_b, {%gpushare_m, %gpushare_i};  // tasks and chunks, side by side
 	@%gpushare_leader red.global.add.u64 	[%gpushare_a+8], %gpushare_b;
-{mask_left}	setp.ne.u32 	%gpushare_p, {left}, 0;
+	setp.ge.u32 	%gpushare_p, %gpushare_left, 2;
 	@%gpushare_p bra 	$gpushare_task;
 )";
 
@@ -145,7 +157,7 @@ $gpushare_end:
 
 }  // namespace
 
-std::string parameter() { return ".param .align 8 .b8 gpushare_worker[72]"; }
+std::string parameter() { return ".param .align 8 .b8 gpushare_worker[64]"; }
 
 std::string block_index_slot() {
   return "// gpushare: blockIdx and gridDim of the present task, for called functions\n"
@@ -153,19 +165,19 @@ std::string block_index_slot() {
 }
 
 std::string declarations(const WorkerNeeds& needs) {
-  // The claim: 0, 16: two slots of {blockIdx, tasks left}; 32: the SM's entry; 40: when the chunk began; 48: its tasks;
-  // 52: does the worker hold a place? 56: the task claimed last; 60: how many are claimed ahead, or -1; 64: the SM's
-  // order and number of workers, as seen last; 72: where its order is.
+  // The claim: 0, 16: two slots of {blockIdx, twice the tasks left and which slot this is}; 32: the SM's entry; 40:
+  // when the chunk began; 48: its tasks; 52: does the worker hold a place? 56: the task claimed last; 64: the SM's
+  // order.
   std::string text = R"(
-	// gpushare: registers of the worker, and 80 bytes in which its leader keeps and publishes claims
+	// gpushare: registers of the worker, and 72 bytes in which its leader keeps and publishes claims
 	.reg .pred 	%gpushare_leader, %gpushare_p, %gpushare_any;
 	.reg .b32 	%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left, %gpushare_slot;
 	.reg .b32 	%gpushare_next, %gpushare_order, %gpushare_workers;
 	.reg .b32 	%gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;
-	.reg .b64 	%gpushare_a, %gpushare_b, %gpushare_c, %gpushare_d;
+	.reg .b64 	%gpushare_a, %gpushare_b, %gpushare_c;
 )";
   text += needs.keeps_shared_alignment ? "\t.shared .align 1024 .b8 gpushare_claim[1024];\n"
-                                       : "\t.shared .align 16 .b8 gpushare_claim[80];\n";
+                                       : "\t.shared .align 16 .b8 gpushare_claim[72];\n";
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
   return text;
 }
@@ -174,8 +186,8 @@ std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use) {
   std::string text;
   if (needs.single_barrier_site) text += "\tactivemask.b32 \t%gpushare_warp;\n";
   text += filled(filled(enter, "store_grid_size", needs.functions_read_block_index ? store_grid_size : ""), "next_slot",
-                 next_slot(needs));
-  text += first_chunk(needs) + publish("first", needs, use) + with_tasks_left(begin_task, needs) + claim_ahead(needs);
+                 next_slot());
+  text += claim("first", needs) + publish("first", use) + begin_task;
   if (needs.functions_read_block_index) text += store_block_index;
   return text + "\t// gpushare: the kernel's own body\n";
 }
@@ -194,15 +206,11 @@ std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int b
   if (needs.waits_for_copies) text += "\tcp.async.wait_all;\n";
   if (needs.waits_for_bulk_copies) text += "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group \t0;\n";
   if (needs.single_barrier_site) text += single_site(barriers);
-  text +=
-      "\tsub.u32 \t%gpushare_left, %gpushare_left, 1;\n"
-      "{mask_left}\tsetp.eq.u32 \t%gpushare_p, {left}, 0;\n"
-      "\t@%gpushare_p bra \t$gpushare_chunk_ended;\n";
+  text += end_task;
   // Behind the last task of a chunk the barrier that publishes the next one does this too.
   if (needs.barrier_between_tasks && !needs.single_barrier_site) text += "\tbar.sync \t0;\n";
-  text += advance(use) + "$gpushare_chunk_ended:\n" + next_slot(needs) +
-          "\t@!%gpushare_leader bra \t$gpushare_published_next;\n" + next_chunk(needs) + publish("next", needs, use);
-  return with_tasks_left(text + account, needs) + leave;
+  return text + advance(use) + end_chunk + next_slot() + ask + claim("next", needs) + publish("next", use) + account +
+         leave;
 }
 
 }  // namespace gpushare::ptx::worker_text

@@ -51,12 +51,4 @@ inline std::uint32_t guide_for(int workers) {
   return static_cast<std::uint32_t>(std::bit_width(4 * static_cast<std::uint32_t>(std::max(workers, 1))) - 1);
 }
 
-/// From so many tasks before the end, workers claim after a task and not while it runs. Where blocks are long, a claim
-/// made too early leaves one worker with two blocks while others have none; where they are short, waiting for it costs.
-inline std::uint32_t late_claims_for(Duration block_time, int workers) {
-  constexpr Duration long_block(50'000);
-  const bool is_short = block_time > Duration{} && block_time < long_block;
-  return is_short ? 0 : 4 * static_cast<std::uint32_t>(workers);
-}
-
 }  // namespace gpushare

@@ -64,7 +64,7 @@ void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time
 void WorkerProgress::take_totals(const WorkerLook& look) {
   const WorkerControl& control = look.control;
   workers_gone_ = control.workers_gone;
-  unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task) + control.returned_tasks;
+  unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task);
   workers_ = 0;
   done_ = 0;
   Duration busy{};

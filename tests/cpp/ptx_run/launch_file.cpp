@@ -68,7 +68,7 @@ bool read_worker_option(Line& line, LaunchFile& launch) {
     return true;
   }
   const std::pair<std::string_view, std::uint32_t*> numbers[] = {
-      {"workers", &launch.workers}, {"chunk", &launch.chunk}, {"guide", &launch.guide}, {"late", &launch.late}};
+      {"workers", &launch.workers}, {"chunk", &launch.chunk}, {"guide", &launch.guide}};
   for (const auto& [key, value] : numbers) {
     if (line.key != key) continue;
     *value = line.number<std::uint32_t>();

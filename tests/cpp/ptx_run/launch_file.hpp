@@ -13,7 +13,6 @@
 //   workers 9                  the rest is for workers alone; see WorkerPlan
 //   chunk 3
 //   guide 2
-//   late 3
 //   quotas random              or: quotas full
 //
 // What is left out is as in the struct below.
@@ -42,7 +41,6 @@ struct LaunchFile {
   std::uint32_t workers = 4;
   std::uint32_t chunk = 1;
   std::uint32_t guide = 0;
-  std::uint32_t late = 0;
   bool random_quotas = false;
 };
 

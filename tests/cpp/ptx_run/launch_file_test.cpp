@@ -40,7 +40,7 @@ class LaunchFolder : public testing::Test {
 TEST_F(LaunchFolder, TellsAll) {
   const LaunchFile launch = read(
       "ptx a.ptx\nentry scale\ngrid 4 3 2\nblock 32 2 1\nshared 64\narray x.bin\nvalue 0102fF\n\nrun worker\n"
-      "seed 12345678901\nworkers 9\nchunk 3\nguide 2\nlate 5\nquotas random\n");
+      "seed 12345678901\nworkers 9\nchunk 3\nguide 2\nquotas random\n");
   EXPECT_EQ(launch.ptx, folder / "a.ptx");
   EXPECT_EQ(launch.entry, "scale");
   EXPECT_EQ(launch.grid.blocks.count(), 24u);
@@ -51,7 +51,7 @@ TEST_F(LaunchFolder, TellsAll) {
   EXPECT_THAT(launch.parameters[1].value, ElementsAre(std::byte{1}, std::byte{2}, std::byte{255}));
   EXPECT_TRUE(launch.by_workers && launch.random_quotas);
   EXPECT_EQ(launch.seed, 12345678901u);
-  EXPECT_THAT((std::vector{launch.workers, launch.chunk, launch.guide, launch.late}), ElementsAre(9, 3, 2, 5));
+  EXPECT_THAT((std::vector{launch.workers, launch.chunk, launch.guide}), ElementsAre(9, 3, 2));
 }
 
 TEST_F(LaunchFolder, NamesTheLineThatIsWrong) {

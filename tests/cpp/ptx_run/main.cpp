@@ -63,7 +63,7 @@ void run_by_workers(const LaunchFile& file, const test::Kernel& kernel, ArraysOf
   Machine machine = test::machine;
   machine.most_instructions = most_instructions;
   std::mt19937_64 random(file.seed);
-  test::WorkerPlan plan{.workers = file.workers, .chunk = file.chunk, .guide = file.guide, .late = file.late};
+  test::WorkerPlan plan{.workers = file.workers, .chunk = file.chunk, .guide = file.guide};
   if (file.random_quotas) plan.at_look = test::resized_at_random(random);
   const test::KernelLaunch launch{file.entry, file.grid, [&](GlobalMemory& memory) { return arrays.set_up(memory); }};
   test::Outcome outcome;

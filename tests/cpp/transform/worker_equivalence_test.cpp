@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <tuple>
 
 #include "transform/sample_launches.hpp"
 
@@ -13,9 +12,7 @@ namespace {
 
 using namespace test;
 
-using KernelAndClaims = std::tuple<std::size_t, ptx::ClaimsIn>;
-
-class EveryKernel : public testing::TestWithParam<KernelAndClaims> {
+class EveryKernel : public testing::TestWithParam<std::size_t> {
  protected:
   /// Runs the kernel both ways and compares everything.
   void expect_equal(const WorkerPlan& plan, std::uint64_t seed) {
@@ -27,17 +24,14 @@ class EveryKernel : public testing::TestWithParam<KernelAndClaims> {
     ASSERT_EQ(GlobalMemory::difference(original_outcome.memory, by_workers.memory), "");
     ASSERT_EQ(by_workers.tasks_done(), tasks(launch.grid)) << "no task may be lost or done twice";
     ASSERT_EQ(by_workers.places_kept(), 0u) << "every worker gives its place back";
-    const WorkerControl control = by_workers.memory.read<WorkerControl>(by_workers.control);
-    ASSERT_EQ(control.returned_tasks, 0u) << "whatever was handed back has been taken";
     looks = by_workers.looks;
     launches = by_workers.launches;
-    returns = control.returns;
   }
 
   /// Once for every look at which that can be; from which SMs, `leaves` says.
   template <typename Leaves>
   void expect_equal_if_evicted(std::uint32_t chunk, Leaves leaves) {
-    const WorkerPlan undisturbed{.workers = 4, .chunk = chunk, .guide = 2, .late = 3};
+    const WorkerPlan undisturbed{.workers = 4, .chunk = chunk, .guide = 2};
     expect_equal(undisturbed, chunk);
     const std::size_t all_looks = looks;
     for (std::size_t evicted_at = 0; evicted_at < all_looks; ++evicted_at) {
@@ -52,23 +46,16 @@ class EveryKernel : public testing::TestWithParam<KernelAndClaims> {
     }
   }
 
-  const SampleLaunch launch = sample_launches()[std::get<0>(GetParam())];
+  const SampleLaunch launch = sample_launches()[GetParam()];
   const Kernel original{ptx_file(launch.file)};
-  const Kernel worker{ptx::make_preemptible(ptx_file(launch.file), std::get<1>(GetParam())).ptx};
+  const Kernel worker{ptx::make_preemptible(ptx_file(launch.file)).ptx};
   std::size_t looks = 0;
   std::size_t launches = 0;
-  std::size_t returns = 0;  // turns drawn to hand tasks back
 };
 
-std::string name_of(const testing::TestParamInfo<KernelAndClaims>& info) {
-  const auto& [kernel, claims] = info.param;
-  return sample_launches()[kernel].kernel + (claims == ptx::ClaimsIn::Memory ? "_claims_in_memory" : "");
-}
+std::string name_of(const testing::TestParamInfo<std::size_t>& info) { return sample_launches()[info.param].kernel; }
 
-INSTANTIATE_TEST_SUITE_P(Suite, EveryKernel,
-                         testing::Combine(testing::Range<std::size_t>(0, sample_launches().size()),
-                                          testing::Values(ptx::ClaimsIn::Registers, ptx::ClaimsIn::Memory)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Suite, EveryKernel, testing::Range<std::size_t>(0, sample_launches().size()), name_of);
 
 TEST_P(EveryKernel, AnyNumberOfWorkersAndAnyChunk) {
   for (std::uint32_t chunk = 1; chunk <= 8; ++chunk) {
@@ -94,57 +81,45 @@ TEST_P(EveryKernel, EvictedFromOneSmAtEveryLook) {
 }
 
 TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
-  std::size_t resumptions = 0, handed_back = 0;
+  std::size_t resumptions = 0;
   for (std::uint64_t seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto pick = [&random](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
-    const WorkerPlan plan{.workers = 1 + pick(9),
-                          .chunk = 1 + pick(8),
-                          .guide = pick(5),
-                          .late = pick(12),
-                          .at_look = resized_at_random(random)};
+    const WorkerPlan plan{
+        .workers = 1 + pick(9), .chunk = 1 + pick(8), .guide = pick(5), .at_look = resized_at_random(random)};
     expect_equal(plan, seed);
     resumptions += launches - 1;
-    handed_back += returns;
   }
-  EXPECT_GT(resumptions, 0u) << "the seeds should evict somebody";
-  const bool claims_ahead = worker.module.text.find("$gpushare_body:") != std::string::npos;
   constexpr std::uint32_t many = 20;  // a small grid may be claimed before anybody has to leave
-  if (claims_ahead && tasks(launch.grid) >= many) {
-    EXPECT_GT(handed_back, 0u);
-  }
-  if (!claims_ahead) {
-    EXPECT_EQ(handed_back, 0u);
+  if (tasks(launch.grid) >= many) {
+    EXPECT_GT(resumptions, 0u) << "the seeds should evict somebody";
   }
 }
 
-/// The order that a worker has read while its last task ran may be an old one by the time it is done. `lowered`: quotas
-/// are so for one look where an SM is full, and as before at the next.
+/// The order that a worker has read may be an old one by the time it leaves. `lowered`: quotas are so for one look
+/// where an SM is full, and as before at the next.
 TEST(Workers, NobodyLeavesByAnOrderThatHasBeenTakenBack) {
   const SampleLaunch launch = sample_launches().front();
-  for (const ptx::ClaimsIn claims : {ptx::ClaimsIn::Registers, ptx::ClaimsIn::Memory}) {
-    const Kernel worker(ptx::make_preemptible(ptx_file(launch.file), claims).ptx);
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      std::mt19937_64 random(seed);
-      Outcome outcome;
-      bool lowered = false;
-      int times = 0;
-      const auto at_look = [&](std::size_t, const SetQuota& set) {
-        const std::vector<WorkerSm> now = outcome.memory.read<WorkerSm>(outcome.sm_table, sms);
-        lowered = !lowered && random() % 2 == 0;
-        for (std::uint32_t sm = 0; sm < sms; ++sm) {
-          const bool is_full = now[sm].workers == blocks_per_sm;
-          times += lowered && is_full ? 1 : 0;
-          set(sm, lowered && is_full ? 1 : blocks_per_sm);
-        }
-      };
-      Scheduler scheduler(seed);
-      run_workers(launch, worker, {.workers = sms * blocks_per_sm, .at_look = at_look}, scheduler, outcome);
-      EXPECT_GT(times, 0);
-      EXPECT_EQ(outcome.launches, 1u);
-      EXPECT_EQ(outcome.memory.read<WorkerControl>(outcome.control).returns, 0u);
-    }
+  const Kernel worker(ptx::make_preemptible(ptx_file(launch.file)).ptx);
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    std::mt19937_64 random(seed);
+    Outcome outcome;
+    bool lowered = false;
+    int times = 0;
+    const auto at_look = [&](std::size_t, const SetQuota& set) {
+      const std::vector<WorkerSm> now = outcome.memory.read<WorkerSm>(outcome.sm_table, sms);
+      lowered = !lowered && random() % 2 == 0;
+      for (std::uint32_t sm = 0; sm < sms; ++sm) {
+        const bool is_full = now[sm].workers == blocks_per_sm;
+        times += lowered && is_full ? 1 : 0;
+        set(sm, lowered && is_full ? 1 : blocks_per_sm);
+      }
+    };
+    Scheduler scheduler(seed);
+    run_workers(launch, worker, {.workers = sms * blocks_per_sm, .at_look = at_look}, scheduler, outcome);
+    EXPECT_GT(times, 0);
+    EXPECT_EQ(outcome.launches, 1u);
   }
 }
 

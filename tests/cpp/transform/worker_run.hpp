@@ -30,7 +30,6 @@ struct WorkerPlan {
   std::uint32_t workers = 4;
   std::uint32_t chunk = 1;
   std::uint32_t guide = 0;
-  std::uint32_t late = 0;
   /// Called at each look at a quota, before it, with the number of looks so far; writes quotas or does nothing.
   std::function<void(std::size_t look, const SetQuota& set)> at_look;
 };
@@ -43,7 +42,6 @@ struct Outcome {
   std::uint64_t control = 0;
   std::uint64_t sm_table = 0;
   std::uint64_t orders = 0;
-  std::uint64_t returned = 0;
   std::size_t looks = 0;
   std::size_t launches = 0;
 
@@ -79,7 +77,6 @@ inline void allocate_control(Outcome& outcome, std::uint32_t chunk) {
   outcome.control = outcome.memory.allocate(std::vector<WorkerControl>(1), "control");
   outcome.sm_table = outcome.memory.allocate(std::vector<WorkerSm>(sms), "SMs");
   outcome.orders = outcome.memory.allocate(std::vector<WorkerOrder>(sms, order), "orders");
-  outcome.returned = outcome.memory.allocate(std::vector<std::uint64_t>(returned_slots), "returned");
 }
 
 inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, const WorkerPlan& plan) {
@@ -90,8 +87,6 @@ inline Argument worker_parameters(const Outcome& outcome, const Grid& grid, cons
                                     .grid_x = FastDivisor::of(grid.blocks.x),
                                     .grid_y = FastDivisor::of(grid.blocks.y),
                                     .grid_z = grid.blocks.z,
-                                    .late = plan.late,
-                                    .returned = outcome.returned,
                                     .orders = outcome.orders})
       .front();
 }
@@ -133,7 +128,6 @@ inline void run_original(const KernelLaunch& launch, const Kernel& kernel, const
   outcome.memory.write(outcome.control, workers.memory.read<WorkerControl>(workers.control));
   outcome.memory.write(outcome.sm_table, workers.memory.read<WorkerSm>(workers.sm_table, sms));
   outcome.memory.write(outcome.orders, workers.memory.read<WorkerOrder>(workers.orders, sms));
-  outcome.memory.write(outcome.returned, workers.memory.read<std::uint64_t>(workers.returned, returned_slots));
 }
 
 }  // namespace gpushare::interpreter::test

@@ -94,17 +94,5 @@ TEST(Guide, IsTheLogarithmOfFourTimesTheWorkers) {
 
 TEST(Guide, NobodyCountsAsOneWorker) { EXPECT_EQ(guide_for(0), guide_for(1)); }
 
-TEST(LateClaims, ShortBlocksAreAlwaysClaimedEarly) {
-  EXPECT_EQ(late_claims_for(Duration(1), 1056), 0U);
-  EXPECT_EQ(late_claims_for(Duration(49'999), 1056), 0U);
-}
-
-TEST(LateClaims, LongOrUnknownBlocksAreClaimedLateInTheLastFourWaves) {
-  EXPECT_EQ(late_claims_for(Duration(50'000), 1056), 4U * 1056);
-  EXPECT_EQ(late_claims_for(Duration(1'000'000), 8), 32U);
-  EXPECT_EQ(late_claims_for(Duration{}, 8), 32U);
-  EXPECT_EQ(late_claims_for(Duration(1'000'000), 0), 0U);
-}
-
 }  // namespace
 }  // namespace gpushare

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/transform/worker_control.hpp"
@@ -16,8 +17,7 @@ namespace gpushare::test {
 
 class WorkerModel {
  public:
-  WorkerModel(Dice& dice, int blocks, int sms, bool claims_early)
-      : dice_(dice), blocks_(static_cast<std::uint32_t>(blocks)), claims_early_(claims_early) {
+  WorkerModel(Dice& dice, int blocks, int sms) : dice_(dice), blocks_(static_cast<std::uint32_t>(blocks)) {
     now_.sms.resize(static_cast<std::size_t>(sms));
     now_.orders.resize(now_.sms.size());
     running_.resize(now_.sms.size());
@@ -69,73 +69,47 @@ class WorkerModel {
   }
 
  private:
-  enum class Stage : std::uint8_t { Waiting, Choosing, Running, TellingTime, TellingTasks, Leaving, Going, Gone };
+  enum class Stage : std::uint8_t {
+    Waiting,
+    Looking,
+    Choosing,
+    Running,
+    TellingTime,
+    TellingTasks,
+    Leaving,
+    Going,
+    Gone
+  };
   struct Worker {
     Stage stage = Stage::Waiting;
     std::size_t sm = 0;
-    std::uint32_t chunk = 0;
+    std::uint32_t chunk = 0;  ///< that it runs or has run, 0 of a newcomer
     std::uint32_t left = 0;
     std::uint32_t next = 0;
     bool holds_place = false;
-    bool has_claimed = false;
-    bool is_surplus = false;  ///< as it saw when it claimed
+    bool is_surplus = false;  ///< as it saw
     std::int64_t since = 0;
   };
 
-  void look(Worker& worker) {
-    const WorkerSm& sm = now_.sms[worker.sm];
-    worker.is_surplus = sm.workers > now_.orders[worker.sm].quota;
-  }
+  bool is_surplus(const Worker& worker) const { return now_.sms[worker.sm].workers > now_.orders[worker.sm].quota; }
 
   void claim(Worker& worker) {
     const std::uint32_t chunk = now_.orders[worker.sm].chunk;
     worker.next = std::min<std::uint32_t>(chunk, blocks_ - std::min(blocks_, now_.control.next_task));
     now_.control.next_task += worker.next;
-    worker.has_claimed = true;
   }
 
-  void take_back(Worker& worker) {
-    if (returned_.empty()) return;
-    worker.next = returned_.back();
-    returned_.pop_back();
-    now_.control.returned_tasks -= worker.next;
-    worker.has_claimed = true;
+  /// Leave, or stay, with something to do if there is anything.
+  void choose(Worker& worker) {
+    if (!worker.is_surplus || !is_surplus(worker)) return claim(worker);
+    --now_.sms[worker.sm].workers;
+    worker.holds_place = false;
   }
 
-  /// Leave, with what was claimed ahead handed back, or stay, with something to do if there is anything.
-  void choose(Worker& worker, bool is_newcomer) {
-    WorkerSm& sm = now_.sms[worker.sm];
-    if (!worker.has_claimed) look(worker);
-    if (worker.is_surplus && sm.workers > now_.orders[worker.sm].quota) {
-      --sm.workers;
-      worker.holds_place = false;
-      if (worker.next > 0) returned_.push_back(worker.next);
-      now_.control.returned_tasks += worker.next;
-      worker.next = 0;
-      return;
-    }
-    if (is_newcomer) take_back(worker);
-    if (!worker.has_claimed) claim(worker);
-    if (worker.next == 0) take_back(worker);
-  }
-
-  void begin_chunk(Worker& worker, std::uint32_t tasks) {
-    worker.chunk = worker.left = tasks;
-    worker.has_claimed = false;
-    worker.next = 0;
-    worker.stage = tasks > 0 ? Stage::Running : Stage::Leaving;
-    if (tasks > 0) ++running_[worker.sm];
-  }
-
-  void end_task(Worker& worker) {
-    if (worker.left == 1 && claims_early_ && !worker.has_claimed) {
-      look(worker);
-      claim(worker);
-      return;
-    }
-    if (--worker.left > 0) return;
-    choose(worker, false);
-    worker.stage = Stage::TellingTime;
+  void begin_chunk(Worker& worker) {
+    worker.chunk = worker.left = std::exchange(worker.next, 0);
+    worker.stage = worker.chunk > 0 ? Stage::Running : Stage::Leaving;
+    if (worker.chunk > 0) ++running_[worker.sm];
   }
 
   void enter(Worker& worker) {
@@ -143,7 +117,7 @@ class WorkerModel {
     ++now_.sms[worker.sm].workers;
     worker.holds_place = true;
     worker.since = clock_;
-    worker.stage = Stage::Choosing;
+    worker.stage = Stage::Looking;
   }
 
   void advance(Worker& worker) {
@@ -151,11 +125,18 @@ class WorkerModel {
     switch (worker.stage) {
       case Stage::Waiting:
         return enter(worker);
+      case Stage::Looking:
+        worker.is_surplus = is_surplus(worker);
+        worker.stage = Stage::Choosing;
+        return;
       case Stage::Choosing:
-        choose(worker, true);
-        return begin_chunk(worker, worker.next);
+        choose(worker);
+        if (worker.chunk == 0) return begin_chunk(worker);
+        worker.stage = Stage::TellingTime;
+        return;
       case Stage::Running:
-        return end_task(worker);
+        if (--worker.left == 0) worker.stage = Stage::Looking;
+        return;
       case Stage::TellingTime:
         sm.busy_ns += static_cast<std::uint64_t>(clock_ - worker.since);
         worker.since = clock_;
@@ -164,7 +145,7 @@ class WorkerModel {
       case Stage::TellingTasks:
         sm.tasks_done += worker.chunk;
         --running_[worker.sm];
-        return begin_chunk(worker, worker.next);
+        return begin_chunk(worker);
       case Stage::Leaving:
         if (worker.holds_place) --sm.workers;
         worker.stage = Stage::Going;
@@ -180,11 +161,9 @@ class WorkerModel {
 
   Dice& dice_;
   std::uint32_t blocks_;
-  bool claims_early_;
   Snapshot now_;
   std::vector<Worker> workers_;
   std::vector<int> running_;
-  std::vector<std::uint32_t> returned_;
   std::int64_t clock_ = 0;
 };
 

@@ -47,8 +47,8 @@ Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed());
 
 bool CudaGpu::is_idle() const {
   const Time time = elapsed();
-  return !is_paused_ && !plan_is_due_ && events_.empty() && to_device_.empty() && to_host_.empty() &&
-         !followers_.any_leaving() &&
+  return !is_paused_ && !plan_is_due_ && events_.empty() && outside_.empty() && to_device_.empty() &&
+         to_host_.empty() && !followers_.any_leaving() &&
          std::ranges::all_of(launches_, [](const auto& launch) { return launch->hardware().empty(); }) &&
          std::ranges::none_of(
              launches_, [time](const auto& launch) { return launch->is_settling() || launch->wants_hardware(time); });
@@ -88,6 +88,7 @@ void CudaGpu::put_into_effect() {
   static const Share nothing{.quota = Quota::nowhere()};
   plan_is_due_ = false;
   const Time time = elapsed();
+  for (const Share& share : plan_) let_in(share.launch);
   for (const auto& launch : launches_) {
     const auto share = std::ranges::find(plan_, launch->submission().id, &Share::launch);
     if (share == plan_.end() && is_admitted(*launch)) continue;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -91,6 +92,8 @@ class CudaGpu final : public LiveGpu {
   void start_look(Time time);
   int level_for(const LaunchOnGpu& launch) const;
   bool is_admitted(const LaunchOnGpu& launch) const;
+  void let_in(Time time);
+  void let_in(OperationId operation);
   void leaves_room(OperationId ended);
   bool is_passing(const LaunchOnGpu& launch, Time time) const;
   RoomClaim claim_of(const LaunchOnGpu& launch) const;
@@ -121,6 +124,8 @@ class CudaGpu final : public LiveGpu {
   std::unordered_map<OperationId, OperationId> stopped_behind_;  // followers that stop() found, and their leaders
   std::vector<Share> plan_;
   std::unordered_map<OperationId, Admitted> admitted_;  // until their ends have been told
+  /// Admitted, and not among launches_ before some of those have ended: however many wait, nobody looks at them.
+  std::deque<std::unique_ptr<LaunchOnGpu>> outside_;
   SharedRoom room_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
   std::vector<gpushare::Event> events_;

@@ -90,7 +90,27 @@ void CudaGpu::admit(OperationId operation) {
     return;
   }
   (*launch)->allow({}, time);
+  outside_.push_back(std::move(*launch));
+  launches_.erase(std::next(launch).base());
   hand_to_hardware(time);
+}
+
+void CudaGpu::let_in(Time time) {
+  if (outside_.empty()) return;
+  auto inside = std::ranges::count_if(launches_, [this](const auto& launch) { return is_admitted(*launch); });
+  for (; !outside_.empty() && inside < admitted_at_once; ++inside) {
+    admitted_[outside_.front()->submission().id].since = time;
+    launches_.push_back(std::move(outside_.front()));
+    outside_.pop_front();
+  }
+}
+
+/// Somebody wants more of it than to begin in its turn.
+void CudaGpu::let_in(OperationId operation) {
+  const auto found = std::ranges::find(outside_, operation, [](const auto& launch) { return launch->submission().id; });
+  if (found == outside_.end()) return;
+  launches_.push_back(std::move(*found));
+  outside_.erase(found);
 }
 
 /// Was it admitted so lately that it may be over before anybody could make use of knowing where it is?
@@ -129,25 +149,20 @@ void CudaGpu::make_room(Time time) {
 }
 
 /// In rank order: among equals, the hardware serves first who comes first. Whoever is admitted and finds no place waits
-/// here: in a stream behind another it could not be withdrawn, and one that does not end would keep all behind it.
+/// outside: in a stream behind another it could not be withdrawn, and one that does not end would keep all behind it.
 void CudaGpu::hand_to_hardware(Time time) {
+  let_in(time);
   std::vector<LaunchOnGpu*> wanting;
   std::size_t under_way = 0;
-  int admitted = 0;
   for (const auto& launch : launches_) {
     if (launch->wants_hardware(time)) wanting.push_back(launch.get());
-    if (launch->hardware().empty()) continue;
-    is_admitted(*launch) ? ++admitted : ++under_way;
+    if (!launch->hardware().empty() && !is_admitted(*launch)) ++under_way;
   }
   if (wanting.empty() || !may_use_gpu(time)) return;
   std::ranges::stable_sort(wanting, {}, &LaunchOnGpu::rank);
   for (LaunchOnGpu* launch : wanting) {
-    const bool is_new = launch->hardware().empty();
-    if (is_new && is_admitted(*launch)) {
-      if (++admitted > admitted_at_once) continue;
-    } else if (is_new && ++under_way > most_launches_on_hardware) {
-      return;
-    }
+    const bool is_new = launch->hardware().empty() && !is_admitted(*launch);
+    if (is_new && ++under_way > most_launches_on_hardware) return;
     if (launch->lacks_slot() && resources_.tables.is_full()) find_slot_for(*launch, launches_, time);
     launch->hand_to_hardware(level_for(*launch), time);
     if (launch->is_in_tables()) look_soon();

@@ -8,6 +8,7 @@ namespace gpushare::cuda {
 
 // What has begun leaves like a launch that is evicted; the look after that shows what it has done.
 void CudaGpu::withdraw(OperationId operation) {
+  let_in(operation);
   const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
   const Time time = elapsed();
   if (launch == launches_.end()) {
@@ -58,6 +59,8 @@ bool CudaGpu::stop(Duration patience) {
 }
 
 bool CudaGpu::becomes_empty_within(Duration patience) {
+  std::ranges::move(outside_, std::back_inserter(launches_));
+  outside_.clear();
   std::vector<Followers::Started> followers = followers_.take_all();
   for (const auto& launch : launches_) {
     if (auto follower = launch->take_follower()) followers.push_back({std::move(follower), launch->submission().id});

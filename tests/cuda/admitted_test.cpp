@@ -178,6 +178,22 @@ TEST_F(ManyAdmitted, WhoWaitsCanBeWithdrawn) {
   EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{CudaGpu::admitted_at_once});
 }
 
+TEST_F(ManyAdmitted, WhoWaitsBeginsWhenAPlanNamesIt) {
+  admit_all();
+  gpu().apply({.shares = {{OperationId{launches - 1}, Quota::everywhere(1)}}});
+  while (values<int>(arrived, 1).front() <= CudaGpu::admitted_at_once) look();
+  write(gate, 1);
+  look_until_ended(launches);
+}
+
+TEST_F(ManyAdmitted, WhoWaitsNeverBeginsWhereAllStop) {
+  admit_all();
+  while (values<int>(arrived, 1).front() < CudaGpu::admitted_at_once) look();
+  write(gate, 1);
+  EXPECT_TRUE(gpu().stop(Duration(10'000'000'000)));
+  EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{CudaGpu::admitted_at_once});
+}
+
 class ManyBesideOneThatStays : public ManyAdmitted {
  protected:
   ManyBesideOneThatStays() : ManyAdmitted(1) {}

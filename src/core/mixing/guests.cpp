@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mixing/guests.hpp"
 
+#include <algorithm>
+
 namespace gpushare {
+namespace {
+
+/// A pause of the host or of the GPU is no longer kernel: those that it met would keep all others from being admitted.
+constexpr int most_growth = 8;
+
+}  // namespace
 
 void Guests::come(const RunningLaunch& launch, bool is_admitted) {
   if (guests_.contains(launch.id)) return;
@@ -27,7 +35,8 @@ bool Guests::leave(OperationId launch, Time now) {
   sms_ = guests_.empty() ? 0 : sms_ - guest.sms;
   if (guest.begun) {
     const Duration took = now - *guest.begun;
-    service_.find_or(guest.kernel, [took] { return took; }) = took;
+    Duration& known = service_.find_or(guest.kernel, [took] { return took; });
+    known = std::min(took, known + known / most_growth);
   }
   if (guest.is_admitted) --admitted_;
   return guest.is_admitted;

@@ -32,7 +32,8 @@ class Guests {
   double sms() const { return sms_; }
   /// Is anybody there who is less urgent?
   bool any_below(int priority) const { return !priorities_.empty() && priorities_.begin()->first < priority; }
-  /// What the latest guest of this launch's kernel took from its first block on.
+  /// What the latest guests of this launch's kernel took from their first block on: less where the latest one did, and
+  /// never much more than before it.
   std::optional<Duration> service(const RunningLaunch& launch) const;
 
  private:

@@ -47,14 +47,30 @@ TEST_F(ThreeGuests, WaitingIsNoService) {
   EXPECT_EQ(guests.service(launch(1)), Duration(700));
 }
 
-TEST_F(ThreeGuests, TheLatestServiceCounts) {
-  for (const int took : {500, 900, 700}) {
+class ServedGuests : public ThreeGuests {
+ protected:
+  Duration after(int took) {
     guests.come(launch(0), true);
     guests.begin(OperationId{0}, at(0));
     guests.leave(OperationId{0}, at(took));
+    return *guests.service(launch(0));
   }
+};
+
+TEST_F(ServedGuests, AShorterServiceCountsAtOnceAndALongerOneByAndBy) {
+  EXPECT_EQ(after(800), Duration(800));
+  EXPECT_EQ(after(850), Duration(850));
+  EXPECT_EQ(after(400), Duration(400));
+  EXPECT_EQ(after(1'000'000), Duration(450)) << "a pause";
+  EXPECT_EQ(after(410), Duration(410));
+  for (int launch = 0; launch < 40; ++launch) after(2000);
+  EXPECT_EQ(after(2000), Duration(2000)) << "it takes so long now";
+}
+
+TEST_F(ServedGuests, WhoIsWithdrawnBeforeItBeginsSaysNothing) {
+  after(700);
   guests.come(launch(0), true);
-  guests.leave(OperationId{0}, at(5000));  // withdrawn before it began
+  guests.leave(OperationId{0}, at(5000));
   EXPECT_EQ(guests.service(launch(0)), Duration(700));
 }
 

@@ -146,9 +146,8 @@ plt.show()
 # %% [markdown]
 # Under `fifo` the short kernel waits for all of the long one, as it does with plain streams. `srtf` gives it one SM,
 # sees from its first block that it is short, and lets it go first: the long kernel's workers leave at the end of their
-# blocks and come back later. No block is cut short and no work is lost, and what a worker has claimed and not begun it
-# hands back. But it looks at its orders when a block begins: until the blocks that run have ended, and mostly one more
-# of each worker, even `srtf` can do nothing.
+# blocks and come back later. No block is cut short and no work is lost; but until the blocks that run have ended even
+# `srtf` can do nothing.
 #
 # ## 3. One of them in a picture
 #

@@ -107,6 +107,7 @@ void CudaGpu::let_in(Time time) {
 
 /// Somebody wants more of it than to begin in its turn.
 void CudaGpu::let_in(OperationId operation) {
+  if (outside_.empty() || !admitted_.contains(operation)) return;
   const auto found = std::ranges::find(outside_, operation, [](const auto& launch) { return launch->submission().id; });
   if (found == outside_.end()) return;
   launches_.push_back(std::move(*found));

@@ -19,7 +19,7 @@ constexpr Duration longest_patience(1'000'000);
 /// looks follow each other faster.
 constexpr Duration report_interval(100'000);
 
-/// Workers heed an order when their block ends.
+/// Workers heed an order when their chunk ends.
 constexpr Duration short_block(50'000);
 
 }  // namespace

@@ -117,6 +117,7 @@ long streams_of_gpu() {
 class ManyAdmitted : public AdmittedAtGate {
  protected:
   static constexpr int launches = 50;
+  static constexpr Duration patience{20'000'000'000};
 
   /// Of one block each; those from `open` on wait for nobody.
   explicit ManyAdmitted(int open = launches) {
@@ -139,8 +140,13 @@ class ManyAdmitted : public AdmittedAtGate {
     return *gpu_;
   }
   void look() { last_ = gpu().next_event(gpu().now() + Duration(1'000'000)); }
+  void look_until_come(int wanted) {
+    const Time deadline = gpu().now() + patience;
+    while (values<int>(arrived, 1).front() < wanted && gpu().now() < deadline) look();
+    EXPECT_EQ(values<int>(arrived, 1).front(), wanted);
+  }
   void look_until_ended(int wanted) {
-    const Time deadline = gpu().now() + Duration(20'000'000'000);
+    const Time deadline = gpu().now() + patience;
     while (ended_ < wanted && gpu().now() < deadline) {
       look();
       if (last_ && last_->kind == EventKind::LaunchEnded) ++ended_;
@@ -158,7 +164,7 @@ class ManyAdmitted : public AdmittedAtGate {
 
 TEST_F(ManyAdmitted, OnlyTheFirstAreOnTheGpu) {
   admit_all();
-  while (values<int>(arrived, 1).front() < CudaGpu::admitted_at_once) look();
+  look_until_come(CudaGpu::admitted_at_once);
   EXPECT_THAT(gpu().begun(), testing::SizeIs(CudaGpu::admitted_at_once));
   constexpr long queues_of_the_hardware = 32;  // where streams share one, a look may wait for a kernel
   EXPECT_LT(streams_of_gpu(), queues_of_the_hardware);
@@ -181,14 +187,14 @@ TEST_F(ManyAdmitted, WhoWaitsCanBeWithdrawn) {
 TEST_F(ManyAdmitted, WhoWaitsBeginsWhenAPlanNamesIt) {
   admit_all();
   gpu().apply({.shares = {{OperationId{launches - 1}, Quota::everywhere(1)}}});
-  while (values<int>(arrived, 1).front() <= CudaGpu::admitted_at_once) look();
+  look_until_come(CudaGpu::admitted_at_once + 1);
   write(gate, 1);
   look_until_ended(launches);
 }
 
 TEST_F(ManyAdmitted, WhoWaitsNeverBeginsWhereAllStop) {
   admit_all();
-  while (values<int>(arrived, 1).front() < CudaGpu::admitted_at_once) look();
+  look_until_come(CudaGpu::admitted_at_once);
   write(gate, 1);
   EXPECT_TRUE(gpu().stop(Duration(10'000'000'000)));
   EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{CudaGpu::admitted_at_once});

@@ -6,8 +6,8 @@
 namespace gpushare {
 namespace {
 
-/// A pause of the host or of the GPU is no longer kernel: those that it met would keep all others from being admitted.
-constexpr int most_growth = 8;
+/// One whose start and end were seen at once.
+constexpr Duration least_service(1'000);
 
 }  // namespace
 
@@ -34,17 +34,15 @@ bool Guests::leave(OperationId launch, Time now) {
   if (--priorities_[guest.priority] == 0) priorities_.erase(guest.priority);
   sms_ = guests_.empty() ? 0 : sms_ - guest.sms;
   if (guest.begun) {
-    const Duration took = now - *guest.begun;
-    Duration& known = service_.find_or(guest.kernel, [took] { return took; });
-    known = std::min(took, known + known / most_growth);
+    service_.find_or(guest.kernel, [] { return Latest(); }).add(std::max(now - *guest.begun, least_service));
   }
   if (guest.is_admitted) --admitted_;
   return guest.is_admitted;
 }
 
 std::optional<Duration> Guests::service(const RunningLaunch& launch) const {
-  const Duration* known = service_.peek(name_and_threads(launch.launch->kernel));
-  return known != nullptr ? std::optional(*known) : std::nullopt;
+  const Latest* known = service_.peek(name_and_threads(launch.launch->kernel));
+  return known != nullptr ? std::optional(known->median()) : std::nullopt;
 }
 
 }  // namespace gpushare

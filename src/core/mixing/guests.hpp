@@ -2,6 +2,9 @@
 // The launches that may be on the SMs that are kept free: how much of these they fill, and what such ones take.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 
@@ -32,8 +35,8 @@ class Guests {
   double sms() const { return sms_; }
   /// Is anybody there who is less urgent?
   bool any_below(int priority) const { return !priorities_.empty() && priorities_.begin()->first < priority; }
-  /// What the latest guests of this launch's kernel took from their first block on: less where the latest one did, and
-  /// never much more than before it.
+  /// What the latest guests of this launch's kernel took from their first block on: the median, since those that a
+  /// pause of the host or of the GPU has met say nothing of the others.
   std::optional<Duration> service(const RunningLaunch& launch) const;
 
  private:
@@ -45,9 +48,26 @@ class Guests {
     std::optional<Time> begun{};
   };
 
+  /// Some times, the oldest of which are forgotten.
+  class Latest {
+   public:
+    void add(Duration time) { times_[count_++ % times_.size()] = time; }
+    Duration median() const {
+      std::array<Duration, 15> sorted = times_;
+      const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, sorted.size()));
+      const auto middle = sorted.begin() + (end - sorted.begin()) / 2;
+      std::nth_element(sorted.begin(), middle, end);
+      return *middle;
+    }
+
+   private:
+    std::array<Duration, 15> times_{};  // as many as two pauses can meet, less one
+    std::size_t count_ = 0;
+  };
+
   std::map<OperationId, Guest> guests_;  // that have not ended
   std::map<int, int> priorities_;        // how many there are of each
-  RecentMap<NameAndThreads, Duration> service_{4096};
+  RecentMap<NameAndThreads, Latest> service_{4096};
   std::size_t admitted_ = 0;
   double sms_ = 0;
 };

@@ -17,7 +17,7 @@ constexpr double hopeless_in_need = 0.15;
 /// What differs by less from what would be worth moving to is measured for longer: so much is noise in a window.
 constexpr double unclear = 0.05;
 constexpr int windows_if_unclear = 4;
-/// From a new plan until quotas hold everywhere: 25 us and two blocks of 30 us.
+/// From a new plan until quotas hold everywhere: some 25 us, and a block.
 constexpr Duration settling{100'000};
 /// So many windows the best rests where it has just been found again, or is to be measured for a third time.
 constexpr int windows_of_rest = 4;

@@ -8,7 +8,7 @@ namespace gpushare {
 namespace {
 
 constexpr double preference_for_the_begun = 0.1;
-constexpr double hand_over = 100e3;  // nanoseconds: some 25 us to evict, as much to resume, and two blocks
+constexpr double hand_over = 100e3;  // nanoseconds: some 25 us to evict, as much to resume, and a block
 
 double sum_alone(const Seating& seating) {
   double sum = 0;

@@ -116,6 +116,7 @@ $gpushare_site:
 constexpr const char* end_chunk = "$gpushare_chunk_ended:\n";
 
 constexpr const char* ask = R"(	// gpushare: the leader claims the next chunk, or leaves
+	mov.u32 	%gpushare_m, 0;
 	@!%gpushare_leader bra 	$gpushare_published_next;
 	ld.shared.u32 	%gpushare_m, [gpushare_claim+48];
 	ld.shared.u64 	%gpushare_a, [gpushare_claim+32];
@@ -167,9 +168,9 @@ std::string block_index_slot() {
 std::string declarations(const WorkerNeeds& needs) {
   // The claim: 0, 16: two slots of {blockIdx, twice the tasks left and which slot this is}; 32: the SM's entry; 40:
   // when the chunk began; 48: its tasks; 52: does the worker hold a place? 56: the task claimed last; 64: the SM's
-  // order.
+  // order. The kernel's own arrays follow, and if they began at a multiple of 16 they still have to.
   std::string text = R"(
-	// gpushare: registers of the worker, and 72 bytes in which its leader keeps and publishes claims
+	// gpushare: registers of the worker, and 80 bytes in which its leader keeps and publishes claims
 	.reg .pred 	%gpushare_leader, %gpushare_p, %gpushare_any;
 	.reg .b32 	%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left, %gpushare_slot;
 	.reg .b32 	%gpushare_next, %gpushare_order, %gpushare_workers;
@@ -177,7 +178,7 @@ std::string declarations(const WorkerNeeds& needs) {
 	.reg .b64 	%gpushare_a, %gpushare_b, %gpushare_c;
 )";
   text += needs.keeps_shared_alignment ? "\t.shared .align 1024 .b8 gpushare_claim[1024];\n"
-                                       : "\t.shared .align 16 .b8 gpushare_claim[72];\n";
+                                       : "\t.shared .align 16 .b8 gpushare_claim[80];\n";
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
   return text;
 }

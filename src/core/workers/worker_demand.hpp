@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <span>
 
 #include "core/units.hpp"
 
@@ -37,8 +36,8 @@ inline int workers_to_launch(const WorkerDemand& demand, int open_sms, int sms, 
       std::min<std::int64_t>(std::int64_t{demand.missing} * spread, std::int64_t{2} * sms * max_residency));
 }
 
-/// Tasks per claim. One atomic operation costs about 1 ns of the whole GPU, and a worker told to leave finishes what it
-/// has begun of it: 8 us of work per claim hides the first and bounds the second.
+/// Tasks per claim. One atomic operation costs about 1 ns of the whole GPU, and a worker told to leave does all of its
+/// chunk first: 8 us of work per claim hides the former and bounds the latter.
 inline std::uint16_t chunk_for(Duration block_time) {
   if (block_time <= Duration{}) return 1;
   constexpr std::int64_t work_per_claim_ns = 8'000;

@@ -43,8 +43,8 @@ TEST_F(ThreeGuests, WaitingIsNoService) {
   guests.come(launch(0), true);
   guests.begin(OperationId{0}, at(1000));
   guests.begin(OperationId{0}, at(1500));
-  guests.leave(OperationId{0}, at(1700));
-  EXPECT_EQ(guests.service(launch(1)), Duration(700));
+  guests.leave(OperationId{0}, at(3700));
+  EXPECT_EQ(guests.service(launch(1)), Duration(2700));
 }
 
 class ServedGuests : public ThreeGuests {
@@ -57,21 +57,21 @@ class ServedGuests : public ThreeGuests {
   }
 };
 
-TEST_F(ServedGuests, AShorterServiceCountsAtOnceAndALongerOneByAndBy) {
-  EXPECT_EQ(after(800), Duration(800));
-  EXPECT_EQ(after(850), Duration(850));
-  EXPECT_EQ(after(400), Duration(400));
-  EXPECT_EQ(after(1'000'000), Duration(450)) << "a pause";
-  EXPECT_EQ(after(410), Duration(410));
-  for (int launch = 0; launch < 40; ++launch) after(2000);
-  EXPECT_EQ(after(2000), Duration(2000)) << "it takes so long now";
+TEST_F(ServedGuests, TheMedianOfTheLatestCounts) {
+  EXPECT_EQ(after(8000), Duration(8000));
+  for (int launch = 0; launch < 14; ++launch) after(4000);
+  EXPECT_EQ(after(4100), Duration(4000));
+  for (int launch = 0; launch < 7; ++launch) EXPECT_EQ(after(1'000'000), Duration(launch < 6 ? 4000 : 4100)) << launch;
+  EXPECT_EQ(after(1'000'000), Duration(1'000'000)) << "it takes so long now";
 }
 
+TEST_F(ServedGuests, NobodyTakesNoTime) { EXPECT_EQ(after(0), Duration(1000)); }
+
 TEST_F(ServedGuests, WhoIsWithdrawnBeforeItBeginsSaysNothing) {
-  after(700);
+  after(7000);
   guests.come(launch(0), true);
-  guests.leave(OperationId{0}, at(5000));
-  EXPECT_EQ(guests.service(launch(0)), Duration(700));
+  guests.leave(OperationId{0}, at(50'000));
+  EXPECT_EQ(guests.service(launch(0)), Duration(7000));
 }
 
 TEST_F(ThreeGuests, KnowWhetherAnybodyIsLessUrgent) {

@@ -212,7 +212,7 @@ TEST(Preemptible, ADeclarationGetsTheParameterToo) {
 
 TEST(Preemptible, DynamicSharedMemoryOfTensorCoresStaysAligned) {
   const std::string plain = "ld.shared.u32 %r1, [%r2];\nret;\n";
-  EXPECT_THAT(make_preemptible(module_with(plain)).ptx, HasSubstr(".align 16 .b8 gpushare_claim[72];"));
+  EXPECT_THAT(make_preemptible(module_with(plain)).ptx, HasSubstr(".align 16 .b8 gpushare_claim[80];"));
   const std::string wgmma = "wgmma.fence.sync.aligned;\n" + plain;
   EXPECT_THAT(make_preemptible(module_with(wgmma)).ptx, HasSubstr(".align 1024 .b8 gpushare_claim[1024];"));
 }

@@ -109,6 +109,10 @@ inline std::vector<SampleLaunch> sample_launches() {
          return arguments(memory.allocate(integers(250)), memory.allocate(std::vector<int>(1)),
                           memory.allocate(std::vector<unsigned>(1)), 250);
        }},
+      {"vector_loads",
+       "vector_loads",
+       {.blocks = {5}, .threads = {64}},
+       [floats](GlobalMemory& memory) { return arguments(memory.allocate(ramp(1200)), floats(memory, 5 * 64), 1200); }},
       {"vector_block_index",
        "vector_block_index",
        {.blocks = {3, 2, 2}, .threads = {4}},

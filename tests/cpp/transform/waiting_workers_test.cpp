@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose blocks wait for the block before them end as workers, too, however those are resized. Where nobody
-// noticed that a kernel waits, a worker would wait for a task that lies in the ring or is claimed ahead.
+// Kernels whose blocks wait for the block before them end as workers, too, however those are resized, and claim one
+// task at a time: of a chunk all but the first would have to wait for those before them.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -124,6 +124,7 @@ TEST_P(EveryWaiter, EndsHoweverItsWorkersAreResized) {
     run_original(launch, original, by_workers, scheduler, as_it_is);
     ASSERT_EQ(GlobalMemory::difference(as_it_is.memory, by_workers.memory), "");
     ASSERT_EQ(by_workers.tasks_done(), chain_length);
+    ASSERT_EQ(by_workers.chunks_done(), chain_length);
   }
 }
 

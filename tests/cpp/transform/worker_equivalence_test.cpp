@@ -3,7 +3,9 @@
 // point leaves every byte of memory as the original leaves it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "transform/sample_launches.hpp"
 
@@ -26,6 +28,7 @@ class EveryKernel : public testing::TestWithParam<std::size_t> {
     ASSERT_EQ(by_workers.places_kept(), 0u) << "every worker gives its place back";
     looks = by_workers.looks;
     launches = by_workers.launches;
+    chunks = by_workers.chunks_done();
   }
 
   /// Once for every look at which that can be; from which SMs, `leaves` says.
@@ -51,6 +54,7 @@ class EveryKernel : public testing::TestWithParam<std::size_t> {
   const Kernel worker{ptx::make_preemptible(ptx_file(launch.file)).ptx};
   std::size_t looks = 0;
   std::size_t launches = 0;
+  std::size_t chunks = 0;
 };
 
 std::string name_of(const testing::TestParamInfo<std::size_t>& info) { return sample_launches()[info.param].kernel; }
@@ -63,6 +67,22 @@ TEST_P(EveryKernel, AnyNumberOfWorkersAndAnyChunk) {
       SCOPED_TRACE("chunk " + std::to_string(chunk) + ", " + std::to_string(workers) + " workers");
       expect_equal({.workers = workers, .chunk = chunk}, chunk * 10 + workers);
       EXPECT_EQ(launches, 1u) << "nobody was evicted";
+    }
+  }
+}
+
+TEST_P(EveryKernel, AWorkerClaimsChunksThatShrinkTowardsTheEnd) {
+  const bool one_at_a_time = worker.module.text.find("mov.u32 \t%gpushare_j, 1;") != std::string::npos;
+  for (const std::uint32_t chunk : {1u, 3u, 8u}) {
+    for (const std::uint32_t guide : {0u, 2u}) {
+      std::uint32_t claims = 0, claimed = 0, claimed_before = 0;
+      while (claimed < tasks(launch.grid)) {
+        const std::uint32_t size = std::min(chunk, (tasks(launch.grid) - claimed_before) >> guide);
+        claimed_before = std::exchange(claimed, claimed + (one_at_a_time ? 1 : std::max(size, 1u)));
+        ++claims;
+      }
+      expect_equal({.workers = 1, .chunk = chunk, .guide = guide}, chunk);
+      EXPECT_EQ(chunks, claims) << "chunk " << chunk << ", guide " << guide;
     }
   }
 }
@@ -97,11 +117,13 @@ TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
   }
 }
 
-/// The order that a worker has read may be an old one by the time it leaves. `lowered`: quotas are so for one look
-/// where an SM is full, and as before at the next.
+/// The order that a worker has read may be an old one by the time it leaves. `lowered`: for one look there is no place
+/// for who is on its SM, and at the next there is one again.
 TEST(Workers, NobodyLeavesByAnOrderThatHasBeenTakenBack) {
   const SampleLaunch launch = sample_launches().front();
   const Kernel worker(ptx::make_preemptible(ptx_file(launch.file)).ptx);
+  Machine one_each = machine;
+  one_each.blocks_per_sm = 1;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     std::mt19937_64 random(seed);
     Outcome outcome;
@@ -111,13 +133,13 @@ TEST(Workers, NobodyLeavesByAnOrderThatHasBeenTakenBack) {
       const std::vector<WorkerSm> now = outcome.memory.read<WorkerSm>(outcome.sm_table, sms);
       lowered = !lowered && random() % 2 == 0;
       for (std::uint32_t sm = 0; sm < sms; ++sm) {
-        const bool is_full = now[sm].workers == blocks_per_sm;
-        times += lowered && is_full ? 1 : 0;
-        set(sm, lowered && is_full ? 1 : blocks_per_sm);
+        const bool is_taken = now[sm].workers == 1;
+        times += lowered && is_taken ? 1 : 0;
+        set(sm, lowered && is_taken ? 0 : 1);
       }
     };
     Scheduler scheduler(seed);
-    run_workers(launch, worker, {.workers = sms * blocks_per_sm, .at_look = at_look}, scheduler, outcome);
+    run_workers(launch, worker, {.workers = sms, .at_look = at_look}, scheduler, outcome, one_each);
     EXPECT_GT(times, 0);
     EXPECT_EQ(outcome.launches, 1u);
   }

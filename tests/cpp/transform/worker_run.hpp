@@ -47,6 +47,7 @@ struct Outcome {
 
   /// Tasks that the workers say they have done, and places on SMs that they have not given back.
   std::uint64_t tasks_done() const { return sum(&WorkerSm::tasks_done); }
+  std::uint64_t chunks_done() const { return sum(&WorkerSm::chunks_done); }
   std::uint64_t places_kept() const { return sum(&WorkerSm::workers); }
 
  private:

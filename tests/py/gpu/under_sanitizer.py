@@ -5,8 +5,8 @@ compute-sanitizer --tool memcheck --error-exitcode 9 python tests/py/gpu/under_s
 compute-sanitizer --tool racecheck --error-exitcode 9 python tests/py/gpu/under_sanitizer.py
 compute-sanitizer --tool synccheck --error-exitcode 9 python tests/py/gpu/under_sanitizer.py
 
-With --preempted quotas change at random all the time, so that workers leave, hand back what they had claimed, and
-others come in their place.
+With --preempted quotas change at random all the time, so that workers leave and others come in their
+place.
 """
 
 import argparse

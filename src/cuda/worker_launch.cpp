@@ -16,8 +16,10 @@ constexpr Duration first_patience(10'000);
 constexpr Duration longest_patience(1'000'000);
 
 /// A full report is two events per SM, and tens of microseconds of work for the policy: while workers come and go,
-/// looks follow each other faster.
-constexpr Duration report_interval(100'000);
+/// looks follow each other faster. What has become of a launch in a moment says less about it the longer it has run.
+Duration report_interval(Duration elapsed) {
+  return std::clamp(elapsed / 2, Duration(100'000), Duration(500'000));
+}
 
 /// Workers heed an order when their chunk ends.
 constexpr Duration short_block(50'000);
@@ -200,7 +202,7 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   if (!slot_ || seen <= placed_) return;
   seen_ = seen;
   const Time happened = hardware_.empty() ? end_ : now;
-  const bool all = hardware_.empty() || now - reported_ >= report_interval;
+  const bool all = hardware_.empty() || now - reported_ >= report_interval(now - since_);
   if (all) reported_ = now;
   const WorkerLook tables = resources_.tables.look(*slot_);
   control_ = tables.control;

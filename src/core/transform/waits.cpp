@@ -2,7 +2,6 @@
 #include "core/transform/waits.hpp"
 
 #include "core/transform/loops.hpp"
-#include "core/transform/polling_branches.hpp"
 #include "core/transform/self_deciding_reads.hpp"
 
 namespace gpushare::ptx {
@@ -12,9 +11,8 @@ bool has_waiting_loop(const Module& module, const Function& function, const Cont
   const Loops loops{function, flow};
   if (loops.cycles.all().empty()) return false;
   SelfDecidingReads deciding(module, loops, reads);
-  PollingBranches polling(module, loops, reads);
   for (std::size_t cycle = 0; cycle < loops.cycles.all().size(); ++cycle) {
-    if (deciding.any(cycle) || polling.any(cycle)) return true;
+    if (deciding.any(cycle)) return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose blocks wait for the block before them end as workers, too, however those are resized, and claim one
-// task at a time: of a chunk all but the first would have to wait for those before them.
+// Kernels whose blocks wait for the block before them end as workers, too, however those are resized. Where that is seen
+// they claim one task at a time: of a chunk all but the first would have to wait for those before them.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -55,6 +55,7 @@ $say:
 struct Waiter {
   const char* name;
   std::string ptx;
+  bool is_seen_to_wait = true;
 };
 
 /// A function that reads with this statement.
@@ -93,11 +94,11 @@ std::vector<Waiter> waiters() {
           {"Volatile", chain("\tld.volatile.global.u32 %r3, [%rd4+-4];")},
           {"NotCached", chain("\tld.global.cv.u32 %r3, [%rd4+-4];")},
           {"FromL2", chain("\tld.global.cg.u32 %r3, [%rd4+-4];")},
-          {"Plain", chain("\tld.global.u32 %r3, [%rd4+-4];")},
+          {"Plain", chain("\tld.global.u32 %r3, [%rd4+-4];"), false},
           {"PlainFenced", chain("\tmembar.gl;\n\tld.global.u32 %r3, [%rd4+-4];")},
           {"Called", chain(call_peek, peek("atom.add.u32 %r1, [%rd1], 0;"))},
           {"CalledFenced", chain(call_peek, peek("membar.gl;\n\tld.global.u32 %r1, [%rd1];"))},
-          {"CalledPlain", chain(call_peek, peek("ld.global.u32 %r1, [%rd1];"))},
+          {"CalledPlain", chain(call_peek, peek("ld.global.u32 %r1, [%rd1];")), false},
           {"ByLeader", chain(by_leader)}};
 }
 
@@ -124,7 +125,7 @@ TEST_P(EveryWaiter, EndsHoweverItsWorkersAreResized) {
     run_original(launch, original, by_workers, scheduler, as_it_is);
     ASSERT_EQ(GlobalMemory::difference(as_it_is.memory, by_workers.memory), "");
     ASSERT_EQ(by_workers.tasks_done(), chain_length);
-    ASSERT_EQ(by_workers.chunks_done(), chain_length);
+    ASSERT_EQ(by_workers.chunks_done() == chain_length, GetParam().is_seen_to_wait);
   }
 }
 

@@ -10,13 +10,11 @@
 // so by either.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
-#include <optional>
 
+#include "core/policies/highest_urgency.hpp"
 #include "core/policies/options.hpp"
 #include "core/policy.hpp"
 
@@ -35,51 +33,33 @@ class WholeUpTo : public Policy {
   void check(const Application& application) const override { policy_->check(application); }
   bool admits(const RunningLaunch& launch, const State& state) override { return policy_->admits(launch, state); }
   void observe(const Event& event, const State& state) override {
-    const int before = highest_;
-    if (event.kind == EventKind::ApplicationEnded) urgencies_.erase(event.application);
+    const int before = there_.highest();
+    if (event.kind == EventKind::ApplicationEnded) there_.leave(event.application, event.time);
     if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
-      urgencies_[event.application] = urgency(event.application, state);
+      there_.come(event.application, urgency(event.application, state), event.time);
     }
-    if (concerns(event) || (falls_at_ && event.time >= *falls_at_)) find_highest(event.time);
-    has_fallen_ = highest_ < before && !urgencies_.empty();  // seen at the next event: whoever runs has some
+    there_.forget_past(event.time);
+    has_fallen_ = there_.highest() < before && there_.anybody_there();  // seen at the next event: whoever runs has some
     policy_->observe(event, state);
   }
   bool wants(const Event& event) const override { return policy_->wants(event) || has_fallen_; }
   Plan decide(const State& state) const override {
     Plan plan = policy_->decide(state);
     for (Share& share : plan.shares) {
-      const bool gives_way_to_nobody = urgency(state.find(share.launch)->application, state) >= highest_;
+      const bool gives_way_to_nobody = urgency(state.find(share.launch)->application, state) >= there_.highest();
       share.whole_up_to = gives_way_to_nobody ? longest_ : Duration{};
     }
     return plan;
   }
 
  private:
-  static constexpr Duration patience{5'000'000};
-
   static int urgency(ApplicationId application, const State& state) {
     return state.application(application).latency ? std::numeric_limits<int>::max() : state.priority(application);
   }
 
-  static bool concerns(const Event& event) {
-    return event.kind == EventKind::ApplicationEnded || event.kind == EventKind::LaunchArrived ||
-           event.kind == EventKind::PriorityChanged;
-  }
-
-  void find_highest(Time now) {
-    int highest_there = std::numeric_limits<int>::min();
-    for (const auto& [application, urgency] : urgencies_) highest_there = std::max(highest_there, urgency);
-    if (highest_there < highest_ && !falls_at_) falls_at_ = now + patience;
-    if (highest_there < highest_ && now < *falls_at_) return;
-    highest_ = highest_there;
-    falls_at_.reset();
-  }
-
   std::unique_ptr<Policy> policy_;
   Duration longest_;
-  std::map<ApplicationId, int> urgencies_;  // of those that are there
-  int highest_ = std::numeric_limits<int>::min();
-  std::optional<Time> falls_at_;  // whoever was so urgent has gone
+  HighestUrgency there_;
   bool has_fallen_ = false;
 };
 

@@ -115,6 +115,23 @@ TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
   EXPECT_EQ(whole_up_to(0), Duration(5000));
 }
 
+TEST(PolicyOptions, WhoeverWasUrgentIsWaitedForAsLongAsAnyOther) {
+  Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
+  workload.applications[1].priority = 2;
+  workload.applications[2].priority = 1;
+  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  const auto whole_up_to = [&run] { return run.plan().shares.front().whole_up_to; };
+  for (const int application : {0, 1, 2}) run.arrive(application, 10 * application);
+  run.end_launch(1, 30);
+  run.end_application(1, 30);
+  run.end_launch(2, 3'000'000);
+  run.end_application(2, 3'000'000);
+  run.start_group(0, 0, 1, 6'000'000);
+  EXPECT_EQ(whole_up_to(), Duration{});
+  run.start_group(0, 0, 1, 8'000'000);
+  EXPECT_EQ(whole_up_to(), Duration(5000));
+}
+
 TEST(PolicyOptions, NothingIsLeftWholeBesideALatencyBoundButWhatHasIt) {
   Workload workload = workload_of({launch_of(8, 100), launch_of(8, 100)});
   workload.applications[0].priority = 7;

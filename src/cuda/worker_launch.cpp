@@ -17,9 +17,7 @@ constexpr Duration longest_patience(1'000'000);
 
 /// A full report is two events per SM, and tens of microseconds of work for the policy: while workers come and go,
 /// looks follow each other faster. What has become of a launch in a moment says less about it the longer it has run.
-Duration report_interval(Duration elapsed) {
-  return std::clamp(elapsed / 2, Duration(100'000), Duration(500'000));
-}
+Duration report_interval(Duration elapsed) { return std::clamp(elapsed / 2, Duration(100'000), Duration(500'000)); }
 
 /// Workers heed an order when their chunk ends.
 constexpr Duration short_block(50'000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose blocks wait for the block before them end as workers, too, however those are resized. Where that is seen
-// they claim one task at a time: of a chunk all but the first would have to wait for those before them.
+// Kernels whose blocks wait for the block before them end as workers, too, however those are resized. Where that is
+// seen they claim one task at a time: of a chunk all but the first would have to wait for those before them.
 #include <gtest/gtest.h>
 
 #include <random>

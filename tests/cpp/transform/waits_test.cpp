@@ -101,9 +101,8 @@ TEST(Waits, ALoopThatALoadEnds) {
   const std::string load = "ld.global.u32 %r1, [%rd1];\n";
   EXPECT_TRUE(waits("$L:\nld.global.cg.u32 %r1, [%rd1];\n" + until_set));
   EXPECT_TRUE(waits("$L:\nmembar.gl;\n" + load + until_set));
-  EXPECT_TRUE(
-      waits("$L:\n" + load + "membar.gl;\nst.shared.u32 [%r4], %r1;\nbar.sync 0;\nld.shared.u32 %r2, [%r4];\n" +
-            "setp.eq.s32 %p2, %r2, 0;\n@%p2 bra $L;\nret;\n"));
+  EXPECT_TRUE(waits("$L:\n" + load + "membar.gl;\nst.shared.u32 [%r4], %r1;\nbar.sync 0;\nld.shared.u32 %r2, [%r4];\n" +
+                    "setp.eq.s32 %p2, %r2, 0;\n@%p2 bra $L;\nret;\n"));
   EXPECT_FALSE(waits("$L:\n" + load + until_set)) << "without a fence it may find the same for ever";
   EXPECT_FALSE(waits("$L:\nmembar.gl;\nld.shared.u32 %r1, [%r2];\n" + until_set));
   EXPECT_FALSE(waits("$L:\nmembar.gl;\nld.global.nc.u32 %r1, [%rd1];\n" + until_set)) << "nobody may change it";

@@ -124,8 +124,10 @@ void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events)
 bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report report) const {
   if (report == Report::Everything || finished()) return true;
   const OnSm& sm = per_sm_[id];
+  // A worker that leaves counts itself out before it tells what it has done.
+  const bool has_left_blocks = counted.tasks_done > sm.done && sm.started - sm.ended > counted.workers;
   return static_cast<int>(counted.workers) != workers_by_sm_[id] || (sm.done == 0 && counted.tasks_done > 0) ||
-         sm.is_behind;
+         sm.is_behind || has_left_blocks;
 }
 
 void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report) {

@@ -62,9 +62,10 @@ class ObservedLaunch {
   std::vector<Event> look(const WorkerControl& control, const Table& table, Time now) {
     return look(snapshot(control, table), now);
   }
-  std::vector<Event> look(const Snapshot& seen, Time now) {
+  std::vector<Event> look(const Snapshot& seen, Time now,
+                          WorkerProgress::Report report = WorkerProgress::Report::Everything) {
     std::vector<Event> events;
-    progress_.observe(seen.look(), now, events);
+    progress_.observe(seen.look(), now, events, report);
     take(events, now);
     return events;
   }

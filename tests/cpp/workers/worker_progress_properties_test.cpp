@@ -11,14 +11,18 @@ namespace {
 
 using namespace test;
 
+using Report = WorkerProgress::Report;
+
 enum class Looks : std::uint8_t { Whole, Torn };
 
 /// A random host beside random workers: it resizes, evicts, launches more and looks, whenever.
 class RandomRun {
  public:
-  RandomRun(std::uint64_t seed, Looks looks)
+  /// `reports`: what most looks report.
+  RandomRun(std::uint64_t seed, Looks looks, Report reports = Report::Everything)
       : dice_(seed),
         looks_(looks),
+        reports_(reports),
         sms_(dice_.between(1, 5)),
         blocks_(dice_.between(1, 200)),
         model_(dice_, blocks_, sms_),
@@ -44,10 +48,14 @@ class RandomRun {
       case 2:
         return launch(dice_.between(1, 4 * sms_));
       case 3:
-        return dice_.once_in(4) ? evict() : look();
+        return dice_.once_in(4) ? evict() : look(some_report());
       default:
-        return look();
+        return look(some_report());
     }
+  }
+
+  Report some_report() {
+    return reports_ == Report::Changes && !dice_.once_in(4) ? Report::Changes : Report::Everything;
   }
 
   void set_all_quotas(int quota) {
@@ -70,9 +78,9 @@ class RandomRun {
     for (int sm = 0; sm < sms_; ++sm) EXPECT_EQ(observed_.on(sm).resident, 0) << "SM " << sm;
   }
 
-  void look() {
+  void look(Report report = Report::Everything) {
     const Snapshot seen = looks_ == Looks::Torn ? model_.torn_look() : model_.look();
-    observed_.look(seen, model_.time());
+    observed_.look(seen, model_.time(), report);
     std::int64_t workers = 0;
     for (const WorkerSm& sm : seen.sms) workers += sm.workers;
     EXPECT_EQ(observed_.progress().workers(), workers);
@@ -95,7 +103,7 @@ class RandomRun {
       set_all_quotas(dice_.between(1, 4));
       if (model_.nobody_left()) launch(dice_.between(1, 4 * sms_));
       model_.steps(dice_.between(1, 300));
-      if (dice_.once_in(2)) look();
+      if (dice_.once_in(2)) look(some_report());
     }
     while (!model_.nobody_left()) model_.step();
     look();
@@ -109,6 +117,7 @@ class RandomRun {
 
   Dice dice_;
   Looks looks_;
+  Report reports_;
   int sms_;
   int blocks_;
   WorkerModel model_;
@@ -127,6 +136,15 @@ TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereLooksAreTorn) {
   for (std::uint64_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomRun(seed, Looks::Torn).run();
+  }
+}
+
+TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereMostLooksReportChanges) {
+  for (const Looks looks : {Looks::Whole, Looks::Torn}) {
+    for (std::uint64_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
+      SCOPED_TRACE(seed);
+      RandomRun(seed, looks, Report::Changes).run();
+    }
   }
 }
 

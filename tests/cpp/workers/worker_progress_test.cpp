@@ -214,6 +214,22 @@ TEST(WorkerProgress, TheSameCountersAgainSayNothingNew) {
   EXPECT_TRUE(launch.look(claimed(5), table, at(200)).empty());
 }
 
+TEST(WorkerProgress, WhoHasLeftAndTellsLaterIsNotWaitedForUntilAFullReport) {
+  using enum WorkerProgress::Report;
+  ObservedLaunch launch(1000, 2);
+  launch.progress().launched(2, at(0));
+  const auto look = [&](WorkerControl control, OrderedSm first, std::uint32_t done_on_second, int time) {
+    const Table table{first, sm_with(1, 1, done_on_second, 100 * done_on_second)};
+    return launch.look(snapshot(control, table), at(time), time == 500 ? Everything : Changes);
+  };
+  look(claimed(12), sm_with(1, 1, 5, 500), 5, 500);
+  look(claimed(13), sm_with(0, 0, 5, 500), 6, 600);
+  EXPECT_EQ(launch.on(0).resident, 1);
+  look(claimed(14, 1), sm_with(0, 0, 6, 600), 7, 700);
+  EXPECT_EQ(launch.on(0).resident, 0);
+  EXPECT_TRUE(look(claimed(15, 1), sm_with(0, 0, 6, 600), 8, 800).empty()) << "nothing but progress";
+}
+
 TEST(WorkerProgress, TimeDoesNotGoBack) {
   ObservedLaunch launch(10, 1);
   launch.look(claimed(1), Table{sm_with(1, 1)}, at(100));

@@ -18,7 +18,6 @@ constexpr double step_back = 0.97;
 
 void Arrears::observe(const Event& event) {
   if (event.kind == EventKind::LaunchArrived) accounts_[event.application].arrival = event.time;
-  if (event.kind == EventKind::ApplicationEnded) accounts_.erase(event.application);
 }
 
 void Arrears::add(const Event& ended, double alone, double floor) {

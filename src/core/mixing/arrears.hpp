@@ -12,8 +12,10 @@ namespace gpushare {
 
 class Arrears {
  public:
-  /// Feed every event.
+  /// Feed every arrival of a launch.
   void observe(const Event& event);
+  /// The application has ended.
+  void forget(ApplicationId application) { accounts_.erase(application); }
 
   /// Of the launch that `ended` tells of: nanoseconds that it takes alone, and its application's floor.
   void add(const Event& ended, double alone, double floor);

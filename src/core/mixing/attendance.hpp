@@ -36,6 +36,12 @@ class Attendance {
   /// Who runs nothing now but is expected, by application.
   std::vector<Expected> expected(Time now) const;
 
+  /// Has its last launch come within that time of the one before it?
+  bool comes_straight_back(ApplicationId application) const {
+    const auto found = applications_.find(application);
+    return found != applications_.end() && found->second.has_come_back;
+  }
+
   /// When the next of them is given up.
   std::optional<Time> next_loss(Time now) const;
 
@@ -44,7 +50,8 @@ class Attendance {
     Expected last;
     Launch launch;  // what it is like: the workload's own may have gone by the time that the next one is expected
     bool is_away = false;
-    bool is_reliable = true;
+    bool is_reliable = true;  // until shown otherwise
+    bool has_come_back = false;
     Duration patience{};
     Time left{};
   };

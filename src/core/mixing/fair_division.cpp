@@ -9,6 +9,8 @@ namespace gpushare {
 namespace {
 
 constexpr int not_worth_moving = 1;  // SMs
+/// Of a period, the most that is made up for: whoever is owed so much is not helped by waiting.
+constexpr double most_owed = 0.99;
 
 bool are_close(const std::vector<SmPart>& one, const std::vector<SmPart>& other) {
   return std::ranges::equal(one, other, [](const SmPart& left, const SmPart& right) {
@@ -30,9 +32,11 @@ void FairDivision::divide(const State& state, const Attendance& attendance) {
     all.resize(static_cast<std::size_t>(state.sms()));
   }
   const std::vector<int> sms = shares(all, mean, state);
+  const bool is_much_owed = std::ranges::any_of(
+      all, [&](const Claim& each) { return mean - each.served >= most_owed * nanoseconds(period_); });
   std::vector<SmPart> parts;
   for (std::size_t i = 0; i < all.size(); ++i) parts.push_back({.application = all[i].application, .sms = sms[i]});
-  if (!are_close(parts, parts_)) parts_ = std::move(parts);
+  if (is_much_owed || !are_close(parts, parts_)) parts_ = std::move(parts);
 }
 
 std::vector<FairDivision::Claim> FairDivision::claims(const State& state, const Attendance& attendance) const {

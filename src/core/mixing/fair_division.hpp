@@ -18,7 +18,8 @@ class FairDivision {
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state) { time_.observe(event, state); }
 
-  /// Divides anew. A division that differs by one SM here and there stays as it was: moving costs.
+  /// Divides anew. A division that differs by one SM here and there stays as it was, as moving costs, until somebody is
+  /// owed a period.
   void divide(const State& state, const Attendance& attendance);
 
   /// In the order of the SMs; what is missing from all SMs nobody could use.

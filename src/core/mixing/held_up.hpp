@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 
 #include "core/event.hpp"
@@ -21,7 +22,7 @@ class HeldUp {
  private:
   struct Known {
     Time arrival{};
-    int launches = 0;  ///< that have ended
+    std::int64_t launches = 0;  ///< that have ended
     Duration shortest = Duration::max();
     std::array<Duration, 2> longest{};  ///< one may have been an accident
   };

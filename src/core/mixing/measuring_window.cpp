@@ -30,7 +30,7 @@ void MeasuringWindow::open_next(Time now, std::span<const BlockProgress> progres
   }
 }
 
-bool MeasuringWindow::is_late(Time now) const { return now > opened_ + lengths_for_a_launch * length_; }
+Time MeasuringWindow::late_at() const { return opened_ + lengths_for_a_launch * length_ + Duration(1); }
 
 std::int64_t MeasuringWindow::blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const {
   return progress[kernel].ended_blocks() - before_[kernel].ended_blocks();
@@ -53,7 +53,7 @@ bool MeasuringWindow::shows_nothing_of(std::size_t kernel, Time now, std::span<c
   return blocks_since(progress, kernel) == 0 && is_late(now);
 }
 
-bool MeasuringWindow::takes_too_long(Time now) const { return now > opened_ + most_lengths * length_; }
+Duration MeasuringWindow::longest() const { return most_lengths * length_; }
 
 double MeasuringWindow::block_time(const BlockProgress& progress, std::size_t kernel) const {
   return progress.block_time_since(before_[kernel]);

@@ -27,7 +27,11 @@ class MeasuringWindow {
   /// The same of somebody who is alone: what there is has to do.
   bool has_enough_of(std::size_t kernel, Time now, std::span<const BlockProgress> progress) const;
   bool shows_nothing_of(std::size_t kernel, Time now, std::span<const BlockProgress> progress) const;
-  bool takes_too_long(Time now) const;
+  /// What takes longer cannot be measured.
+  Duration longest() const;
+  bool takes_too_long(Time now) const { return now > opened_ + longest(); }
+  /// From then on no launch is waited for any more.
+  Time late_at() const;
 
   /// In the mean, of a kernel of which blocks have ended in it; nanoseconds.
   double block_time(const BlockProgress& progress, std::size_t kernel) const;
@@ -35,7 +39,7 @@ class MeasuringWindow {
   double rate(Time now, const BlockProgress& progress, std::size_t kernel, double places) const;
 
  private:
-  bool is_late(Time now) const;
+  bool is_late(Time now) const { return now >= late_at(); }
   std::int64_t blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const;
 
   Duration length_;

@@ -9,12 +9,6 @@
 namespace gpushare {
 namespace {
 
-/// Of the time, for probes. A probe costs what it tries and two changes of quotas, after each of which a launch of
-/// everybody has to wait for its host.
-constexpr double share_for_much = 0.25;
-/// Where SMs cannot be shared, other parts than equal ones bring little; and who has been promised a floor loses by
-/// what is tried with others.
-constexpr double share_for_little = 0.02;
 /// Some 10 us of every 100 go into a search.
 constexpr Duration between_thoughts(100'000);
 
@@ -22,11 +16,6 @@ constexpr Duration between_thoughts(100'000);
 /// least, so that nobody is starved by floors.
 double usual_floor(std::size_t kernels, double asked) {
   return 0.5 / static_cast<double>(kernels) * std::max(1 - asked, 0.2);
-}
-
-/// Of the kernel as it was written, where that has been measured: what workers cost then counts.
-double rate_to_compare(const CataloguedKernel& kernel) {
-  return kernel.kernel.rate_as_written > 0 ? kernel.kernel.rate_as_written : kernel.rate_alone;
 }
 
 }  // namespace
@@ -63,7 +52,7 @@ void Mixer::observe(const Event& event, const State& state) {
   concerns_it_ = concerns(event);
   attendance_.observe(event, state);
   if (event.kind == EventKind::LaunchEnded) left_out_.erase(event.operation);
-  if (event.kind == EventKind::ApplicationEnded) progress_.erase(event.application);
+  if (event.kind == EventKind::ApplicationEnded) forget(event.application);
   if (!concerns_it_) return;
   follow(event);
   arrears_.observe(event);
@@ -72,9 +61,14 @@ void Mixer::observe(const Event& event, const State& state) {
     seating_ = {};  // who has ended is named no more, though nobody may be there to be seated
     if (!state.running().empty()) choose(state);
   }
-  if (event.kind != EventKind::BlockEnded) return;
-  refine(event.time, state.device());
-  think(event.time, state.device());
+  if (event.kind == EventKind::BlockEnded || is_time_to_look(event)) refine(event.time, state.device());
+  if (event.kind == EventKind::BlockEnded) think(event.time, state.device());
+}
+
+/// Its latest launch may have been left out, and others before it not.
+void Mixer::forget(ApplicationId application) {
+  progress_.erase(application);
+  arrears_.forget(application);
 }
 
 void Mixer::choose(const State& state) {
@@ -84,7 +78,7 @@ void Mixer::choose(const State& state) {
   do {
     set_floors(state.device());
     known_one_ = &known_for(state.device());
-  } while (give_up_a_seat());
+  } while (give_up_a_seat(state));
   for (const Seat& seat : seating_.seats) seated_.push_back(seat.application);
   if (known_one_ != before || seated_ != seated_before) {
     known_one_->refinement.begin(state.now());
@@ -110,14 +104,15 @@ void Mixer::give_more_to_who_lacks(Time now, const Device& device) {
   if (!same_division(before, division())) arrears_.restart(now);
 }
 
-/// Where so many cannot run side by side, the last ones wait. Whose latency bound cannot be kept side by side goes
+/// Where so many cannot run side by side, who came last waits. Whose latency bound cannot be kept side by side goes
 /// first, unless a search may still find how.
-bool Mixer::give_up_a_seat() {
+bool Mixer::give_up_a_seat(const State& state) {
   std::vector<Seat>& seats = seating_.seats;
   if (seats.size() < 2) return false;
   auto given_up = seats.end();
   if (division().empty()) {
-    given_up = std::prev(seats.end());
+    given_up = std::ranges::max_element(
+        seats, {}, [&](const Seat& seat) { return seat.running ? state.find(*seat.running)->arrival : Time::max(); });
   } else if (!known_one_->search) {
     const std::vector<double>& speeds = outlook().speeds;
     given_up = std::ranges::find_if(seats, [&](const Seat& seat) {
@@ -217,14 +212,6 @@ const Outlook& Mixer::outlook() const {
   return measured ? *measured : known_one_->predicted.outlook;
 }
 
-Mixer::Known& Mixer::known_for(const Device& device) {
-  Company company{{}, can_take_turns(seating_) && are_short(seating_, options_.longest_in_turns)};
-  for (const Seat& seat : seating_.seats) {
-    company.first.emplace_back(seat.kernel->number, seat.contender.weight, seat.contender.floor);
-  }
-  return known_.find_or(company, [&] { return meet(device); });
-}
-
 std::vector<Contender> Mixer::contenders() const {
   std::vector<Contender> contenders;
   for (const Seat& seat : seating_.seats) contenders.push_back(seat.contender);
@@ -236,45 +223,15 @@ bool Mixer::may_experiment() const {
   return std::ranges::none_of(seating_.seats, [](const Seat& seat) { return seat.least_speed().has_value(); });
 }
 
-Refinement Mixer::refinement_from(const Device& device, const Division& start) const {
-  std::vector<double> alone;
-  for (const Seat& seat : seating_.seats) alone.push_back(rate_to_compare(*seat.kernel));
-  ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
-  std::vector<Contender> all = contenders();
-  if (probes.share == usual_share) {
-    probes.share = may_experiment() && may_share_sms(device, all) ? share_for_much : share_for_little;
-  }
-  return Refinement(start, std::move(all), std::move(alone), bounds(), probes);
+/// nullopt where there is nothing to be seen before a block ends.
+std::optional<Time> Mixer::next_look() const {
+  const auto is_known = [this](const Seat& seat) { return progress_.contains(seat.application); };
+  if (known_one_ == nullptr || seating_.seats.empty() || !is_in_force_) return std::nullopt;
+  return std::ranges::all_of(seating_.seats, is_known) ? known_one_->refinement.wake_at() : std::nullopt;
 }
 
-Mixer::Known Mixer::meet(const Device& device) const {
-  const std::vector<Contender> all = contenders();
-  if (is_cautious(device) && all.size() > 1 && static_cast<int>(all.size()) <= device.sms) {
-    return begin_equal(device, all);
-  }
-  Choice choice = search(device, all);
-  Refinement refinement = refinement_from(device, choice.division);
-  return {.predicted = std::move(choice), .refinement = std::move(refinement)};
-}
-
-Mixer::Known Mixer::begin_equal(const Device& device, const std::vector<Contender>& all) const {
-  Choice choice{.division = equal_parts(device, all)};
-  std::unique_ptr<CautiousSearch> search;
-  if (std::ranges::all_of(all, [](const Contender& each) { return each.kernel->is_profiled; })) {
-    search = std::make_unique<CautiousSearch>(device, all, bounds());
-    choice = search->equal();
-  }
-  Refinement refinement = refinement_from(device, choice.division);
-  return {.predicted = std::move(choice), .refinement = std::move(refinement), .search = std::move(search)};
-}
-
-Choice Mixer::search(const Device& device, std::span<const Contender> contenders) const {
-  if (contenders.empty()) return {};
-  if (contenders.size() == 1) return {.division = {{.sms = device.sms, .blocks = {contenders[0].max_residency}}}};
-  const bool are_profiled =
-      std::ranges::all_of(contenders, [](const Contender& each) { return each.kernel->is_profiled; });
-  if (!are_profiled) return {.division = proportional_division(device, contenders)};
-  return best_division(Forecast(device, contenders), bounds());
+bool Mixer::is_time_to_look(const Event& event) const {
+  return event.kind == EventKind::DeadlineReached && next_look().value_or(Time::max()) <= event.time;
 }
 
 Plan Mixer::plan(const State& state) const {
@@ -291,6 +248,9 @@ Plan Mixer::plan(const State& state) const {
   }
   rank_behind(plan, seating_.waiting, state);
   plan.wake_at = attendance_.next_loss(state.now());
+  if (const auto look = next_look()) {
+    plan.wake_at = std::max(state.now() + Duration(1), std::min(*look, plan.wake_at.value_or(*look)));
+  }
   return plan;
 }
 

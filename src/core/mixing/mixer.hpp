@@ -71,14 +71,17 @@ class Mixer {
   static bool is_occasion(const Event& event);
   bool concerns(const Event& event);
   const Division& division() const { return known_one_->refinement.current(); }
+  void forget(ApplicationId application);
   void choose(const State& state);
-  bool give_up_a_seat();
+  bool give_up_a_seat(const State& state);
   void set_floors(const Device& device);
   void settle(const Event& ended);
   void give_more_to_who_lacks(Time now, const Device& device);
   void think(Time now, const Device& device);
   void follow(const Event& event);
   void refine(Time now, const Device& device);
+  std::optional<Time> next_look() const;
+  bool is_time_to_look(const Event& event) const;
   Known& known_for(const Device& device);
   Known meet(const Device& device) const;
   Known begin_equal(const Device& device, const std::vector<Contender>& all) const;

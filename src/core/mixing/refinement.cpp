@@ -46,8 +46,8 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
 }
 
 void Refinement::begin(Time now) {
+  began_ = now;  // while somebody was away nothing was tried
   const bool is_trial = phase_ == Phase::Probe || phase_ == Phase::Alone;
-  if (!is_trial) began_ = now;
   if (is_trial && ++interruptions_ > most_interruptions) {
     give_up_probe(now);
   } else {
@@ -58,7 +58,7 @@ void Refinement::begin(Time now) {
 void Refinement::give_up_probe(Time now) {
   if (phase_ == Phase::Alone) return enter(Phase::Done, best_, now);
   trials_.give_up(current_);
-  rest_for(now - began_, now);
+  rest_briefly(now);
 }
 
 void Refinement::restart(Time now) {
@@ -67,15 +67,20 @@ void Refinement::restart(Time now) {
   next_look_ = now + settling + Duration(static_cast<Duration::rep>(block_time_));
 }
 
+std::optional<Time> Refinement::wake_at() const {
+  if (phase_ != Phase::Alone) return std::nullopt;
+  return std::max(next_look_, window_.is_open() ? window_.late_at() : began_ + window_.longest());
+}
+
 bool Refinement::look(Time now, std::span<const BlockProgress> progress, const Device& device) {
   if (is_idle(now)) return false;
-  if (!window_.is_open()) {
+  const Division before = current_;
+  if (!window_.is_open() && phase_ == Phase::Alone && now >= *wake_at()) {
+    enter(Phase::Done, best_, now);
+  } else if (!window_.is_open()) {
     window_.open(now, progress);
     next_look_ = now + options_.window;
-    return false;
-  }
-  const Division before = current_;
-  if (phase_ == Phase::Alone) {
+  } else if (phase_ == Phase::Alone) {
     look_alone(now, progress);
   } else if (is_settling_) {
     settle(now, progress, device);
@@ -277,12 +282,9 @@ void Refinement::rest_briefly(Time now) {
 void Refinement::next_probe(Time now) {
   std::erase_if(suggested_, [this](const Division& each) { return trials_.knows(each); });
   if (untried_.empty() && suggested_.empty()) return enter(Phase::Done, best_, now);
-  Division next = suggested_.empty() ? untried_.back() : suggested_.front();
-  if (suggested_.empty()) {
-    untried_.pop_back();
-  } else {
-    suggested_.erase(suggested_.begin());
-  }
+  const auto place = suggested_.empty() ? std::prev(untried_.end()) : suggested_.begin();
+  Division next = std::move(*place);
+  (suggested_.empty() ? untried_ : suggested_).erase(place);
   enter(Phase::Probe, std::move(next), now);
 }
 

@@ -53,6 +53,8 @@ class Refinement {
 
   /// Is there nothing to be seen now?
   bool is_idle(Time now) const { return (phase_ == Phase::Done && !is_measuring()) || now < next_look_; }
+  /// When to look, though no block may have ended by then: of those who stand still while somebody is alone none does.
+  std::optional<Time> wake_at() const;
   /// What everybody has done up to now. Says whether current() has changed; then begin() has been done.
   bool look(Time now, std::span<const BlockProgress> progress, const Device& device);
 

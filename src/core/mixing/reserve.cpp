@@ -18,11 +18,18 @@ constexpr Duration longest_backlog(5'000'000);
 constexpr double rounding = 1e-6;
 constexpr Duration least_patience(1'000'000);
 
-/// Who has some SMs for itself loses as large a part of them as all others, wherever they are.
+/// Who has some SMs for itself loses as large a part of them as all others, wherever they are, but not the only one.
 Quota moved_off_last(const Quota& quota, int kept, int sms) {
-  const int left = sms - kept;
-  std::vector<int> blocks;
-  for (int sm = 0; sm < sms; ++sm) blocks.push_back(sm < left ? quota.at(static_cast<SmId>(sm * sms / left)) : 0);
+  const std::int64_t left = sms - kept;
+  std::vector<int> blocks(static_cast<std::size_t>(sms), 0);
+  int first = -1;
+  for (int sm = sms - 1; sm >= 0; --sm) {
+    if (quota.at(static_cast<SmId>(sm)) > 0) first = sm;
+    if (sm < left) blocks[static_cast<std::size_t>(sm)] = quota.at(static_cast<SmId>(sm * sms / left));
+  }
+  if (first >= 0 && std::ranges::none_of(blocks, std::identity{})) {
+    blocks[static_cast<std::size_t>(first * left / sms)] = quota.at(static_cast<SmId>(first));
+  }
   return Quota::per_sm(std::move(blocks));
 }
 

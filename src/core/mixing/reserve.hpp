@@ -35,6 +35,9 @@ class Reserve {
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
 
+  /// Are any SMs kept?
+  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || guests_.admitted() > 0); }
+
   /// The plan without the others on the SMs that are kept.
   Plan applied_to(Plan plan, const State& state) const;
 
@@ -49,7 +52,6 @@ class Reserve {
   bool has_room_for(const RunningLaunch& launch) const;
   /// So many SMs are to be kept when such a launch comes.
   int wanted_for(const RunningLaunch& launch, const State& state) const;
-  bool is_kept(Time now) const { return sms_ > 0 && (now < until_ || guests_.admitted() > 0); }
   Time kept_until(Time now) const;
 
   ReserveOptions options_;

@@ -33,18 +33,20 @@ constexpr double to_spare = 1.03;
 /// Launches of one application differ a little, and every other floor would make another company to be searched.
 double in_steps(double speed) { return std::ceil(speed * 20) / 20; }
 
+/// Of the SMs. Whoever takes less of them costs the others little, even if he always comes straight back.
+constexpr double little = 0.25;
+
 /// Takes launches in, one after the other.
 class Usher {
  public:
-  Usher(const State& state, Catalogue& catalogue, const SeatingOptions& options)
-      : state_(state), catalogue_(catalogue), options_(options) {}
+  Usher(const State& state, const Attendance& attendance, Catalogue& catalogue, const SeatingOptions& options)
+      : state_(state), attendance_(attendance), catalogue_(catalogue), options_(options) {}
 
   /// Of somebody who is expected there is nothing to serve yet.
   void take(const Attendance::Expected& guest, const RunningLaunch* running) {
     const std::shared_ptr<CataloguedKernel> kernel = catalogue_.of(state_.device(), guest.launch->kernel);
     const Seat seat = seat_for(guest, running, kernel);
-    if (guest.priority > 0 || is_small(state_.device(), *kernel, guest.launch->blocks, options_.small) ||
-        needs_everything(seat)) {
+    if (guest.priority > 0 || costs_little(guest, *kernel) || needs_everything(seat)) {
       if (running != nullptr) seating_.first.push_back(running->id);
     } else if (seating_.seats.size() < most_seats) {
       seating_.seats.push_back(seat);
@@ -62,6 +64,13 @@ class Usher {
   }
 
  private:
+  bool costs_little(const Attendance::Expected& guest, const CataloguedKernel& kernel) const {
+    if (!is_small(state_.device(), kernel, guest.launch->blocks, options_.small)) return false;
+    const double places = static_cast<double>(state_.sms()) * guest.max_residency;
+    return !attendance_.comes_straight_back(guest.application) ||
+           static_cast<double>(guest.launch->blocks) <= little * places;
+  }
+
   Seat seat_for(const Attendance::Expected& guest, const RunningLaunch* running,
                 const std::shared_ptr<CataloguedKernel>& kernel) const {
     const Application& application = state_.application(guest.application);
@@ -87,6 +96,7 @@ class Usher {
   }
 
   const State& state_;
+  const Attendance& attendance_;
   Catalogue& catalogue_;
   const SeatingOptions& options_;
   Seating seating_;
@@ -101,7 +111,7 @@ std::optional<double> Seat::least_speed() const {
 
 Seating seated(const State& state, const std::set<OperationId>& left_out, const Attendance& attendance,
                Catalogue& catalogue, const SeatingOptions& options) {
-  Usher usher(state, catalogue, options);
+  Usher usher(state, attendance, catalogue, options);
   for (const RunningLaunch& launch : state.running()) {
     if (!left_out.contains(launch.id)) usher.take(Attendance::Expected::like(launch), &launch);
   }

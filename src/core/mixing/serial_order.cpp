@@ -57,15 +57,19 @@ std::vector<OperationId> serial_order(const Seating& seating, const RemainingTim
   struct Turn {
     OperationId launch;
     double cost;
+    Time arrival;
   };
+  const double round = sum_alone(seating);
   std::vector<Turn> turns;
   for (const Seat& seat : seating.seats) {
     if (!seat.running) continue;
     const RunningLaunch& launch = *state.find(*seat.running);
     const double left = nanoseconds(remaining.of(launch, state).value_or(Duration{}));
-    turns.push_back({launch.id, launch.started > 0 ? preference_for_the_begun * left : left + hand_over});
+    const bool has_waited_out = nanoseconds(state.now() - launch.arrival) > round;
+    const double cost = launch.started > 0 ? preference_for_the_begun * left : left + hand_over;
+    turns.push_back({launch.id, has_waited_out ? 0 : cost, launch.arrival});
   }
-  std::ranges::stable_sort(turns, {}, &Turn::cost);
+  std::ranges::stable_sort(turns, {}, [](const Turn& turn) { return std::pair(turn.cost, turn.arrival); });
   std::vector<OperationId> order;
   for (const Turn& turn : turns) order.push_back(turn.launch);
   return order;

@@ -31,7 +31,9 @@ class LaunchGaps {
 
 /// The launches that have seats, shortest remaining time first; unknown counts as shortest. Who has begun gives way
 /// only to somebody who needs less than a tenth of its time, less 100 us: handing over costs, and a launch that is
-/// stopped half way leaves SMs half full twice, while one that runs to its end has others fill its last wave.
+/// stopped half way leaves SMs half full twice, while one that runs to its end has others fill its last wave. Who has
+/// been there for longer than a launch of everybody takes comes before all that: else who comes back at once and takes
+/// no longer would always be preferred.
 std::vector<OperationId> serial_order(const Seating& seating, const RemainingTime& remaining, const State& state);
 
 /// The launches that have seats, first come first.

@@ -68,7 +68,9 @@ class Auto : public Policy {
     const bool promise_more = may && turns_promise_more(mixer_, gaps_, device, are_whole, antt_);
     if (may && are_whole) mixer_.consider_turns(device, promise_more, now);
     takes_turns_ = may && (are_whole ? mixer_.takes_turns() : promise_more);
-    mixer_.heed(are_whole || !takes_turns_, now);
+    // What is measured on fewer SMs is no match for turns, which are promised on all.
+    const bool is_comparable = !may || !reserve_.is_kept(now);
+    mixer_.heed((are_whole || !takes_turns_) && is_comparable, now);
   }
 
   Mixer mixer_;

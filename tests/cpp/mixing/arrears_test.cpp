@@ -66,7 +66,7 @@ TEST_F(ArrearsOfOne, WhatWasBeforeTheGpuWasDividedAnewDoesNotCount) {
 
 TEST_F(ArrearsOfOne, WhoHasEndedIsForgotten) {
   launches(3, 0.25);
-  arrears_.observe({.time = now_, .application = asking, .kind = EventKind::ApplicationEnded});
+  arrears_.forget(asking);
   EXPECT_EQ(factor(), 1);
 }
 

@@ -38,8 +38,18 @@ class MadeUpGpu {
 
   void suggest(Division division) { refinement_.suggest(std::move(division), Time(Duration(now_))); }
 
-  /// Somebody leaves, and comes back.
-  void interrupt() { refinement_.begin(Time(Duration(now_))); }
+  /// Somebody leaves, and comes back; for so long everybody.
+  void interrupt(std::int64_t away_ns = 0) {
+    if (away_ns > 0) {
+      for (BlockProgress& each : progress_)
+        each.observe({.time = Time(Duration(now_)), .kind = EventKind::LaunchEnded});
+      now_ += away_ns;
+      for (BlockProgress& each : progress_) {
+        each.observe({.time = Time(Duration(now_)), .kind = EventKind::LaunchArrived});
+      }
+    }
+    refinement_.begin(Time(Duration(now_)));
+  }
 
   const Refinement& refinement() const { return refinement_; }
   const std::vector<int>& blocks() const { return refinement_.current().front().blocks; }
@@ -300,6 +310,14 @@ TEST_F(RefinementOfTwo, AProbeThatIsInterruptedAgainAndAgainIsGivenUp) {
     gpu.interrupt();
   }
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+}
+
+TEST_F(RefinementOfTwo, TimeAwayIsNoProbing) {
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
+  while (gpu.blocks() == std::vector{4, 4}) gpu.run_until(gpu.now() + 100'000);
+  gpu.interrupt(10'000'000'000);
+  gpu.run_until(gpu.now() + 900'000'000);
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(7, 1));
 }
 
 TEST_F(RefinementOfTwo, WithoutAShareNothingIsTried) {

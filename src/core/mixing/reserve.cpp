@@ -85,10 +85,21 @@ void Reserve::observe(const Event& event, const State& state) {
   if (event.kind != EventKind::LaunchArrived) return;
   const RunningLaunch& launch = *state.find(event.operation);
   if (!is_for(launch, state) || !fits(launch, state)) return;
-  if (!is_kept(event.time)) sms_ = 0;
-  sms_ = std::max(sms_, wanted_for(launch, state));
+  keep(wanted_for(launch, state), event.time);
   until_ = event.time + options_.patience;
   guests_.come(launch, false);
+}
+
+/// What launches of the last `patience` have wanted, and of twice that at most: a large one should not take SMs from
+/// the others for as long as small ones come.
+void Reserve::keep(int wanted, Time now) {
+  if (now >= epoch_ends_) {
+    wanted_before_ = is_kept(now) ? wanted_ : 0;
+    wanted_ = 0;
+    epoch_ends_ = now + options_.patience;
+  }
+  wanted_ = std::max(wanted_, wanted);
+  sms_ = std::max(wanted_before_, wanted_);
 }
 
 /// While somebody who was admitted is there, nobody can say for how long.

@@ -3,9 +3,9 @@
 // Blocks cannot be interrupted, so that such a launch waits for somebody's block to end wherever it is put: on SMs that
 // nobody else has it waits for nobody.
 //
-// Kept are SMs for two launches like the latest urgent one, with an SM for every block as far as the share allows; of
-// those that are held up, as many as hold one. Who would not fit has none. They are given back once no such launch has
-// come for some time.
+// Kept are SMs for two launches like the largest of the latest urgent ones, with an SM for every block as far as the
+// share allows; of those that are held up, as many as hold one. Who would not fit has none. They are given back once no
+// such launch has come for some time.
 #pragma once
 
 #include "core/mixing/guests.hpp"
@@ -52,12 +52,16 @@ class Reserve {
   bool has_room_for(const RunningLaunch& launch) const;
   /// So many SMs are to be kept when such a launch comes.
   int wanted_for(const RunningLaunch& launch, const State& state) const;
+  void keep(int wanted, Time now);
   Time kept_until(Time now) const;
 
   ReserveOptions options_;
   HeldUp held_up_;
   Guests guests_;
   int sms_ = 0;
+  int wanted_ = 0;         // by launches of this epoch
+  int wanted_before_ = 0;  // by those of the one before
+  Time epoch_ends_{};
   Time until_{};  // for as long as nothing else is known
 };
 

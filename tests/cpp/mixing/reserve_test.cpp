@@ -58,6 +58,30 @@ TEST(Reserve, TakesAsMuchFromEverybodyWhereverTheirSmsAre) {
   EXPECT_EQ(plan.shares[1].quota, Quota::per_sm({0, 0, 0, 0, 4, 4, 4, 4, 0, 0}));
 }
 
+TEST(Reserve, ALargeLaunchIsNotKeptForAsLongAsSmallOnesCome) {
+  std::vector<Launch> launches{launch_of(10'000, 1000), launch_of(3, 1000)};
+  for (int small = 0; small < 5; ++small) launches.push_back(launch_of(1, 1000));
+  Workload workload = workload_of(launches);
+  for (std::size_t urgent = 1; urgent < launches.size(); ++urgent) workload.applications[urgent].priority = 1;
+  ReserveRehearsal run(small_device(30), std::move(workload));
+  const auto kept = [&run] {
+    const Plan all{.shares = {full_share(run.running(0))}};
+    const Quota left = run.reserve.applied_to(all, run.state()).shares[0].quota;
+    int kept = 0;
+    for (int sm = 0; sm < 30; ++sm) kept += left.at(static_cast<SmId>(sm)) == 0 ? 1 : 0;
+    return kept;
+  };
+  run.arrive(0, 0);
+  run.arrive(1, 0);
+  run.end_launch(1, 10'000);
+  EXPECT_EQ(kept(), 6);
+  for (int small = 0; small < 5; ++small) {
+    run.arrive(2 + small, 500'000 * (small + 1));
+    run.end_launch(2 + small, 500'000 * (small + 1) + 10'000);
+    EXPECT_EQ(kept(), small < 3 ? 6 : 2) << small;
+  }
+}
+
 TEST(Reserve, IsGivenBackWhenNothingUrgentComesAnyMore) {
   PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=200:patience_us=0");
   run.arrive(1, 10'000);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -32,6 +33,8 @@ KEYS = {
 }
 MOST_WRITTEN = 64
 """Arrays of up to so many elements are written out; of larger ones only a description is saved."""
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+"""The numbers that TOML has and JSON has not, by their texts in JSON."""
 HOW_TO_WRITE = 'write a number, {float32 = 2.0}, or {array = "zeros", dtype = "float32", shape = [1024]}'
 
 
@@ -43,6 +46,7 @@ def argument_from_data(data: Any) -> Any:
     """
     if isinstance(data, Mapping):
         return _array(data) if "array" in data else _scalar(data)
+    data = _number(data)
     require(isinstance(data, bool | int | float), f"{HOW_TO_WRITE}, got {data!r}")
     return checked_arguments("here", [data])[0]
 
@@ -60,6 +64,21 @@ def argument_to_data(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.void):
         return _array_to_data(np.asarray(value))
     return {value.dtype.name: value.item()} if isinstance(value, np.generic) else value
+
+
+def for_json(data: Any) -> Any:
+    """The argument as a file writes it, in what JSON has: numbers that are not finite are texts.
+
+    >>> for_json({"float32": math.nan}), for_json(-math.inf), for_json(2.0)
+    ({'float32': 'nan'}, '-inf', 2.0)
+    """
+    if isinstance(data, Mapping):
+        return {key: for_json(value) for key, value in data.items()}
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _number(data: Any) -> Any:
+    return NOT_FINITE.get(data, data) if isinstance(data, str) else data
 
 
 def _array_to_data(array: np.ndarray) -> dict[str, Any]:
@@ -109,7 +128,7 @@ def _written_array(content: list[Any], name: Any) -> np.ndarray:
 def _scalar(data: Mapping[str, Any]) -> np.generic:
     require(len(data) == 1, f"{HOW_TO_WRITE}, got {dict(data)!r}")
     ((name, value),) = data.items()
-    dtype = dtype_of("the type of a value", name, GENERATED_KINDS)
+    dtype, value = dtype_of("the type of a value", name, GENERATED_KINDS), _number(value)
     require(isinstance(value, bool | int | float), f"{name} must be a number, got {value!r}")
     return _written_array([value], dtype)[0]
 

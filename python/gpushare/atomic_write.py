@@ -17,13 +17,16 @@ NEW_FILE_MODE = 0o666
 
 
 def write_atomically(path: Path, content: bytes | str) -> Path:
-    """Writes the file, texts as UTF-8, and returns its path. Links are followed; devices and pipes are written to.
+    """Writes the file and returns its path. Links are followed; devices and pipes are written to.
+
+    Texts are written as UTF-8. What UTF-8 does not have, from a name or message that was no text, becomes an escape:
+    the file is what hours of work led to.
 
     Raises:
         InvalidInput: it cannot be written; the message names the path.
     """
     require_writable(path)
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
         mode = _mode(path)
         if mode is None or stat.S_ISREG(mode):
@@ -39,7 +42,8 @@ def require_writable(path: Path) -> Path:
     """What keeps a file from being written is said before work is done for it.
 
     Raises:
-        InvalidInput: there is no such folder, it is not one to write into, or the path itself is a folder.
+        InvalidInput: there is no such folder, it is not one to write into, the path itself is a folder, or what is
+            there may not be written.
     """
     require("\0" not in str(path), f"{str(path)!r} cannot name a file: it has a character NUL")
     try:
@@ -47,8 +51,10 @@ def require_writable(path: Path) -> Path:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from error
     require(mode is None or not stat.S_ISDIR(mode), f"{path}: is a folder; name a file")
+    # Replacing a file takes its folder's permission alone, but whoever made it read-only meant it to stay.
+    is_writable = mode is None or os.access(path, os.W_OK)
+    require(is_writable, f"{path}: may not be written: name another file, or allow it with chmod u+w")
     if mode is not None and not stat.S_ISREG(mode):
-        require(os.access(path, os.W_OK), f"{path}: may not be written")
         return path
     folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     require(folder.is_dir(), f"{path}: the folder {str(folder)!r} does not exist")

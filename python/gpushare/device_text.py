@@ -8,12 +8,12 @@ from typing import Any
 
 from gpushare._core import Device
 from gpushare.device_file import device_to_dict
-from gpushare.workload_text import toml_assignments
+from gpushare.toml_text import toml_assignments, toml_comment
 
 
 def device_text(device: Device, comments: Sequence[str] = ()) -> str:
-    """What ``--device FILE`` reads again; ``comments`` are lines that come first."""
-    return "\n".join([*(f"# {line}" for line in comments), *_lines(device_to_dict(device))]) + "\n"
+    """What ``--device FILE`` reads again; ``comments`` come first, a line each."""
+    return "\n".join([*(toml_comment(text) for text in comments), *_lines(device_to_dict(device))]) + "\n"
 
 
 def _lines(data: Mapping[str, Any]) -> Iterator[str]:

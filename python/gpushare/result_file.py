@@ -17,6 +17,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.argument_file import for_json
 from gpushare.atomic_write import require_writable, write_atomically
 from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.kernel_model import require, require_name
@@ -100,7 +101,7 @@ def save_result(result: Result, path: Path) -> Path:
     content, traces = _described(result)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in {CONTENT: json.dumps(content, indent=1).encode(), **traces}.items():
+        for name, data in {CONTENT: json.dumps(content, indent=1, allow_nan=False).encode(), **traces}.items():
             member = zipfile.ZipInfo(name, EARLIEST_ZIP_DATE)
             member.external_attr = 0o644 << 16
             archive.writestr(member, data, zipfile.ZIP_DEFLATED)
@@ -128,11 +129,20 @@ def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
         "format": FORMAT,
         "gpushare": _version(),
         "devices": devices,
-        "workloads": [workload_to_dict(workload) for workload in workloads],
+        "workloads": [_for_json(workload_to_dict(workload)) for workload in workloads],
         "runs": runs,
         "errors": dict(result.errors),
     }
     return content, traces
+
+
+def _for_json(workload: dict[str, Any]) -> dict[str, Any]:
+    """Only what is passed to kernels may be without end, or no number."""
+    for application in workload["application"]:
+        for operation in application["operations"]:
+            if "args" in operation:
+                operation["args"] = [for_json(value) for value in operation["args"]]
+    return workload
 
 
 def _conditions(measured: Measured) -> dict[str, Any]:

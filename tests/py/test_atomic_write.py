@@ -9,6 +9,7 @@ import threading
 import pytest
 
 import gpushare as gs
+from gpushare import atomic_write
 from gpushare.atomic_write import require_writable, write_atomically
 from gpushare.profile.record import Conditions
 from gpushare.profile.toml_export import ProfileFile, write_profiles
@@ -129,3 +130,17 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
         with pytest.raises(gs.InvalidInput, match=f"^{tmp_path / place}: .*{why}"):
             require_writable(tmp_path / place)
     assert require_writable(tmp_path / "new") == tmp_path / "new"
+
+
+def test_a_file_that_is_read_only_stays(write, tmp_path, monkeypatch):
+    """Asked of the system, which lets some accounts do everything; its folder may be written to."""
+    path = tmp_path / "file"
+    path.write_text("before")
+    monkeypatch.setattr(atomic_write.os, "access", lambda asked, how: asked != path or how & os.W_OK == 0)
+    with pytest.raises(gs.InvalidInput, match=f"^{path}: may not be written: name another file, or allow it"):
+        write(path)
+    assert path.read_text() == "before"
+
+
+def test_what_utf_8_does_not_have_is_an_escape(tmp_path):
+    assert write_atomically(tmp_path / "file", "ü \udc80").read_bytes() == "ü \\udc80".encode()

@@ -159,3 +159,20 @@ def test_an_unknown_backend_of_matplotlib_is_named(line):
     run = command_line(*line.split(), MPLBACKEND="nonsense")
     assert run.returncode == 2
     assert run.stderr.startswith(b"gpushare: MPLBACKEND=nonsense: unset it, or name another: ")
+
+
+def test_what_a_policy_raises_need_not_be_text(call, tmp_path):
+    (tmp_path / "odd.py").write_text(POLICY_THAT_RAISES_NO_TEXT)
+    line = ["compare", "pair.toml", "--policies", "fifo,odd.py:Odd", "--json", "--html", "x.html"]
+    result = call(*line, code=1)
+    assert json.loads(result.stdout)["errors"]["Odd"].startswith("policy 'Odd' raised RuntimeError: x\udc80y")
+    assert "x\\udc80y" in (tmp_path / "x.html").read_text(encoding="utf-8")
+
+
+POLICY_THAT_RAISES_NO_TEXT = """\
+import gpushare as gs
+
+class Odd(gs.Policy):
+    def decide(self, state):
+        raise RuntimeError("x\\udc80y")
+"""

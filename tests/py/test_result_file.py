@@ -2,8 +2,11 @@
 """Saved results come back equal, equal results give equal bytes, and a damaged file is refused by name."""
 
 import json
+import math
 import zipfile
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import gpushare as gs
@@ -45,6 +48,21 @@ def test_equal_results_give_equal_bytes(saved, tmp_path):
     result, path = saved
     assert result.save(tmp_path / "again").read_bytes() == path.read_bytes()
     assert gs.Result.load(path).save(tmp_path / "loaded").read_bytes() == path.read_bytes()
+
+
+def test_arguments_that_are_not_finite_are_strict_json(measured_result, tmp_path):
+    kernel = gs.Kernel('extern "C" __global__ void f(float v) {}', "f")
+    arguments = [math.inf, np.float32(-math.inf), np.float64(math.nan), math.nan, 1e300]
+    launch = gs.Launch(kernel, grid=1, block=32, args=arguments)
+    (run, *_) = measured_result.runs
+    first, *others = run.workload.applications
+    operations = (*first.operations[:1], launch, *first.operations[2:])
+    workload = replace(run.workload, applications=(replace(first, operations=operations), *others))
+    path = gs.Result([replace(run, workload=workload)]).save(tmp_path / "r")
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("result.json").decode()
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert gs.Result.load(path).runs[0].workload == workload
 
 
 def test_only_the_file_is_left_behind(saved, tmp_path):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workloads put together, and workloads and devices as text."""
 
+import math
+
+import numpy as np
 import pytest
 
 import gpushare as gs
@@ -60,3 +63,25 @@ def test_what_is_no_list_of_workloads(pair, workloads):
         gs.together(workloads)
     with pytest.raises(gs.InvalidInput, match="together: workloads must be a list"):
         gs.together(pair)
+
+
+@pytest.mark.parametrize("text", ["a\nb = 1", "a\rb", "a\x00b", "a\x1b[2J", "a\x7f", "a\u2028b", "a\udc80b"], ids=ascii)
+def test_comments_are_anybodys_text(pair, tmp_path, text):
+    written = workload_text(pair, [text], {"kernel": text})
+    (tmp_path / "w.toml").write_bytes(written.encode())
+    assert gs.Workload.from_toml(tmp_path / "w.toml") == pair
+    assert written.count("# a") == 2
+    (tmp_path / "d.toml").write_bytes(device_text(gs.device("h100"), [text]).encode())
+    assert device_to_dict(gs.device(tmp_path / "d.toml")) == device_to_dict(gs.device("h100"))
+
+
+def cuda_launch(args=()):
+    kernel = gs.Kernel('extern "C" __global__ void f(float* x, float v) { x[0] = v; }', "f")
+    return gs.Launch(kernel, grid=1, block=32, args=args)
+
+
+def test_arguments_that_are_not_finite_are_read_again(tmp_path):
+    launches = [cuda_launch([value]) for value in (math.inf, -math.inf, math.nan, np.float32(-math.inf))]
+    workload = gs.Workload("w", [gs.Application("a", launches)])
+    (tmp_path / "w.toml").write_text(workload_text(workload), encoding="utf-8")
+    assert gs.Workload.from_toml(tmp_path / "w.toml") == workload

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from gpushare._core import InvalidInput
 from gpushare.atomic_write import write_atomically
 from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
+from gpushare.toml_text import toml_value
 
 FORMAT = 1
 LINE = 118
@@ -71,25 +71,20 @@ def _is_table(value: Any) -> bool:
 
 
 def _assignment(key: str, value: Any) -> Iterator[str]:
-    line = f"{key} = {_value(value)}"
+    line = f"{key} = {toml_value(value)}"
     if len(line) <= LINE or not isinstance(value, list):
         yield line
         return
     yield f"{key} = ["
     row = " "
     for each in value:
-        text = f" {_value(each)},"
+        text = f" {toml_value(each)},"
         if len(row) + len(text) > LINE:
             yield row
             row = " "
         row += text
     yield row
     yield "]"
-
-
-def _value(value: Any) -> str:
-    """JSON's texts, numbers and lists are TOML's, too."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def read_profiles(path: Path) -> ProfileFile:

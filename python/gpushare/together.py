@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gpushare._core import InvalidInput
@@ -15,7 +15,8 @@ from gpushare.workload import Application, Workload
 def together(workloads: Sequence[Workload], name: str | None = None) -> Workload:
     """The applications of all of them, each arriving when it does in its own workload.
 
-    Applications and kernel models whose names are taken get a number.
+    Kernel models whose names are taken get a number, and so do programs (what stands before a ``/`` in names of
+    applications).
 
     Args:
         workloads: at least one.
@@ -33,31 +34,50 @@ def together(workloads: Sequence[Workload], name: str | None = None) -> Workload
         raise InvalidInput(f"together: workloads must be a list of gpushare.Workload, got {workloads!r}")
     require(len(workloads) > 0, "there is no workload to be put together")
     kernels: dict[str, KernelModel] = {}
-    applications = [each for workload in workloads for each in _with_own_kernels(workload, kernels)]
-    names = unique_names([application.name for application in applications])
-    renamed = [replace(application, name=each) for application, each in zip(applications, names, strict=True)]
+    names = unique_names([[application.name for application in workload.applications] for workload in workloads])
+    renamed = [
+        replace(application, name=name)
+        for workload, own_names in zip(workloads, names, strict=True)
+        for application, name in zip(_with_own_kernels(workload, kernels), own_names, strict=True)
+    ]
     devices = {workload.device for workload in workloads}
     called = " + ".join(workload.name for workload in workloads) if name is None else name
     return Workload(called, tuple(renamed), devices.pop() if len(devices) == 1 else None)
 
 
-def unique_names(names: Sequence[str]) -> list[str]:
-    """Each once: the second `a` is `a-2`, and the streams of a second `s` are `s-2/1`, `s-2/2`...
+def unique_names(sources: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The names of every source, where no two sources have one program.
 
-    >>> unique_names(["a", "b", "a", "s/1", "s/2", "s/1"])
-    ['a', 'b', 'a-2', 's/1', 's/2', 's-2/1']
+    A program is what stands before a ``/``, its streams behind that. The second program `a` is `a-2`, with all of its
+    streams: policies take what has one program's name for one program.
+
+    Args:
+        sources: the names in each, all of them different.
+
+    >>> unique_names([["a", "s/1"], ["a", "s/1", "s/2"]])
+    [['a', 's/1'], ['a-2', 's-2/1', 's-2/2']]
     """
-    used: set[str] = set()
+    taken: set[str] = set()
     found = []
-    for name in names:
-        chosen, number = name, 2
-        program, slash, stream = name.partition("/")
-        while chosen in used:
-            chosen = f"{program}-{number}{slash}{stream}"
-            number += 1
-        used.add(chosen)
-        found.append(chosen)
+    for names in sources:
+        own = dict.fromkeys(_program(name) for name in names)
+        called = {program: _free(program, taken, own) for program in own}
+        taken.update(called.values())
+        found.append([called[_program(name)] + name.removeprefix(_program(name)) for name in names])
     return found
+
+
+def _program(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _free(program: str, taken: Collection[str], own: Collection[str]) -> str:
+    """A name for this program of a source that is neither taken nor that of another one in the source."""
+    chosen, number = program, 2
+    while chosen in taken or (chosen != program and chosen in own):
+        chosen = f"{program}-{number}"
+        number += 1
+    return chosen
 
 
 def _with_own_kernels(workload: Workload, kernels: dict[str, KernelModel]) -> list[Application]:

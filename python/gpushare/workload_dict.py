@@ -47,20 +47,25 @@ def from_us(microseconds: float) -> float:
 
 def _names(workload: Workload) -> dict[KernelModel | Kernel, str]:
     """Every kernel that is not from the suite, and its name in the file, where a name is used once."""
+    launches = [launch for application in workload.applications for _, launch in application.launches()]
+    kernels = dict.fromkeys(launch.kernel for launch in launches if not isinstance(launch.args, SuiteArguments))
+    taken: set[str] = set()
+    for model in (kernel for kernel in kernels if isinstance(kernel, KernelModel)):
+        shared = model.name in taken
+        require(not shared, f"workload {workload.name!r}: two kernels share the name {model.name!r}")
+        taken.add(model.name)
     names: dict[KernelModel | Kernel, str] = {}
-    for application in workload.applications:
-        for _, launch in application.launches():
-            kernel = launch.kernel
-            if kernel in names or isinstance(launch.args, SuiteArguments):
-                continue
-            name = kernel.name
-            if isinstance(kernel, KernelModel):
-                shared = name in names.values()
-                require(not shared, f"workload {workload.name!r}: two kernels share the name {name!r}")
-            while name in names.values():  # two versions of a kernel have one name in CUDA
-                name += "'"
-            names[kernel] = name
+    for kernel in kernels:  # those of CUDA code give way: the file has their entry besides
+        names[kernel] = kernel.name if isinstance(kernel, KernelModel) else _free_name(kernel.name, taken)
     return names
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name as long as it is free, which it is not for the second version of a kernel; it is taken then."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
 
 
 def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:

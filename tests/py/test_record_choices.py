@@ -56,6 +56,10 @@ def test_wrong_calls(refused, arguments, message):
         (["--device-file", "x.trace"], "x.trace: the recording itself takes this name"),
         (["-o", "x.trace"], "name the file otherwise, such as x.toml"),
         (["-o", "none/x.toml"], "none/x.toml: the folder 'none' does not exist"),
+        (
+            ["-o", "a\udc80.toml"],
+            "the workload is called like its file, and a workload's name must be a text of Unicode",
+        ),
     ],
 )
 def test_checked_before_anything_runs(refused, arguments, message):

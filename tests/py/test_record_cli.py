@@ -82,6 +82,21 @@ def test_the_summary(call, recorded):
     assert [use["idle_ns"] for use in document["engines"]] == [184_000, 200_000, 200_000]
 
 
+def test_arguments_that_are_no_text_are_a_comment(recorded):
+    """A script in an argument has lines, and the name of a file need not be UTF-8."""
+    file, _ = recorded("one", *WORK, "sleep 0\nb\x1b", "sleep 0\udc80")
+    assert gs.Workload.from_toml(file).name == "one"
+    assert "'sleep 0 b\\x1b' 'sleep 0\\udc80'" in file.read_text().splitlines()[0]
+
+
+def test_outputs_that_differ_after_a_dot_have_recordings_of_their_own(call, recorded, fake_cupti, tmp_path):
+    for stem in ("lr0.1", "lr0.01"):
+        call("record", "-o", str(tmp_path / stem), "--", str(fake_cupti[1]), *WORK)
+        assert gs.Workload.from_toml(tmp_path / stem).name == stem
+        assert "saxpy" in call("record", "--summary", str(tmp_path / stem)).output
+    assert sorted(each.name for each in tmp_path.glob("*.trace")) == ["lr0.01.trace", "lr0.1.trace"]
+
+
 def test_a_recording_is_converted_again(call, recorded, tmp_path):
     file, _ = recorded("one", *WORK, "kernel other 100000 120000 9 12 132 64 16 0")
     assert len(gs.Workload.from_toml(file).applications) == 1

@@ -244,6 +244,44 @@ def test_processes_of_one_name_are_numbered_and_arrive_when_they_did():
     assert [(each.name, each.arrival_ns) for each in workload.applications] == [("program", 0), ("program-2", 300_000)]
 
 
+def test_streams_of_processes_of_one_name_are_told_apart():
+    first = Program().kernel(105_000, 200_000, stream=7).part
+    second = Program().kernel(305_000, 400_000, stream=7).kernel(320_000, 410_000, stream=9).part
+    workload = converted(Recording(Path("r"), (first, second)), "r", by_stream=True).workload
+    assert [each.name for each in workload.applications] == ["program/1", "program-2/1", "program-2/2"]
+
+
+def test_a_remark_has_the_name_of_its_application():
+    first = Program().kernel(105_000, 200_000).part
+    second = Program().kernel(305_000, 400_000, stream=7).kernel(320_000, 410_000, stream=9).part
+    (remark,) = converted(Recording(Path("r"), (first, second)), "r").remarks
+    assert remark.startswith("program-2: operations overlapped")
+
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("add", "what"), [(Program.kernel, "kernel 'k'"), (Program.copy, "a copy")], ids=["kernel", "copy"]
+)
+def test_an_operation_that_is_too_long_is_told_with_what_to_do(add, what):
+    begin = 1_700_000_000 * SECOND  # CUPTI's clock begins in 1970
+    program = add(Program().kernel(begin, begin + 2000), begin + 5_123_000, begin + 1500 * SECOND)
+    program.kernel(begin + 1501 * SECOND, begin + 1502 * SECOND, name="after")
+    recording = Recording(Path("r.trace"), (program.part,))
+    message = f"r.trace: {what}, which began at 5.123 ms, took 1500.0 s; a block or a copy may take 1000 s"
+    for recorded in (recording, recording.between(5e6, 6e6)):
+        with pytest.raises(gs.InvalidInput, match=rf"^{message} in a replay: with --between BEGIN:END choose"):
+            converted(recorded, "r")
+    assert len(converted(recording.between(0, 5.123e6), "r").workload.applications[0].operations) == 1
+    assert len(converted(recording.between(5.124e6, float("inf")), "r").workload.applications[0].operations) == 1
+
+
+def test_a_long_kernel_of_short_blocks_is_not_too_long():
+    made = Program().kernel(105_000, 105_000 + 1500 * SECOND, blocks=132 * 8 * 2).converted()
+    assert replayed_alone(made.workload, DEVICE)["program"] == pytest.approx(1500 * SECOND)
+
+
 def test_work_for_no_engine_cannot_be_replayed():
     with pytest.raises(gs.InvalidInput, match="memsets and copies within the GPU alone"):
         Program().memset(105_000, 200_000, issued=100_000).converted()

@@ -136,6 +136,14 @@ def test_a_recording_says_what_is_missing(folder):
     ]
 
 
+def test_a_file_that_ends_within_a_record_was_cut_by_more_than_a_kill(folder):
+    (remark,) = read_recording(folder(a=WHOLE[:-1])).remarks()
+    assert remark == (
+        "process 17 (saxpy): its file ends within a record, and whatever came after that is missing: the disk was "
+        "full, or the process was killed while it wrote"
+    )
+
+
 def test_copies_of_nothing_are_no_work(folder):
     recording = read_recording(folder(a=WHOLE + copy(100, 100, 0) + copy(3000, 3100, 1)))
     assert [type(work).__name__ for work in recording.parts[0].work] == ["KernelRecord", "CopyRecord"]

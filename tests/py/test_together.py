@@ -9,6 +9,7 @@ import pytest
 import gpushare as gs
 from gpushare.device_file import device_to_dict
 from gpushare.device_text import device_text
+from gpushare.together import unique_names
 from gpushare.workload_text import workload_text
 
 
@@ -85,3 +86,42 @@ def test_arguments_that_are_not_finite_are_read_again(tmp_path):
     workload = gs.Workload("w", [gs.Application("a", launches)])
     (tmp_path / "w.toml").write_text(workload_text(workload), encoding="utf-8")
     assert gs.Workload.from_toml(tmp_path / "w.toml") == workload
+
+
+def test_a_model_called_like_a_cuda_kernel_keeps_its_name_in_every_order(tmp_path):
+    of_code = gs.Workload("code", [gs.Application("a", [cuda_launch()])])
+    model = gs.KernelModel("f", 64, latency_ns=10)
+    of_model = gs.Workload("model", [gs.Application("b", [gs.Launch(model, 5)])])
+    for order in ([of_code, of_model], [of_model, of_code]):
+        both = gs.together(order)
+        (tmp_path / "w.toml").write_text(workload_text(both), encoding="utf-8")
+        assert gs.Workload.from_toml(tmp_path / "w.toml") == both
+        assert {each["name"]: each.get("entry") for each in both.to_dict()["kernel"]} == {"f": None, "f'": "f"}
+
+
+def test_two_models_of_one_name_cannot_be_written():
+    launches = [gs.Launch(gs.KernelModel("f", 64, latency_ns=latency_ns), 5) for latency_ns in (10, 20)]
+    with pytest.raises(gs.InvalidInput, match="two kernels share the name 'f'"):
+        gs.Workload("w", [gs.Application("a", launches)]).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("sources", "names"),
+    [
+        ([["s/1"], ["s/1", "s/2"]], [["s/1"], ["s-2/1", "s-2/2"]]),
+        ([["s/1"], ["s/2"]], [["s/1"], ["s-2/2"]]),
+        ([["s", "t/1"], ["s/1", "t"]], [["s", "t/1"], ["s-2/1", "t-2"]]),
+        ([["s/1", "s-2/1"], ["s/1", "s-3/1"]], [["s/1", "s-2/1"], ["s-4/1", "s-3/1"]]),
+        ([["s/1@1", "s/1@2"], ["s/1@1", "t"]], [["s/1@1", "s/1@2"], ["s-2/1@1", "t"]]),
+    ],
+)
+def test_no_two_sources_have_one_program(sources, names):
+    assert unique_names(sources) == names
+
+
+def test_all_streams_of_a_second_program_are_renamed(kernel):
+    def workload(*names):
+        return gs.Workload("w", [gs.Application(name, [gs.Launch(kernel, 5)]) for name in names])
+
+    both = gs.together([workload("s/1"), workload("s/1", "s/2")])
+    assert [each.name for each in both.applications] == ["s/1", "s-2/1", "s-2/2"]

@@ -17,7 +17,7 @@ from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.record_choices import checked_mode, time_span, trace_folder
+from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, workload_name
 from gpushare.cli.record_report import merged_document, print_converted, print_summary, summary_document
 from gpushare.kernel_model import require
 
@@ -30,7 +30,7 @@ Span = tuple[float, float] | None
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The workload. What was recorded lies beside it, in a folder: FILE, ending in .trace.")  # fmt: skip
+              help="The workload. What was recorded lies beside it, in a folder: FILE, .trace for .toml.")  # fmt: skip
 @click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
               help="What becomes an application of the workload.")  # fmt: skip
 @click.option("--between", metavar="BEGIN:END", help="Only what began in this time, in ms from the first operation.")
@@ -96,7 +96,7 @@ def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str)
     recording = read_recording(folder)
     if span is not None:
         recording = recording.between(*span)
-    made = converted(recording, output.stem, by_stream=choices["by"] == "stream")
+    made = converted(recording, workload_name(output), by_stream=choices["by"] == "stream")
     device = recording.device_record()
     by = f"Recorded by gpushare record {gpushare.__version__} on {device.name}"
     comments = [f"{by}: {command}" if command else by]
@@ -125,7 +125,7 @@ def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
     from gpushare.workload_text import workload_text
 
     require(len(files) > 0, "--merge: name the workloads")
-    workload = together([to_workload(file) for file in files], output.stem)
+    workload = together([to_workload(file) for file in files], workload_name(output))
     write_atomically(output, workload_text(workload, [f"Put together from {', '.join(files)}"]))
     if as_json:
         print_json(merged_document(workload, output, files))

@@ -10,8 +10,9 @@ from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
 from gpushare.atomic_write import require_writable
-from gpushare.kernel_model import require
+from gpushare.kernel_model import require, require_name
 
+WORKLOAD_SUFFIX = ".toml"
 TRACE_SUFFIX = ".trace"
 CONVERSION = {"output", "by", "between", "device_file", "replay", "as_json"}
 USED = {
@@ -24,8 +25,17 @@ USED = {
 
 
 def trace_folder(output: Path) -> Path:
-    """Where the recording of this workload lies."""
-    return output.with_suffix(TRACE_SUFFIX)
+    """Where the recording of this workload lies.
+
+    >>> str(trace_folder(Path("runs/train.toml"))), str(trace_folder(Path("lr0.1"))), str(trace_folder(Path("x.trace")))
+    ('runs/train.trace', 'lr0.1.trace', 'x.trace')
+    """
+    return output if output.suffix == TRACE_SUFFIX else output.with_name(workload_name(output) + TRACE_SUFFIX)
+
+
+def workload_name(output: Path) -> str:
+    """What the workload in this file is called: as the file, whose dots are its own but for the last one in .toml."""
+    return output.stem if output.suffix == WORKLOAD_SUFFIX else output.name
 
 
 def checked_mode(context: click.Context) -> str:
@@ -40,6 +50,7 @@ def checked_mode(context: click.Context) -> str:
     if "output" in USED[mode]:
         require(choices["output"] is not None, "say where the workload goes: gpushare record -o FILE -- PROGRAM")
         _require_places(choices["output"], choices["device_file"], runs_program=mode == "run")
+        _require_names_workload(choices["output"])
     return mode
 
 
@@ -78,6 +89,15 @@ def _is_given(context: click.Context, name: str) -> bool:
     if name == "command":
         return bool(context.params[name])
     return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _require_names_workload(output: Path) -> None:
+    try:
+        require_name("a workload's name", workload_name(output))
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{str(output)!r}: the workload is called like its file, and {error}: name it otherwise"
+        ) from None
 
 
 def _require_places(output: Path, device_file: Path | None, *, runs_program: bool) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpushare._core import InvalidInput
+from gpushare.kernel_model import LONGEST_BLOCK_NS
 from gpushare.operation import Copy, Launch, Operation
 from gpushare.recorded.kernel_models import KernelModels
 from gpushare.recorded.pacing import HostSide, Paced, paced
@@ -49,34 +50,28 @@ def converted(recording: Recording, name: str, *, by_stream: bool = False) -> Co
         by_stream: whether every stream is an application of its own, instead of every process.
 
     Raises:
-        InvalidInput: nothing in it can be replayed.
+        InvalidInput: nothing in it can be replayed, or an operation is too long for that.
     """
     record = recording.device_record()
     device = recorded_device(record)
-    models = KernelModels(_kernels(recording), device)
-    strands = [each for part in recording.parts for each in _strands(recording, part, by_stream=by_stream)]
+    models = KernelModels(recording, device)
+    strands = _named_strands(recording, by_stream=by_stream)
     if not strands:
         raise InvalidInput(f"{recording.path}: it has memsets and copies within the GPU alone, which are not replayed")
     begin = min(strand.begin for strand in strands)
-    names = unique_names([strand.name for strand in strands])
     applications = [
         Application(
-            called,
-            tuple(_operation(each, models) for each in strand.operations),
+            strand.name,
+            tuple(_operation(each, models, recording) for each in strand.operations),
             arrival_ns=strand.begin - begin,
             memory_bytes=strand.memory_bytes,
         )
-        for called, strand in zip(names, strands, strict=True)
+        for strand in strands
     ]
-    recorded_ns = {called: strand.end - strand.begin for called, strand in zip(names, strands, strict=True)}
+    recorded_ns = {strand.name: strand.end - strand.begin for strand in strands}
     workload = Workload(name, tuple(applications), device=simulated_twin(record))
     remarks = (*recording.remarks(), *_overlaps(strands))
     return Converted(workload, models.full_names, recorded_ns, remarks)
-
-
-def _kernels(recording: Recording) -> Iterator[KernelRecord]:
-    for part in recording.parts:
-        yield from (work for work in recording.work_of(part) if isinstance(work, KernelRecord))
 
 
 @dataclass(frozen=True)
@@ -98,6 +93,17 @@ class Strand:
         return max(each.work.end for each in self.operations)
 
 
+def _named_strands(recording: Recording, *, by_stream: bool) -> list[Strand]:
+    """Of all processes, no two with one name."""
+    by_part = [list(_strands(recording, part, by_stream=by_stream)) for part in recording.parts]
+    names = unique_names([[strand.name for strand in strands] for strands in by_part])
+    return [
+        replace(strand, name=name)
+        for strands, own_names in zip(by_part, names, strict=True)
+        for strand, name in zip(strands, own_names, strict=True)
+    ]
+
+
 def _strands(recording: Recording, part: Part, *, by_stream: bool) -> Iterator[Strand]:
     """Of one process. Its memory is nobody's in particular where streams are applications."""
     host = HostSide(part, by_stream=by_stream)
@@ -114,13 +120,16 @@ def _strands(recording: Recording, part: Part, *, by_stream: bool) -> Iterator[S
             yield Strand(f"{name}/{number}" if by_stream else name, operations, memory_bytes)
 
 
-def _operation(each: Paced, models: KernelModels) -> Operation:
+def _operation(each: Paced, models: KernelModels, recording: Recording) -> Operation:
     if isinstance(each.work, KernelRecord):
         model = models.of(each.work)
         return Launch(model, math.prod(each.work.grid), pace=each.pace)
     direction = engine_of(each.work)
     assert direction in ("to_device", "to_host")
-    return Copy(direction, each.work.bytes, time_ns=max(1, each.work.end - each.work.start), pace=each.pace)
+    time_ns = max(1, each.work.end - each.work.start)
+    if time_ns > LONGEST_BLOCK_NS:
+        raise recording.too_long(each.work)
+    return Copy(direction, each.work.bytes, time_ns=time_ns, pace=each.pace)
 
 
 def _overlaps(strands: Sequence[Strand]) -> Iterator[str]:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpushare import _core
-from gpushare._core import Device
-from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
+from gpushare._core import Device, InvalidInput
+from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, LONGEST_BLOCK_NS, KernelModel
+from gpushare.recorded.recording import Recording
 from gpushare.recorded.trace_format import KernelRecord
 
 ALIKE = 1.25
@@ -45,17 +46,21 @@ class KernelModels:
     """A model for every launch of a recording.
 
     Args:
-        kernels: all of them.
+        recording: with all of them.
         device: the recorded GPU.
+
+    Raises:
+        InvalidInput: a launch is too long for a model.
     """
 
-    def __init__(self, kernels: Iterable[KernelRecord], device: Device) -> None:
+    def __init__(self, recording: Recording, device: Device) -> None:
+        self._recording = recording
         self._device = device
         self._models: dict[int, KernelModel] = {}
         self.full_names: dict[str, str] = {}
         """Of every model, the kernel's name as in its source."""
         by_shape: dict[Shape, list[KernelRecord]] = defaultdict(list)
-        for kernel in kernels:
+        for kernel in _kernels(recording):
             by_shape[Shape.of(kernel)].append(kernel)
         for shape, launches in by_shape.items():
             for group in _alike(launches):
@@ -68,7 +73,12 @@ class KernelModels:
     def _add(self, shape: Shape, launches: list[KernelRecord]) -> None:
         mean_ns = sum(launch.end - launch.start for launch in launches) / len(launches)
         name = self._unused(short_name(shape.name))
-        model = model_of(shape, mean_ns, self._device, name)
+        try:
+            model = model_of(shape, mean_ns, self._device, name)
+        except InvalidInput as error:
+            if mean_ns <= LONGEST_BLOCK_NS:
+                raise
+            raise self._recording.too_long(launches[-1]) from error
         self.full_names[name] = shape.name
         for launch in launches:
             self._models[id(launch)] = model
@@ -80,6 +90,11 @@ class KernelModels:
             chosen = f"{name} {number}"
             number += 1
         return chosen
+
+
+def _kernels(recording: Recording) -> Iterator[KernelRecord]:
+    for part in recording.parts:
+        yield from (work for work in recording.work_of(part) if isinstance(work, KernelRecord))
 
 
 def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> KernelModel:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpushare._core import InvalidInput
+from gpushare.kernel_model import LONGEST_BLOCK_NS
 from gpushare.recorded.trace_format import ON_DEVICE, TAKEN, CopyRecord, DeviceRecord, Direction, KernelRecord
 from gpushare.recorded.trace_reader import Part, Work, read_part
 
@@ -29,10 +30,16 @@ def engine_of(work: Work) -> str | None:
 
 @dataclass(frozen=True)
 class Recording:
-    """Its parts, in order of their first work."""
+    """Its parts, in order of their first work; of a part of a recording, where the whole began."""
 
     path: Path
     parts: tuple[Part, ...]
+    whole_began: int | None = None
+
+    @property
+    def began(self) -> int:
+        """When the first operation of the whole recording began."""
+        return min(part.work[0].start for part in self.parts) if self.whole_began is None else self.whole_began
 
     @property
     def device(self) -> int:
@@ -61,17 +68,25 @@ class Recording:
         Raises:
             InvalidInput: nothing did.
         """
-        zero = min(part.work[0].start for part in self.parts)
-        parts = [_cut(part, zero + begin_ns, zero + end_ns) for part in self.parts]
+        parts = [_cut(part, self.began, begin_ns, end_ns) for part in self.parts]
         working = tuple(part for part in parts if part.work)
         if not working:
             raise InvalidInput(f"{self.path}: nothing began between {begin_ns / 1e6:g} and {end_ns / 1e6:g} ms")
-        return Recording(self.path, working)
+        return Recording(self.path, working, self.began)
 
     def work_of(self, part: Part) -> list[Work]:
         """What the process had done on that GPU and was not cut off, in order of its start."""
         number = self.device
         return [work for work in part.work if work.stream.device == number]
+
+    def too_long(self, work: Work) -> InvalidInput:
+        """What to raise for an operation that no simulated device can take as long for."""
+        what = f"kernel {work.name!r}" if isinstance(work, KernelRecord) else "a copy"
+        return InvalidInput(
+            f"{self.path}: {what}, which began at {(work.start - self.began) / 1e6:.3f} ms, took "
+            f"{(work.end - work.start) / 1e9:.1f} s; a block or a copy may take {LONGEST_BLOCK_NS / 1e9:g} s in a "
+            "replay: with --between BEGIN:END choose the time before it or after it"
+        )
 
     def remarks(self) -> Iterator[str]:
         """What is missing, in sentences."""
@@ -79,7 +94,12 @@ class Recording:
         for part in self.parts:
             who = f"process {part.process} ({program_name(part)})"
             yield from (f"{who}: {problem}" for problem in part.problems)
-            if part.is_cut or part.ended is None:
+            if part.is_cut:
+                yield (
+                    f"{who}: its file ends within a record, and whatever came after that is missing: the disk was "
+                    "full, or the process was killed while it wrote"
+                )
+            elif part.ended is None:
                 yield f"{who} was killed, or became another program: its last 0.1 s may be missing"
             if part.lost:
                 yield f"{who}: CUPTI had no room for {part.lost} records"
@@ -113,9 +133,9 @@ def read_recording(path: Path) -> Recording:
     return Recording(path, tuple(sorted(working, key=lambda part: (part.work[0].start, part.path.name))))
 
 
-def _cut(part: Part, begin: float, end: float) -> Part:
+def _cut(part: Part, zero: int, begin_ns: float, end_ns: float) -> Part:
     kept = {
-        kind: [work for work in getattr(part, kind) if begin <= work.start < end]
+        kind: [work for work in getattr(part, kind) if begin_ns <= work.start - zero < end_ns]
         for kind in ("kernels", "copies", "memsets")
     }
     return replace(part, **kept)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,10 @@ from gpushare.run import Run
 from gpushare.simulation import (
     LARGEST_SEED,
     TIMEOUTS_S,
-    end_runs_of_this_thread_when,
     require_not_of_hardware,
     simulate,
 )
+from gpushare.simulation_pool import simulation_pool
 from gpushare.workload import Workload
 
 Case = tuple[Workload, str | Policy, Device, int]
@@ -154,22 +152,15 @@ def _require_usable(workloads: list[Workload], contenders: list[str | Policy], r
 
 
 def _gather(cases: list[Case], progress: bool | None, *, keep_traces: bool) -> Result:
-    """Runs the cases on all cores (the core releases the GIL) and collects them in order."""
+    """Runs the cases on all cores and collects them in order."""
     runs: list[Run] = []
     errors: dict[str, str] = {}
-    interrupted = threading.Event()
-    heed = (interrupted.is_set,)
-    with ThreadPoolExecutor(os.cpu_count(), initializer=end_runs_of_this_thread_when, initargs=heed) as pool:
-        try:
-            futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
-            waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
-            for (each, policy, _, seed), future in waiting:
-                try:
-                    runs.append(future.result())
-                except PolicyError as error:
-                    errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
-        except BaseException:
-            interrupted.set()  # an interrupted comparison must not run to its end
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with simulation_pool() as pool:
+        futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
+        waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
+        for (each, policy, _, seed), future in waiting:
+            try:
+                runs.append(future.result())
+            except PolicyError as error:
+                errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
     return Result([run for run in runs if run.policy not in errors], errors)

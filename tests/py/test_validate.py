@@ -2,7 +2,13 @@
 """gpushare validate without a GPU: recordings as files, the simulated half, errors, tables and plots."""
 
 import dataclasses
+import errno
 import json
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -10,9 +16,10 @@ from click.testing import CliRunner
 import gpushare as gs
 from gpushare.cli import main
 from gpushare.profile import Conditions
-from gpushare.validation import errors
+from gpushare.validation import errors, measure
 from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
+from gpushare.validation.selection import selected
 from gpushare.validation.settings import KERNELS, Settings, alone, in_part, pair, policy_of, sm_counts
 from gpushare.validation.split import FixedParts, Part
 
@@ -67,6 +74,7 @@ def test_a_recording_is_what_was_saved(tmp_path):
     [
         (None, "cannot be read"),
         ("{", "is not JSON"),
+        ("[" * 200_000, "lists or tables lie too deep in one another"),
         ("[]", "no recording of 'gpushare validation 1'"),
         ('{"format": "gpushare validation 9"}', "its format is 'gpushare validation 9'"),
         ('{"format": "gpushare validation 1"}', "key 'size'"),
@@ -78,6 +86,47 @@ def test_what_is_no_recording(tmp_path, text, message):
         path.write_text(text)
     with pytest.raises(gs.InvalidInput, match=message):
         Recording.load(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "message"),
+    [
+        ("solo", {"turnaround_ns": []}, "key 'solo.0.turnaround_ns' holds no time"),
+        ("solo", {"turnaround_ns": [0]}, "key 'solo.0.turnaround_ns' holds a time of 0 ns"),
+        ("solo", {"turnaround_ns": [10**400]}, "key 'solo.0.turnaround_ns' holds a time that is too long"),
+        ("solo", {"sms": 0}, "key 'solo.0.sms' must lie in 1..132, got 0"),
+        ("solo", {"sms": 133}, "key 'solo.0.sms' must lie in 1..132, got 133"),
+        ("solo", {"residency": -1}, "key 'solo.0.residency' must lie in 0.."),
+        ("alone", {"turnaround_ns": [0, 0, 0]}, "key 'alone.0.turnaround_ns' holds a time of 0 ns"),
+        ("alone", {"launches": 0}, "key 'alone.0.launches' must lie in 1.."),
+        ("pairs", {"turnaround_ns": []}, "key 'pairs.0.turnaround_ns' holds no time"),
+        ("pairs", {"turnaround_ns": [[1, 0]]}, "key 'pairs.0.turnaround_ns' holds a time of 0 ns"),
+        ("pairs", {"way": "split:x"}, "key 'pairs.0.way' must be 'split:N' with N in 1..131 .*, got 'split:x'"),
+        ("pairs", {"way": "split:132"}, "with N in 1..131 for a GPU of 132 SMs, got 'split:132'"),
+    ],
+)
+def test_a_damaged_recording_is_refused(tmp_path, part, changes, message):
+    path = tmp_path / "some.json"
+    asked_for().save(path)
+    content = json.loads(path.read_text())
+    content[part][0].update(changes)
+    path.write_text(json.dumps(content))
+    with pytest.raises(gs.InvalidInput, match=f"^{path}: .*{message}"):
+        Recording.load(path)
+
+
+def test_a_kernel_that_never_ended_alone_is_recorded_as_a_failure_only(monkeypatch):
+    monkeypatch.setattr(measure, "conditions_now", lambda _: asked_for().conditions)
+    recorder = measure.Recorder(SimpleNamespace(description=H100), Settings(kernels=NAMES))
+    recorder._alone = [AloneRuns("nbody", 1, 1, ()), *asked_for().alone[1:]]
+    recorder._pairs = list(asked_for().pairs)
+    assert recorder.recording.kernels == ["md5"]
+    assert selected(recorder.recording).pairs == ()
+
+
+def test_a_split_of_a_larger_gpu_is_refused():
+    with pytest.raises(gs.InvalidInput, match=r"'split:N' with N in 1\.\.14 for a GPU of 15 SMs, got 'split:66'"):
+        policy_of("split:66", NAMES, 15)
 
 
 def test_the_simulator_foretells_itself(simulated):
@@ -174,6 +223,68 @@ def test_what_the_command_refuses(arguments, message, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUSHARE_LIBCUDA", "/nowhere/libcuda.so.1")
     assert message in validate(*arguments, code=2).stderr
+
+
+ENDLESS = """
+import signal
+import gpushare as gs
+from gpushare.profile import Conditions
+from gpushare.validation import settings
+from gpushare.validation.prediction import predicted
+from gpushare.validation.recording import AloneRuns, Recording
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+launch = gs.Launch(gs.KernelModel("k", threads=64, latency_ns=1000), 2**40)
+endless = gs.Workload("endless", [gs.Application("a", [launch])])
+settings.alone = lambda *_: print("started", flush=True) or endless
+asked_for = Recording("large", 132, (), (AloneRuns("a", 1, 1, (1,)),), (), (), Conditions("", "", "", ""))
+predicted(asked_for, gs.device("sim:h100"))
+"""
+
+
+def test_ctrl_c_ends_a_case_that_would_take_for_ever():
+    command = [sys.executable, "-c", ENDLESS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.parametrize(
+    ("output", "message"), [("file/below", "Not a directory"), ("taken", "points.csv: is a folder")]
+)
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, message):
+    (tmp_path / "file").touch()
+    (tmp_path / "taken" / "points.csv").mkdir(parents=True)
+    monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: pytest.fail("it ran"))
+    said = validate("--from", str(recorded), "--output", str(tmp_path / output), code=2)
+    assert message in said.stderr
+    assert said.stdout == ""
+
+
+@pytest.mark.parametrize("json_or_table", [["--json"], []])
+def test_a_file_that_fails_after_the_work_costs_nothing_else(recorded, simulated, monkeypatch, tmp_path, json_or_table):
+    monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: simulated)
+    monkeypatch.setattr(os, "fchmod", lambda *_: raise_full())
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "errors.png").write_text("before")  # it alone has a mode to keep
+    said = validate("--from", str(recorded), "--output", str(folder), *json_or_table, code=2)
+    assert "errors.png: cannot be written: No space left on device" in said.stderr
+    assert (folder / "errors.png").read_text() == "before"
+    assert "points.csv" in {path.name for path in folder.iterdir()}
+    if json_or_table:
+        assert str(folder / "stp.png") in json.loads(said.stdout)["files"]
+    else:
+        assert "sim:h100 against NVIDIA H100 80GB HBM3" in said.stdout
+
+
+def raise_full():
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_kernel_without_a_profile_is_named(recorded, monkeypatch, tmp_path):

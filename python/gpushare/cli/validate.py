@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
+from gpushare.atomic_write import require_writable
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import require_plots, written_file
 from gpushare.cli.output import remark
@@ -54,11 +55,20 @@ def validate(**choices: Any) -> None:
     """
     if choices["output"] is not None:
         require_plots()
+        _make_folder(choices["output"])
     recording = _recording(choices)
     if not choices["record_only"]:
         from gpushare.cli.validate_report import report
 
         report(recording, choices["simulator"], choices["output"], as_json=choices["as_json"])
+
+
+def _make_folder(output: Path) -> None:
+    """Before minutes of work: it may not be one to write into."""
+    from gpushare.cli.validate_report import POINTS
+
+    output.mkdir(parents=True, exist_ok=True)
+    require_writable(output / POINTS)
 
 
 def _recording(choices: dict[str, Any]) -> Recording:
@@ -111,7 +121,7 @@ def _record(name: str, settings: Settings, save: Path | None) -> Recording:
             remark(f"save: {save}")
     for failure in recording.failures:
         remark(failure)
-    return recording
+    return selected(recording)  # without the pairs of a kernel that never ended alone
 
 
 def _listed(text: str) -> list[str]:

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gpushare
+from gpushare.atomic_write import write_atomically
+from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.files import Wanted, write_files
 from gpushare.cli.output import print_json, print_table, remark, share
 from gpushare.validation import errors
 from gpushare.validation.prediction import predicted
@@ -16,22 +21,26 @@ from gpushare.validation.recording import Recording
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
+POINTS = "points.csv"
 TABLE_COLUMNS = ["figure", "sharing", "points", "median error", "p90", "worst", "bias"]
 
 
 def report(recording: Recording, simulator: str, output: Path | None, *, as_json: bool) -> None:
     """Simulates what was recorded, and prints and writes how far the two are apart."""
     table = errors.compared(recording, predicted(recording, gpushare.device(simulator)))
-    files = write_files(table, output) if output is not None else []
+    files = write_files({} if output is None else wanted_files(table, output))
+    written = list(files.paths.values())
     if as_json:
-        print_json(document(table, recording, simulator, files))
-        return
-    conditions = recording.conditions
-    title = f"{simulator} against {conditions.device} ({conditions.driver}, {conditions.date[:10]})"
-    print_table(title, TABLE_COLUMNS, list(_rows(table)), texts=2)
-    for file in files:
-        remark(f"output: {file}")
+        print_json(document(table, recording, simulator, written))
+    else:
+        conditions = recording.conditions
+        title = f"{simulator} against {conditions.device} ({conditions.driver}, {conditions.date[:10]})"
+        print_table(title, TABLE_COLUMNS, list(_rows(table)), texts=2)
+        for file in written:
+            remark(f"output: {file}")
+    leave_for_failed({}, files.failures)
 
 
 def _rows(table: pd.DataFrame) -> Iterator[list[str]]:
@@ -74,26 +83,32 @@ def document(table: pd.DataFrame, recording: Recording, simulator: str, files: l
     }
 
 
-def write_files(table: pd.DataFrame, folder: Path) -> list[Path]:
-    """Plots as PNG and all points as CSV."""
+def wanted_files(table: pd.DataFrame, folder: Path) -> Wanted:
+    """By name: all points as CSV, and plots as PNG, each drawn when it is written."""
+    wanted = {POINTS: (folder / POINTS, lambda path: write_atomically(path, table.to_csv(index=False)))}
+    for name, draw in _drawings(table).items():
+        wanted[f"{name}.png"] = (folder / f"{name}.png", partial(_write_png, draw))
+    return wanted
+
+
+def _drawings(table: pd.DataFrame) -> dict[str, Callable[[], Figure]]:
+    """What draws each plot that has points to show."""
     from gpushare.plots import validation as plots
 
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / "points.csv"]
-    table.to_csv(files[0], index=False)
-    drawn = {"errors": plots.draw_errors(table)}
-    for figure, name, words in (
-        (errors.SOLO_SMS, "solo_sms", "SMs"),
-        (errors.SOLO_RESIDENCY, "solo_residency", "blocks per SM"),
+    drawings = {"errors": partial(plots.draw_errors, table)}
+    for figure, name, draw in (
+        (errors.SOLO_SMS, "solo_sms", partial(plots.draw_solo, x="SMs")),
+        (errors.SOLO_RESIDENCY, "solo_residency", partial(plots.draw_solo, x="blocks per SM")),
+        (errors.STP, "stp", partial(plots.draw_pairs, figure_name=errors.STP)),
+        (errors.ANTT, "antt", partial(plots.draw_pairs, figure_name=errors.ANTT)),
     ):
         rows = table[table["figure"] == figure]
         if len(rows):
-            drawn[name] = plots.draw_solo(rows, words)
-    for figure, name in ((errors.STP, "stp"), (errors.ANTT, "antt")):
-        rows = table[table["figure"] == figure]
-        if len(rows):
-            drawn[name] = plots.draw_pairs(rows, figure)
-    for name, drawing in drawn.items():
-        files.append(folder / f"{name}.png")
-        drawing.savefig(files[-1], dpi=150)
-    return files
+            drawings[name] = partial(draw, rows)
+    return drawings
+
+
+def _write_png(draw: Callable[[], Figure], path: Path) -> Path:
+    picture = io.BytesIO()
+    draw().savefig(picture, dpi=150, format="png")
+    return write_atomically(path, picture.getvalue())

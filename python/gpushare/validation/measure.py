@@ -58,12 +58,12 @@ class Recorder:
 
     @property
     def recording(self) -> Recording:
-        """What there is so far."""
+        """What there is so far. A kernel that never ended alone is in the failures only."""
         return Recording(
             size=self.settings.size,
             sms=self.sms,
             solo=tuple(self._solo),
-            alone=tuple(self._alone),
+            alone=tuple(each for each in self._alone if each.turnaround_ns),
             pairs=tuple(self._pairs),
             failures=tuple(self._failures),
             conditions=conditions_now(self.device),

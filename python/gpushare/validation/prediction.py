@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,6 +13,7 @@ from gpushare.profile.record import Conditions
 from gpushare.progress import tracked
 from gpushare.run import Run
 from gpushare.simulation import simulate
+from gpushare.simulation_pool import simulation_pool
 from gpushare.validation import settings as workloads
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
 from gpushare.workload import Workload
@@ -47,13 +46,8 @@ def _conditions() -> Conditions:
 
 
 def _done(parts: Sequence[Part], predict: Callable[[Part], Part], what: str, progress: bool | None) -> tuple[Part, ...]:
-    """On all cores: the core releases the GIL."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            return tuple(tracked(pool.map(predict, parts), len(parts), what, progress))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with simulation_pool() as pool:
+        return tuple(tracked(pool.map(predict, parts), len(parts), what, progress))
 
 
 class _Prediction:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT = "gpushare validation 1"
+TOO_DEEP = "lists or tables lie too deep in one another"
 
 
 @dataclass(frozen=True)
@@ -126,29 +127,42 @@ class Recording:
         """What such a file holds.
 
         Raises:
-            InvalidInput: it cannot be read, or is no such file; the message names file and key.
+            InvalidInput: it cannot be read, is no such file, or is damaged; the message names file and key.
         """
         from pydantic import ValidationError
 
-        try:
-            content = path.read_bytes()
-            document = json.loads(lzma.decompress(content) if _is_compressed(path) else content)
-        except OSError as error:
-            raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
-        except lzma.LZMAError as error:
-            raise InvalidInput(f"{path}: is not compressed by xz: {error}") from error
-        except ValueError as error:
-            raise InvalidInput(f"{path}: is not JSON: {error}") from error
+        from gpushare.validation.damage import require_undamaged
+
+        document = _document(path)
         found = document.pop("format", None) if isinstance(document, dict) else None
         if found != FORMAT:
             raise InvalidInput(f"{path}: is no recording of {FORMAT!r}: its format is {found!r}")
         try:
             recording: Recording = _reader().validate_json(json.dumps(document), strict=True)
+            require_undamaged(recording)
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
             raise InvalidInput(f"{path}: key '{key}': {first['msg']}") from error
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: {error}") from error
+        except RecursionError as error:
+            raise InvalidInput(f"{path}: {TOO_DEEP}") from error
         return recording
+
+
+def _document(path: Path) -> Any:
+    try:
+        content = path.read_bytes()
+        return json.loads(lzma.decompress(content) if _is_compressed(path) else content)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
+    except lzma.LZMAError as error:
+        raise InvalidInput(f"{path}: is not compressed by xz: {error}") from error
+    except ValueError as error:
+        raise InvalidInput(f"{path}: is not JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{path}: {TOO_DEEP}") from error
 
 
 def _is_compressed(path: Path) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ SPLITS = (22, 44, 66, 88, 110)
 SM_COUNTS = (1, 2, 4, 8, 16, 24, 33, 44, 55, 66, 77, 88, 99, 110, 121)
 """And all."""
 SPLIT = "split:"
+SPLIT_SMS = re.compile("[0-9]{1,6}")
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,25 @@ def in_part(name: str, sms: int, residency: int | None = None) -> Policy:
     return FixedParts(f"{sms} SMs", {name: Part(0, sms, residency)})
 
 
+def sms_of_first(way: str, sms: int, subject: str = "a way of sharing") -> int:
+    """How many a split leaves the first of a pair.
+
+    Raises:
+        InvalidInput: that is no number, or leaves one of the two nothing of so many SMs; the message begins with
+            ``subject``.
+
+    >>> sms_of_first("split:44", sms=132)
+    44
+    """
+    first = way.removeprefix(SPLIT)
+    possible = SPLIT_SMS.fullmatch(first) is not None and 0 < int(first) < sms
+    require(possible, f"{subject} must be 'split:N' with N in 1..{sms - 1} for a GPU of {sms} SMs, got {way!r}")
+    return int(first)
+
+
 def policy_of(way: str, names: Sequence[str], sms: int) -> str | Policy:
     """The policy that a way of sharing means for this pair on a GPU of so many SMs."""
     if not way.startswith(SPLIT):
         return way
-    first = int(way.removeprefix(SPLIT))
+    first = sms_of_first(way, sms)
     return FixedParts(way, {names[0]: Part(0, first), names[1]: Part(first, sms - first)})

@@ -5,6 +5,8 @@ import importlib
 import json
 import pathlib
 import shlex
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -95,6 +97,23 @@ def test_import_list_export(folder):
     profile("--export", "again.toml")
     bodies = [(folder / name).read_text().split("[[", 1)[1] for name in ("some.toml", "again.toml")]
     assert bodies[0] == bodies[1]
+
+
+@pytest.mark.parametrize("wrong", ["alone_ns = []", f"registers = 1{'0' * 400}"])
+def test_what_could_not_be_listed_is_not_imported(folder, wrong):
+    name = wrong.split()[0]
+    lines = [wrong if line.startswith(f"{name} =") else line for line in (folder / "some.toml").read_text().split("\n")]
+    (folder / "wrong.toml").write_text("\n".join(lines))
+    assert f"wrong.toml: kernel 1: key '{name}' must " in profile("--import", "wrong.toml", code=2).stderr
+    assert "no profiles to show" in profile("--list").stdout
+
+
+@pytest.mark.parametrize("line", ["profile --list", "profile --fit", "compare suite_pair --device sim:h100"])
+def test_a_damaged_store_is_named(call, folder, line):
+    profile("--import", str(ROOT / "python" / "gpushare" / "profiles" / "h100.toml"))
+    with closing(sqlite3.connect(folder / "profiles.sqlite")) as store, store:
+        store.execute("UPDATE kernels SET document = '{'")
+    assert "profiles.sqlite: is damaged: a profile in it is not JSON" in call(*line.split(), code=2).stderr
 
 
 @pytest.mark.parametrize(

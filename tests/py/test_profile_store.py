@@ -202,6 +202,31 @@ def test_a_file_that_is_no_store():
         ProfileStore().kernels()
 
 
+def change(statement, *values):
+    with closing(sqlite3.connect(ProfileStore().path)) as connection, connection:
+        connection.execute(statement, values)
+
+
+@pytest.mark.parametrize("text", ["", "{", None, 5, b"\xff", "[" * 100_000], ids=lambda text: str(text)[:3])
+def test_a_damaged_document_is_said_to_be_one(text):
+    store = ProfileStore()
+    store.save(kernel_profile())
+    change("UPDATE kernels SET document = ?", text)
+    key = ProfileKey.of_profile(kernel_profile())
+    for use in (store.kernels, lambda: store.find(key), lambda: store.replace(kernel_profile(), REFUSED)):
+        with pytest.raises(gs.InvalidInput, match=f"^{store.path}: "):
+            use()
+
+
+def test_a_store_of_no_version():
+    store = ProfileStore()
+    store.save(DEVICE)
+    change("PRAGMA user_version = -5")
+    for use in (store.devices, store.require_usable, lambda: store.save(DEVICE)):
+        with pytest.raises(gs.InvalidInput, match="is no store of profiles: its schema is -5"):
+            use()
+
+
 WRITE_MANY = """
 import sys
 sys.path[:0] = sys.argv[1:2]
@@ -228,6 +253,10 @@ def without(key):
     return {name: value for name, value in to_document(kernel_profile()).items() if name != key}
 
 
+def with_counted(**changes):
+    return without("") | {"counters": {**to_document(kernel_profile())["counters"], **changes}}
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -237,6 +266,11 @@ def without(key):
         (to_document(kernel_profile()) | {"block": [32, 8]}, "block"),
         (without("") | {"against_sms": {**to_document(kernel_profile())["against_sms"], "sms": [1]}}, "of one length"),
         (without("") | {"counters": {"passes": 1}}, "counters.warp_instructions"),
+        (without("") | {"alone_ns": []}, "key 'alone_ns' must have a value"),
+        (without("") | {"alone_ns": [5, 0]}, "key 'alone_ns' must lie in 1..9223372036854775807, got 0"),
+        (with_counted(warp_instructions=10**400), "'counters.warp_instructions' must lie in 0..9223372036854775807"),
+        (with_counted(dram_read_bytes=10**400), "got 10000000000000000000... (401 digits)"),
+        (with_counted(dram_read_bytes=10**5000), "Exceeds the limit"),
     ],
 )
 def test_documents_that_are_none(document, message):

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Profile = TypeVar("Profile", KernelProfile, DeviceProfile)
+POSITIVE = {"alone_ns", "block", "grid", "sms", "bytes", "host_ns"}
+"""Other whole numbers may be 0: a window may have ended before a block did."""
+MOST = 2**63 - 1
+"""As large as whole numbers get in the core; division by a larger one may fail in Python."""
+MOST_DIGITS = 20
+MAY_BE_EMPTY = {"copies"}
 
 
 def to_document(profile: KernelProfile | DeviceProfile) -> dict[str, Any]:
@@ -32,13 +38,14 @@ def from_document(kind: type[Profile], document: Any, where: str) -> Profile:
     """The inverse of :func:`to_document`.
 
     Raises:
-        InvalidInput: a key is missing, unknown or of another kind; the message begins with ``where`` and names it.
+        InvalidInput: a key is missing, unknown, of another kind, or has a value that no measurement has; the message
+            begins with ``where`` and names it.
     """
     from pydantic import ValidationError
 
     try:
         text = json.dumps(document)
-    except TypeError as error:  # a date, in TOML
+    except (TypeError, ValueError, RecursionError) as error:  # a date, in TOML; thousands of digits; nested too deeply
         raise InvalidInput(f"{where}: {error}") from error
     try:
         profile = _reader(kind).validate_json(text, strict=True)
@@ -48,6 +55,7 @@ def from_document(kind: type[Profile], document: Any, where: str) -> Profile:
         raise InvalidInput(f"{where}: key '{key}': {first['msg']}") from error
     for curve in _curves(profile):
         _require_even(curve, where)
+    _require_measurable(asdict(profile), where)
     return profile
 
 
@@ -80,3 +88,25 @@ def _require_even(curve: Any, where: str) -> None:
         lengths["residuals"] = len(curve.fit.residuals)
     if len(set(lengths.values())) != 1:
         raise InvalidInput(f"{where}: the columns of a curve must be of one length, got {lengths}")
+
+
+def _require_measurable(value: Any, where: str, key: str = "") -> None:
+    """Whoever lists, fits or draws a profile divides by its times and sizes, and takes medians of its columns."""
+    name = key.rpartition(".")[2]
+    if isinstance(value, dict):
+        for each, inner in value.items():
+            _require_measurable(inner, where, f"{key}.{each}" if key else each)
+    elif isinstance(value, tuple):
+        if not value and name not in MAY_BE_EMPTY:
+            raise InvalidInput(f"{where}: key '{key}' must have a value")
+        for each in value:
+            _require_measurable(each, where, key)
+    elif isinstance(value, int):
+        least = 1 if name in POSITIVE else 0
+        if not least <= value <= MOST:
+            raise InvalidInput(f"{where}: key '{key}' must lie in {least}..{MOST}, got {_shown(value)}")
+
+
+def _shown(value: int) -> str:
+    digits = str(value)
+    return digits if len(digits) <= MOST_DIGITS else f"{digits[:MOST_DIGITS]}... ({len(digits)} digits)"

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.profile.document import Profile, from_document, to_document
@@ -65,7 +66,7 @@ class ProfileStore:
         query, key = _query(before)
         with self._open(to_write=True) as connection:
             found = connection.execute(query, key).fetchone()
-            stands = found is not None and self._profile(type(before), json.loads(found[0])) == before
+            stands = found is not None and self._profile(type(before), found[0]) == before
             if stands:
                 _insert(connection, after)
         return stands
@@ -100,14 +101,22 @@ class ProfileStore:
         except sqlite3.Error as error:
             raise InvalidInput(f"{self.path}: cannot be used as a store of profiles: {error}") from error
 
-    def _profile(self, kind: type[Profile], document: object) -> Profile:
+    def _profile(self, kind: type[Profile], text: Any) -> Profile:
+        try:
+            document = json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:  # no text at all, no JSON, nested too deeply
+            raise InvalidInput(
+                f"{self.path}: is damaged: a profile in it is not JSON ({error}): name another file in "
+                "GPUSHARE_PROFILES, and measure or import its profiles again"
+            ) from error
         return from_document(kind, document, str(self.path))
 
-    def _documents(self, query: str, values: tuple[str, ...] = ()) -> list[dict[str, object]]:
+    def _documents(self, query: str, values: tuple[str, ...] = ()) -> list[object]:
+        """Their texts, as they are kept."""
         if not self.path.exists():
             return []
         with self._open(to_write=False) as connection:
-            return [json.loads(document) for (document,) in connection.execute(query, values)]
+            return [document for (document,) in connection.execute(query, values)]
 
     @contextmanager
     def _open(self, *, to_write: bool) -> Iterator[sqlite3.Connection]:
@@ -148,16 +157,22 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
     """Two processes may come here at once: the second waits, and finds the work done."""
+    _require_known(_version(connection), path)
     if _version(connection) < SCHEMA_VERSION:
         connection.execute("BEGIN IMMEDIATE")
         for step in range(_version(connection), SCHEMA_VERSION):
             MIGRATIONS[step](connection)
             connection.execute(f"PRAGMA user_version = {step + 1}")
         connection.execute("COMMIT")
-    _require_known(_version(connection), path)
+        _require_known(_version(connection), path)
 
 
 def _require_known(found: int, path: Path) -> None:
+    if found < 0:
+        raise InvalidInput(
+            f"{path}: is no store of profiles: its schema is {found}, and gpushare numbers them from 0: name another "
+            "file in GPUSHARE_PROFILES"
+        )
     if found > SCHEMA_VERSION:
         raise InvalidInput(
             f"{path}: was written by a newer gpushare (schema {found}, this one knows {SCHEMA_VERSION}): upgrade, or "

@@ -35,7 +35,8 @@ UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
 Extent = tuple[int, int, int]
 MachineCode = tuple[str, bytes, bytes | None]
 """Symbol, original and worker. Equal kernels may have two: by the headers beside them, or where one was edited."""
-CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>\d+))?")
+CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>[0-9]{1,9}))?")
+"""With more digits it names no GPU: the driver takes an int."""
 
 
 class CudaDevice:

@@ -121,5 +121,5 @@ def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iter
         raise PolicyError(f"policy {policy.name!r}: {error}") from error
     except but_for:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error

@@ -10,7 +10,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -262,6 +262,17 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
     require(max(table.alone_ns.values(), default=0) <= LONGEST_NS, f"{subject} has a time that is too long")
     if set(table.alone_ns) != set(applications) or min(table.alone_ns.values()) <= 0 or record.makespan <= 0:
         raise InvalidInput(f"{subject} lacks a time, or has one that is not positive")
+    _require_possible(record, subject, applications)
+
+
+def _require_possible(record: RecordTable, subject: str, applications: Sequence[str]) -> None:
+    """Metrics are of turnarounds and of shares of the makespan."""
+    for name, arrival, end in zip(applications, record.arrivals, record.ends, strict=True):
+        require(0 <= arrival < end, f"{subject} has {name!r} arrive at {arrival} ns and end at {end} ns")
+    for name in ("operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "blocks"):
+        value = getattr(record, name)
+        least = min(value, default=0) if isinstance(value, list) else value
+        require(least >= 0, f"{subject} has {least} in {name} where 0 or more is due")
 
 
 def _rerun(run: Run) -> Callable[[], Run]:

@@ -2,17 +2,20 @@
 """The command line: tables or one JSON document on stdout, the rest on stderr, and exit codes that mean something."""
 
 import json
+import math
 import os
 import pathlib
 import subprocess
 import sys
 
 import click
+import numpy as np
 import pytest
 
 import gpushare as gs
 from gpushare import _core
 from gpushare.cli import main
+from gpushare.cli.output import print_json
 from gpushare.cuda_run import BASELINES
 
 pytestmark = pytest.mark.usefixtures("command_folder")
@@ -242,6 +245,11 @@ def test_as_a_process_of_its_own():
     bad = subprocess.run([*command, "run", "x", "--policy", "fifo"], env=environment, capture_output=True, check=False)
     assert (bad.returncode, bad.stdout) == (2, b"")
     assert bad.stderr.startswith(b"gpushare: no workload 'x'")
+
+
+def test_what_is_not_finite_is_null_in_json(capsys):
+    print_json({"known": 1.5, "others": (math.inf, [-math.inf, np.float64("inf")], {"nan": math.nan})})
+    assert json.loads(capsys.readouterr().out) == {"known": 1.5, "others": [None, [None, None], {"nan": None}]}
 
 
 def test_help_is_quick_because_it_imports_little():

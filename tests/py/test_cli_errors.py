@@ -43,6 +43,8 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("run pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
         ("run pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
         ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
+        ("run pair.toml --policy srtf --plot run.pgf", "--plot run.pgf: the name must end in one of: "),
+        ("compare pair.toml --device cuda:99999999999999999999", "no device 'cuda:99999999999999999999'; known: sim:"),
         ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: the folder 'nowhere' does not exist"),
         ("compare one.toml --pairs --policies fifo", "--pairs: workload 'pair' has only one application, and a pair"),
         ("compare pair.toml one.toml --pairs", "--pairs: workload 'pair' has only one application"),
@@ -141,6 +143,14 @@ def test_the_end_of_a_plots_name_may_be_in_capitals(call):
     assert pathlib.Path("x.PNG").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
+def test_equal_runs_give_equal_pictures(call, monkeypatch, kind):
+    for number in ("1", "2"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", 9 * number)  # what Matplotlib takes for the date
+        call("run", "pair.toml", "--policy", "srtf", "--plot", f"{number}.{kind}")
+    assert pathlib.Path(f"1.{kind}").read_bytes() == pathlib.Path(f"2.{kind}").read_bytes()
+
+
 def command_line(*arguments, **environment):
     command = [sys.executable, "-m", "gpushare", *arguments]
     return subprocess.run(command, capture_output=True, env=os.environ | environment, timeout=60)
@@ -152,6 +162,12 @@ def test_a_name_that_the_terminal_cannot_show(command_folder):
     run = command_line("run", "pair.toml", "--policy", "srtf", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (run.returncode, run.stderr) == (0, b"")
     assert b"l\\xe4ng" in run.stdout
+
+
+def test_doctor_without_a_stdout():
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "gpushare", "doctor"]
+    run = subprocess.run(command, capture_output=True, timeout=60)
+    assert (run.returncode, run.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("line", ["run pair.toml --policy srtf --plot x.png", "compare pair.toml --html x", "demo"])

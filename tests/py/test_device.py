@@ -154,8 +154,9 @@ def test_a_real_gpu_is_said_to_be_missing():
     if _core.cuda_device_count() == 0:
         with pytest.raises(gs.CudaError, match=r"driver|GPU"):
             gs.device("cuda:0")
-    with pytest.raises(gs.InvalidInput, match=r"no device 'cuda:x'; .*cuda:0 for a GPU"):
-        gs.device("cuda:x")
+    for name in ("cuda:x", "cuda:99999999999999999999"):
+        with pytest.raises(gs.InvalidInput, match=rf"no device '{name}'; .*cuda:0 for a GPU"):
+            gs.device(name)
 
 
 def test_split_block_time_keeps_the_mean_at_full_residency():

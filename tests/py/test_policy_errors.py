@@ -36,6 +36,7 @@ IMPOSSIBLE = {
     "times out": (raises(TimeoutError("mine")), "raised TimeoutError: mine"),
     "raises what a GPU does": (raises(gs.CudaError("mine")), "raised CudaError: mine"),
     "leaves": (raises(SystemExit(3)), "raised SystemExit: 3"),
+    "ends like a generator": (raises(GeneratorExit("mine")), "raised GeneratorExit: mine"),
     "returns None": (lambda state: None, "decide() must return a gpushare.Plan, got None"),
     "returns a dict": (lambda state: {}, "decide() must return a gpushare.Plan, got {}"),
     "shares are None": (lambda state: gs.Plan(None), "'NoneType'"),

@@ -122,6 +122,13 @@ def rewrite(path, change):
         (lambda content: content["runs"][0]["record"].update(makespan=10**30), "is damaged: TypeError"),
         (lambda content: content["runs"][0]["record"]["ends"].__setitem__(0, 2**63), "is damaged: TypeError"),
         (lambda content: content["runs"][0]["alone_ns"].update(long=2**63), "a time that is too long"),
+        (
+            lambda content: content["runs"][0]["record"]["ends"].__setitem__(0, 0),
+            "'long' arrive at 0 ns and end at 0 ns",
+        ),
+        (lambda content: content["runs"][0]["record"]["arrivals"].__setitem__(1, -(2**63)), "'short' arrive at -9223"),
+        (lambda content: content["runs"][0]["record"]["sm_busy"].__setitem__(0, -1), "-1 in sm_busy where 0 or more"),
+        (lambda content: content["runs"][0]["record"].update(to_host_busy=-5), "-5 in to_host_busy where 0 or more"),
         (lambda content: content["devices"][0].update(name="\ud800"), "is damaged: "),
         (lambda content: content["runs"][0].update(policy="a\0b"), "the policy of a run must have no character NUL"),
     ],

@@ -92,7 +92,7 @@ def _arrow() -> str:
 
 def _can_print(text: str) -> bool:
     try:
-        text.encode(sys.stdout.encoding or "ascii")
+        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")  # there may be no stdout: gpushare doctor >&-
     except UnicodeEncodeError:
         return False
     return True

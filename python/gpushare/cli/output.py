@@ -18,18 +18,18 @@ STDOUT = f"{__name__}.stdout"
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The whole of stdout. Keys keep their order; numbers of NumPy become Python's, what is unknown (NaN) null."""
-    text = json.dumps(_without_nan(document), indent=2, default=_plain, allow_nan=False)
+    """The whole of stdout. Keys keep their order; NumPy's numbers become Python's, and null what is not finite."""
+    text = json.dumps(_finite(document), indent=2, default=_plain, allow_nan=False)
     context = click.get_current_context(silent=True)
     click.echo(text, file=None if context is None else context.meta.get(STDOUT))
 
 
-def _without_nan(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
+        return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:

@@ -30,6 +30,11 @@ from gpushare.policy import policy_name
 if TYPE_CHECKING:
     from gpushare.run import Run
 
+NEEDS_LATEX = {"pgf"}
+"""What Matplotlib writes only where LaTeX is installed."""
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""By kind of picture: without the date, which would tell equal runs apart."""
+
 
 @click.command()
 @click.argument("workload")
@@ -111,7 +116,7 @@ def _require_picture(path: Path) -> None:
     require_plots()
     from matplotlib.backend_bases import FigureCanvasBase
 
-    known = FigureCanvasBase.get_supported_filetypes()
+    known = FigureCanvasBase.get_supported_filetypes().keys() - NEEDS_LATEX
     if _picture_format(path) not in known:
         raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
 
@@ -124,8 +129,9 @@ def _write_plot(one: Run, path: Path) -> Path:
     import matplotlib as mpl
 
     mpl.use("Agg")  # a file needs no window
-    picture = io.BytesIO()
-    one.plot.timeline().figure.savefig(picture, format=_picture_format(path))
+    picture, kind = io.BytesIO(), _picture_format(path)
+    with mpl.rc_context({"svg.hashsalt": "gpushare"}):  # equal runs give equal pictures
+        one.plot.timeline().figure.savefig(picture, format=kind, metadata=UNDATED.get(kind))
     return write_atomically(path, picture.getvalue())
 
 

@@ -186,7 +186,8 @@ void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, 
 bool Mixer::takes_turns() const { return known_one_ != nullptr && gpushare::takes_turns(division(), contenders()); }
 
 void Mixer::heed(bool is_in_force, Time now) {
-  if (is_in_force && !is_in_force_ && known_one_ != nullptr) known_one_->refinement.begin(now);
+  if (known_one_ != nullptr && is_in_force && !is_in_force_) known_one_->refinement.begin(now);
+  if (known_one_ != nullptr && !is_in_force) known_one_->refinement.pause(now);
   is_in_force_ = is_in_force;
 }
 

@@ -48,16 +48,15 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
 void Refinement::begin(Time now) {
   began_ = now;  // while somebody was away nothing was tried
   const bool is_trial = phase_ == Phase::Probe || phase_ == Phase::Alone;
-  if (is_trial && ++interruptions_ > most_interruptions) {
-    give_up_probe(now);
-  } else {
-    restart(now);
-  }
-}
-
-void Refinement::give_up_probe(Time now) {
+  if (!is_trial || ++interruptions_ <= most_interruptions) return restart(now);
   if (phase_ == Phase::Alone) return enter(Phase::Done, best_, now);
   trials_.give_up(current_);
+  rest_briefly(now);
+}
+
+void Refinement::pause(Time now) {
+  if (phase_ != Phase::Probe) return;
+  untried_.push_back(current_);
   rest_briefly(now);
 }
 

@@ -43,6 +43,8 @@ class Refinement {
 
   /// All of the company are there (again), and current() is about to be in force.
   void begin(Time now);
+  /// Nothing will be seen before begin(): what is being tried is tried then.
+  void pause(Time now);
 
   /// This kernel is to have so much of its speed alone, as measured here, whatever was asked for before. Heeded once
   /// the search has ended.
@@ -84,7 +86,6 @@ class Refinement {
   void next_probe(Time now);
   void enter(Phase phase, Division division, Time now);
   void restart(Time now);
-  void give_up_probe(Time now);
 
   std::vector<Contender> contenders_;
   std::vector<double> alone_;

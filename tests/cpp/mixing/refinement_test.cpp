@@ -51,6 +51,8 @@ class MadeUpGpu {
     refinement_.begin(Time(Duration(now_)));
   }
 
+  void pause() { refinement_.pause(Time(Duration(now_))); }
+
   const Refinement& refinement() const { return refinement_; }
   const std::vector<int>& blocks() const { return refinement_.current().front().blocks; }
   std::map<std::vector<int>, std::int64_t>& in_force() { return in_force_; }
@@ -310,6 +312,17 @@ TEST_F(RefinementOfTwo, AProbeThatIsInterruptedAgainAndAgainIsGivenUp) {
     gpu.interrupt();
   }
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+}
+
+TEST_F(RefinementOfTwo, WhatIsTriedIsNotLeftInForceThroughAPause) {
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
+  while (gpu.blocks() == std::vector{4, 4}) gpu.run_until(gpu.now() + 100'000);
+  const std::vector<int> tried = gpu.blocks();
+  gpu.pause();
+  EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
+  gpu.interrupt(1'000'000'000);
+  while (gpu.blocks() == std::vector{4, 4}) gpu.run_until(gpu.now() + 100'000);
+  EXPECT_EQ(gpu.blocks(), tried);
 }
 
 TEST_F(RefinementOfTwo, TimeAwayIsNoProbing) {

@@ -79,6 +79,16 @@ def test_the_dictionary_is_complete_in_itself(read, tmp_path):
     assert gs.Workload.from_dict(workload.to_dict()) == workload
 
 
+def test_headers_beside_the_code_are_still_found(read, tmp_path):
+    (tmp_path / "width.cuh").write_text("constexpr int width = 4;\n")
+    (tmp_path / "scale.cu").write_text('#include "width.cuh"\n' + CODE)
+    workload = read()
+    folders = [kernel["options"][0] for kernel in workload.to_dict()["kernel"] if "width.cuh" in kernel["code"]]
+    assert set(folders) == {f"-I{tmp_path.resolve()}"}
+    again = gs.Workload.from_dict(workload.to_dict())
+    assert again.to_dict() == workload.to_dict()
+
+
 def test_lists_are_arrays(read):
     launch = read("  5,", '{ array = [[1, 2.5], [3, 4]], dtype = "float16" },').applications[1].operations[0]
     assert launch.args[1].dtype == np.float16

@@ -12,7 +12,7 @@ namespace gpushare {
 
 class Arrears {
  public:
-  /// Feed every arrival of a launch.
+  /// Feed every event of a launch.
   void observe(const Event& event);
   /// The application has ended.
   void forget(ApplicationId application) { accounts_.erase(application); }

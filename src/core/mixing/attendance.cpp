@@ -25,7 +25,7 @@ void Attendance::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::PriorityChanged) {
     known.last.priority = static_cast<int>(event.block);
   } else if (event.kind == EventKind::LaunchArrived) {
-    if (known.is_away) known.is_reliable = known.has_come_back = event.time - known.left <= known.patience;
+    if (known.is_away) known.came_back_in_time = event.time - known.left <= known.patience;
     known.is_away = false;
     const RunningLaunch& launch = *state.find(event.operation);
     known.last = Expected::like(launch);

@@ -39,7 +39,7 @@ class Attendance {
   /// Has its last launch come within that time of the one before it?
   bool comes_straight_back(ApplicationId application) const {
     const auto found = applications_.find(application);
-    return found != applications_.end() && found->second.has_come_back;
+    return found != applications_.end() && found->second.came_back_in_time.value_or(false);
   }
 
   /// When the next of them is given up.
@@ -50,14 +50,13 @@ class Attendance {
     Expected last;
     Launch launch;  // what it is like: the workload's own may have gone by the time that the next one is expected
     bool is_away = false;
-    bool is_reliable = true;  // until shown otherwise
-    bool has_come_back = false;
+    std::optional<bool> came_back_in_time{};  // the last time
     Duration patience{};
     Time left{};
   };
 
   bool is_expected(const Known& known, Time now) const {
-    return known.is_away && known.is_reliable && now < known.left + known.patience;
+    return known.is_away && known.came_back_in_time.value_or(true) && now < known.left + known.patience;
   }
 
   Duration patience_;

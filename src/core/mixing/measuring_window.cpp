@@ -30,7 +30,7 @@ void MeasuringWindow::open_next(Time now, std::span<const BlockProgress> progres
   }
 }
 
-Time MeasuringWindow::late_at() const { return opened_ + lengths_for_a_launch * length_ + Duration(1); }
+Time MeasuringWindow::late_at() const { return opened_ + lengths_for_a_launch * length_; }
 
 std::int64_t MeasuringWindow::blocks_since(std::span<const BlockProgress> progress, std::size_t kernel) const {
   return progress[kernel].ended_blocks() - before_[kernel].ended_blocks();

@@ -186,19 +186,25 @@ void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, 
 bool Mixer::takes_turns() const { return known_one_ != nullptr && gpushare::takes_turns(division(), contenders()); }
 
 void Mixer::heed(bool is_in_force, Time now) {
-  if (known_one_ != nullptr && is_in_force && !is_in_force_) known_one_->refinement.begin(now);
-  if (known_one_ != nullptr && !is_in_force) known_one_->refinement.pause(now);
-  is_in_force_ = is_in_force;
+  const bool was_in_force = std::exchange(is_in_force_, is_in_force);
+  if (known_one_ == nullptr) return;
+  if (!is_in_force) {
+    known_one_->refinement.pause(now);
+  } else if (!was_in_force) {
+    known_one_->refinement.begin(now);
+  }
+}
+
+/// Not while plans are made otherwise, nor where somebody has ended beside what is planned.
+bool Mixer::can_measure() const {
+  return is_in_force_ && !seating_.seats.empty() &&
+         std::ranges::all_of(seating_.seats, [this](const Seat& seat) { return progress_.contains(seat.application); });
 }
 
 void Mixer::refine(Time now, const Device& device) {
-  if (known_one_ == nullptr || seating_.seats.empty() || !is_in_force_ || known_one_->refinement.is_idle(now)) return;
+  if (known_one_ == nullptr || known_one_->refinement.is_idle(now) || !can_measure()) return;
   at_seats_.clear();
-  for (const Seat& seat : seating_.seats) {
-    const auto found = progress_.find(seat.application);
-    if (found == progress_.end()) return;  // has ended, beside what is planned
-    at_seats_.push_back(found->second);
-  }
+  for (const Seat& seat : seating_.seats) at_seats_.push_back(progress_.at(seat.application));
   changed_ = known_one_->refinement.look(now, at_seats_, device);
   if (!changed_) return;
   arrears_.restart(now);
@@ -226,9 +232,7 @@ bool Mixer::may_experiment() const {
 
 /// nullopt where there is nothing to be seen before a block ends.
 std::optional<Time> Mixer::next_look() const {
-  const auto is_known = [this](const Seat& seat) { return progress_.contains(seat.application); };
-  if (known_one_ == nullptr || seating_.seats.empty() || !is_in_force_) return std::nullopt;
-  return std::ranges::all_of(seating_.seats, is_known) ? known_one_->refinement.wake_at() : std::nullopt;
+  return known_one_ != nullptr && can_measure() ? known_one_->refinement.wake_at() : std::nullopt;
 }
 
 bool Mixer::is_time_to_look(const Event& event) const {

@@ -79,6 +79,7 @@ class Mixer {
   void give_more_to_who_lacks(Time now, const Device& device);
   void think(Time now, const Device& device);
   void follow(const Event& event);
+  bool can_measure() const;
   void refine(Time now, const Device& device);
   std::optional<Time> next_look() const;
   bool is_time_to_look(const Event& event) const;

@@ -245,9 +245,9 @@ predicted(asked_for, gs.device("sim:h100"))
 def test_ctrl_c_ends_a_case_that_would_take_for_ever():
     command = [sys.executable, "-c", ENDLESS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "started\n"
-        process.send_signal(signal.SIGINT)
         try:
+            assert process.stdout.readline() == "started\n"
+            process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()

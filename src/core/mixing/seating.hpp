@@ -37,7 +37,7 @@ struct Seat {
 
 /// Launches are named: it holds while others come and go, of whom nobody is told.
 struct Seating {
-  /// The urgent, and those that are done before anybody could move, unless they fill the GPU again and again.
+  /// The urgent, and those that are done before anybody could move, unless they take much of the GPU again and again.
   std::vector<OperationId> first;
   std::vector<Seat> seats;           ///< by application
   std::vector<OperationId> waiting;  ///< in order of arrival

@@ -173,7 +173,8 @@ void Mixer::follow(const Event& event) {
 }
 
 void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, Time now) {
-  if (std::exchange(known_one_->considers_turns, true)) return;
+  const bool is_known = std::exchange(known_one_->considers_turns, true);
+  if (is_known && !(is_expected_to_be_better && has_measured())) return;
   Division turns = in_turns(device, contenders());
   if (is_expected_to_be_better && !has_measured()) {
     known_one_->refinement = refinement_from(device, turns);

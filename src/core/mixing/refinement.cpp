@@ -210,6 +210,7 @@ void Refinement::move_to(Division division, Outlook seen) {
 void Refinement::suggest(Division division, Time now) {
   if (trials_.knows(division) || same_division(division, current_)) return;
   if (phase_ == Phase::Done && !is_measuring()) return;
+  std::erase_if(suggested_, [&](const Division& each) { return same_division(each, division); });
   suggested_.push_back(std::move(division));
   if (!is_at_rest()) return;
   phase_ = Phase::Rest;

@@ -36,7 +36,8 @@ void PartitionSearch::measured(const Rates& rates) {
     begin_classification(rates);
   } else if (stage_ == Stage::Classification) {
     test_rates_[tested_] = rates[tested_];
-    intensities_[tested_] = intensity_by_stall_test(even_[tested_], lost_together(even_rates_, rates));
+    intensities_[tested_] = rates[tested_] ? intensity_by_stall_test(even_[tested_], lost_together(even_rates_, rates))
+                                           : BoundBy::Compute;  // as at the beginning
     test_next();
   } else if (stage_ == Stage::Need) {
     for (std::size_t i = 0; i < needs_.size(); ++i) {

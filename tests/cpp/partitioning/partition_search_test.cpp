@@ -110,6 +110,15 @@ TEST(PartitionSearch, WhoCannotBeMeasuredIsTakenForComputeBound) {
   EXPECT_FALSE(search.needs_rate(1));
 }
 
+TEST(PartitionSearch, WhoCannotBeMeasuredInItsTestIsTakenForComputeBoundToo) {
+  PartitionSearch search({unknown, unknown}, 24, {});
+  search.measured({5.0, 30.0});
+  search.measured({5.0, 30.0});
+  ASSERT_EQ(search.parts(), (Parts{12, 9}));
+  search.measured({5.0, std::nullopt});  // the other one loses nothing, which says nothing of this one
+  EXPECT_THAT(search.intensities(), ElementsAre(memory, compute));
+}
+
 TEST(PartitionSearch, NoSearchWithoutAChoice) {
   EXPECT_TRUE(PartitionSearch({}, 24, {}).finished());
   EXPECT_TRUE(PartitionSearch({unknown}, 24, {}).finished());

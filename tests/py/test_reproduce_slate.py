@@ -14,7 +14,7 @@ from gpushare.reproduce.slate_complementary import complementary_pairs, resize_u
 from gpushare.reproduce.slate_long_launches import long_launches
 from gpushare.reproduce.slate_loops import looped_suite
 from gpushare.reproduce.slate_sensitivity import ASSUMPTIONS, changed
-from gpushare.reproduce.slate_words import POLICIES
+from gpushare.reproduce.slate_words import POLICIES, POLICIES_ON_A_GPU, WHOLE
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
@@ -150,7 +150,8 @@ def test_launches_can_be_longer_where_kernels_have_layers():
 
 
 def test_the_pairs_are_run_with_long_launches():
-    section = long_launches(POLICIES, "sim:h100", progress=False, launch_ns=4e5, loop_ns=4e5)
+    words = POLICIES | {WHOLE: POLICIES_ON_A_GPU[WHOLE]}
+    section = long_launches(words, "sim:h100", progress=False, launch_ns=4e5, loop_ns=4e5)
     assert list(section.table.index[-2:]) == ["TR-TR", "mean"]
     assert section.table.loc["mean", "over MPS"] == pytest.approx(section.table["over MPS"][:-1].mean())
     assert (section.table > 0.5).all(axis=None)

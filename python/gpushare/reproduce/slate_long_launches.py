@@ -7,7 +7,7 @@ from gpushare.compare import compare
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate import pairs, throughputs
 from gpushare.reproduce.slate_loops import looped_suite
-from gpushare.reproduce.slate_words import LEFTOVER, MPS, SLATE, TIME_SLICING
+from gpushare.reproduce.slate_words import LEFTOVER, MPS, SLATE, TIME_SLICING, WHOLE
 
 LAUNCH_NS = 5e6
 LOOP_NS = 30e6
@@ -38,6 +38,7 @@ def long_launches(
             "over MPS": found[SLATE] / found[MPS],
             "over time-slicing": found[SLATE] / found[TIME_SLICING],
             "with leftover, over MPS": found[LEFTOVER] / found[MPS],
+            "left whole, over MPS": found[WHOLE] / found[MPS],
         }
     )
     table.loc["mean"] = table.mean()

@@ -77,7 +77,7 @@ def test_the_middle_of_a_curve_does_not_decide_about_the_rest():
 
 
 def test_a_trend_needs_windows_that_agree():
-    assert trend_ratio(PROFILES["tpacf"]) == pytest.approx(0.45, abs=0.1)
+    assert trend_ratio(PROFILES["scan_lookback"]) == pytest.approx(-0.5, abs=0.1)
     assert trend_ratio(PROFILES["mandelbrot"]) == 0  # slow blocks in the middle of its grid
     assert trend_ratio(PROFILES["nbody"]) == 0
 

@@ -18,7 +18,7 @@ from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mix
 from gpushare.reproduce.reproduction import Section
 from gpushare.workload import Application
 
-MEMORY = ("triad_vector", "lbm", "streamcluster", "bfs", "spmv_csr", "molecular_dynamics")
+MEMORY = ("triad_vector", "lbm", "streamcluster", "spmv_csr", "molecular_dynamics")
 """Those of the suite whose measured curve saturates before 75% of the SMs, but for fft, whose large case has blocks of
 another shape than its profile."""
 COMPUTE = ("nbody", "matrix_product", "md5", "mandelbrot", "ray_trace", "aes_encrypt", "merge_sort", "leukocyte")

@@ -150,11 +150,22 @@ def test_launches_can_be_longer_where_kernels_have_layers():
 
 
 def test_the_pairs_are_run_with_long_launches():
-    words = POLICIES | {WHOLE: POLICIES_ON_A_GPU[WHOLE]}
-    section = long_launches(words, "sim:h100", progress=False, launch_ns=4e5, loop_ns=4e5)
+    section = long_launches(POLICIES, "sim:h100", progress=False, launch_ns=4e5, loop_ns=4e5)
     assert list(section.table.index[-2:]) == ["TR-TR", "mean"]
     assert section.table.loc["mean", "over MPS"] == pytest.approx(section.table["over MPS"][:-1].mean())
     assert (section.table > 0.5).all(axis=None)
+
+
+def test_launches_left_whole_are_one_more_column_where_they_are_run():
+    words = POLICIES | {WHOLE: POLICIES_ON_A_GPU[WHOLE]}
+    suite = {"BS": "black_scholes", "TR": "transpose"}
+    pairs = slate.pairs(looped_suite("sim:h100", suite, loop_ns=1e6))
+    throughput = slate.throughputs(gs.compare(pairs, words.values(), device="sim:h100", progress=False), words)
+    section = slate.means(throughput)
+    ratio = throughput[WHOLE] / throughput["MPS"]
+    assert section.table.loc["slate with leftover and whole launches over MPS", "mean"] == pytest.approx(ratio.mean())
+    figure = slate.figure_7(looped_suite("sim:h100", loop_ns=1e6), "sim:h100", throughput)
+    assert list(figure.table["left whole, over MPS"]) == pytest.approx(list(ratio))
 
 
 def test_an_unprofiled_kernel_has_no_class_and_runs_alone(titan_xp):

@@ -38,8 +38,9 @@ def long_launches(
             "over MPS": found[SLATE] / found[MPS],
             "over time-slicing": found[SLATE] / found[TIME_SLICING],
             "with leftover, over MPS": found[LEFTOVER] / found[MPS],
-            "left whole, over MPS": found[WHOLE] / found[MPS],
         }
     )
+    if WHOLE in found:
+        table["left whole, over MPS"] = found[WHOLE] / found[MPS]
     table.loc["mean"] = table.mean()
     return Section("The 15 pairs with long launches", table, NOTE)

@@ -173,8 +173,7 @@ void Mixer::follow(const Event& event) {
 }
 
 void Mixer::consider_turns(const Device& device, bool is_expected_to_be_better, Time now) {
-  const bool is_known = std::exchange(known_one_->considers_turns, true);
-  if (is_known && !(is_expected_to_be_better && has_measured())) return;
+  if (std::exchange(known_one_->considers_turns, true)) return;
   Division turns = in_turns(device, contenders());
   if (is_expected_to_be_better && !has_measured()) {
     known_one_->refinement = refinement_from(device, turns);

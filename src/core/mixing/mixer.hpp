@@ -42,8 +42,8 @@ class Mixer {
   /// Is what outlook() says what launches really took, with all that lay between them?
   bool has_measured() const { return known_one_->refinement.measured().has_value(); }
 
-  /// Turns are one more way to be measured for those who have seats: to begin with if they are expected to do more and
-  /// nothing has been measured, at once if they are expected to do more than what has been, else in their turn.
+  /// Turns are one more way to be measured for those who have seats, and that to begin with if they are expected to do
+  /// more and nothing has been measured.
   void consider_turns(const Device& device, bool is_expected_to_be_better, Time now);
   bool takes_turns() const;
 

@@ -57,7 +57,7 @@ void Refinement::begin(Time now) {
 void Refinement::pause(Time now) {
   if (phase_ != Phase::Probe) return;
   untried_.push_back(current_);
-  rest_briefly(now);
+  rest_for(now - began_, now);
 }
 
 void Refinement::restart(Time now) {
@@ -210,7 +210,6 @@ void Refinement::move_to(Division division, Outlook seen) {
 void Refinement::suggest(Division division, Time now) {
   if (trials_.knows(division) || same_division(division, current_)) return;
   if (phase_ == Phase::Done && !is_measuring()) return;
-  std::erase_if(suggested_, [&](const Division& each) { return same_division(each, division); });
   suggested_.push_back(std::move(division));
   if (!is_at_rest()) return;
   phase_ = Phase::Rest;

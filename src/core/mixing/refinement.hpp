@@ -50,8 +50,7 @@ class Refinement {
   /// the search has ended.
   void ask(std::size_t kernel, double floor, Time now, const Device& device);
 
-  /// This may be better: it is tried next, after what was suggested before, if anything is measured here at all. At a
-  /// rest that is at once; what was suggested before the first one waits for its end.
+  /// This may be better: it is tried next, after what was suggested before, if anything is measured here at all.
   void suggest(Division division, Time now);
 
   /// Is there nothing to be seen now?

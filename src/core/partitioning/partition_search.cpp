@@ -37,7 +37,7 @@ void PartitionSearch::measured(const Rates& rates) {
   } else if (stage_ == Stage::Classification) {
     test_rates_[tested_] = rates[tested_];
     intensities_[tested_] = rates[tested_] ? intensity_by_stall_test(even_[tested_], lost_together(even_rates_, rates))
-                                           : BoundBy::Compute;  // as at the beginning
+                                           : BoundBy::Compute;  // nothing is known of it
     test_next();
   } else if (stage_ == Stage::Need) {
     for (std::size_t i = 0; i < needs_.size(); ++i) {

@@ -35,8 +35,8 @@ class PartitionSearch {
   bool finished() const { return stage_ == Stage::Finished; }
   /// Is this application's rate needed for the next step?
   bool needs_rate(std::size_t application) const;
-  /// The rates on parts(), in any unit, of those who could be measured. Who cannot be at the beginning, as its blocks
-  /// last too long, is taken for compute-bound: nothing is taken away from it.
+  /// The rates on parts(), in any unit, of those who could be measured. Who cannot be, at the beginning or while its
+  /// own SMs are stalled, as its blocks last too long, is taken for compute-bound: nothing is taken away from it.
   void measured(const Rates& rates);
 
   /// As given, or as found out by the first measurements.

@@ -325,6 +325,19 @@ TEST_F(RefinementOfTwo, WhatIsTriedIsNotLeftInForceThroughAPause) {
   EXPECT_EQ(gpu.blocks(), tried);
 }
 
+TEST_F(RefinementOfTwo, ProbesThatAPauseEndsTakeNoMoreThanTheirShareEither) {
+  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
+  while (gpu.now() < 200'000'000) {
+    gpu.run_until(gpu.now() + 100'000);
+    if (gpu.blocks() == std::vector{4, 4}) continue;
+    gpu.run_until(gpu.now() + 500'000);
+    gpu.pause();
+    gpu.interrupt();
+  }
+  const std::vector<int> base{4, 4};
+  EXPECT_GT(gpu.in_force()[base], 0.85 * 200'000'000);
+}
+
 TEST_F(RefinementOfTwo, TimeAwayIsNoProbing) {
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
   while (gpu.blocks() == std::vector{4, 4}) gpu.run_until(gpu.now() + 100'000);

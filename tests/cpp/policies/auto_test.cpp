@@ -144,22 +144,6 @@ TEST(Auto, TurnsThatAreMeasuredToDoLessAreGivenUp) {
   EXPECT_NE(run.sms_of_first(), 8);
 }
 
-// What one after the other is worth is known; that equal parts do no more than that is not waited for a rest's end to
-// be acted upon, which takes 49 times as long as it took to see it.
-TEST(Auto, TurnsAreTriedAtOnceWherePartsDoNotKeepTheirPromise) {
-  for (const double in_parts : {0.49, 0.7}) {
-    SCOPED_TRACE(in_parts);
-    TwoPlayedByHand run([=](int sms) { return sms == 8 ? std::pair(0.53, 0.53) : std::pair(in_parts, in_parts); },
-                        "auto:whole_up_to_us=1000000:probe_share=0.02", streaming_kernel("other"));
-    EXPECT_EQ(run.sms_of_first(), 4) << "kernels that want different things are expected to gain by parts";
-    for (std::int64_t end = 1'000'000; end <= 30'000'000; end += 1'000'000) {
-      run.play_until(end);
-      run.ask();
-    }
-    EXPECT_EQ(run.sms_of_first(), in_parts < 0.5 ? 8 : 4);
-  }
-}
-
 TEST(Auto, WithoutProbesTheForecastHolds) {
   TwoPlayedByHand run([](int) { return std::pair(0.4, 0.4); }, "auto:whole_up_to_us=1000000:probe_share=0");
   run.play_until(200'000'000);

@@ -24,18 +24,13 @@ class TwoPlayedByHand {
   /// Speeds relative to those alone, the first kernel's and the second's, by the SMs of the first.
   using Speeds = std::function<std::pair<double, double>(int)>;
 
-  explicit TwoPlayedByHand(Speeds speeds, const std::string& policy = "mix", Kernel second = issuing_kernel("other"))
-      : kernels_{issuing_kernel("one"), std::move(second)},
-        run_(policy, cautious_device(), workload_of({endless(kernels_[0]), endless(kernels_[1])})),
-        speeds_(std::move(speeds)) {
+  explicit TwoPlayedByHand(Speeds speeds, const std::string& policy = "mix")
+      : run_(policy, cautious_device(), workload_of({endless("one"), endless("other")})), speeds_(std::move(speeds)) {
     run_.arrive(0, 0);
     run_.arrive(1, 0);
   }
 
   int sms_of_first() const { return static_cast<int>(std::ranges::count(run_.quotas(0), 8)); }
-
-  /// For another plan, as at the end of a launch; these have none.
-  void ask() { run_.reach_deadline(now_); }
 
   void play_until(std::int64_t end_ns) {
     for (; now_ < end_ns; now_ += 10'000) {
@@ -47,12 +42,11 @@ class TwoPlayedByHand {
   }
 
  private:
-  static Launch endless(Kernel kernel) { return {.kernel = std::move(kernel), .blocks = 1'000'000}; }
+  static Launch endless(std::string name) { return {.kernel = issuing_kernel(std::move(name)), .blocks = 1'000'000}; }
 
   void end_blocks(int launch, int sm, double speed) {
-    const auto place = static_cast<std::size_t>(launch);
-    double& due = due_.at(place);
-    due += 10'000 * speed * rate_alone(cautious_device(), kernels_.at(place));
+    double& due = due_.at(static_cast<std::size_t>(launch));
+    due += 10'000 * speed * rate_alone(cautious_device(), issuing_kernel());
     const int blocks = static_cast<int>(due);
     due -= blocks;
     if (blocks == 0) return;
@@ -60,7 +54,6 @@ class TwoPlayedByHand {
     run_.end_group(launch, sm, blocks, now_ - 5'000, now_);
   }
 
-  std::array<Kernel, 2> kernels_;
   PolicyRehearsal run_;
   Speeds speeds_;
   std::int64_t now_ = 10'000;

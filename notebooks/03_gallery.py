@@ -77,7 +77,7 @@ bytes_per_block = (triad.counters.dram_read_bytes + triad.counters.dram_written_
 #
 # **The H100**: the same, where a thread loads 16 bytes at once (`triad_vector`): 40 of 132 SMs bring 3.0 TB/s, and the
 # other 92 add nothing. It depends on how much a thread has under way: `triad`, the same arithmetic with 4 bytes at a
-# time, needs 112 SMs for 95% of its speed. `lbm` is fastest on 88 SMs and loses 8% on all of them.
+# time, needs 112 SMs for 95% of its speed. `lbm` is fastest on 80 SMs and loses 7% on all of them.
 
 # %% [markdown]
 # ## CD-search, Figs. 7 and 9: compute-bound kernels scale, memory-bound ones saturate
@@ -355,7 +355,7 @@ outcome.groupby("group")[["Eq. 1", "line"]].describe(percentiles=[0.05, 0.5, 0.9
 # **The H100**: runtime is linear in blocks here, too: nine tenths of all lines lie between 0.97 and 1.05. Eq. 1 is
 # worse than in the paper, for two reasons. Kernels with long blocks are underestimated, because the blocks that end
 # first are the favoured ones (see above); so are those whose blocks differ (`mandelbrot`). Kernels with short blocks
-# are overestimated, because they start slowly: where a block takes less than 10 µs, the first wave takes 1.05 to 4.3
+# are overestimated, because they start slowly: where a block takes less than 10 µs, the first wave takes 0.99 to 3.8
 # times the mean (`block_times` of the profile).
 #
 # Middle: Eq. 2 with the mean $t$ of all blocks so far approaches the truth slowly where blocks are served unequally:

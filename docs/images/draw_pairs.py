@@ -13,9 +13,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-
-from gpushare.plots.axes import clean
-from gpushare.plots.palette import COLOURS, FAINT, INK, MARKERS
+from scatter import Limits, scatter
 
 FOLDER = Path(__file__).parent
 RECORDING = FOLDER.parents[1] / "tests" / "data" / "gpu_pairs" / "h100.json.xz"
@@ -23,8 +21,6 @@ SERVER, PLAIN, BEST = "server, auto", "MPS 100/100 %", "MPS, best"
 PANELS = {PLAIN: "MPS as it comes", BEST: "MPS at the best percentages of each pair"}
 MARKED = ("lbm", "nbody")
 """Kernels whose pairs the page speaks of."""
-CLOSE = 0.02
-"""Ratios as near to 1 as this are shaded."""
 NAMED = {PLAIN: 2, BEST: 4}
 """So many of the worst pairs are named."""
 
@@ -43,29 +39,15 @@ def group_of(pair: str) -> str:
     return with_marked[0] if with_marked else "others"
 
 
-def draw(ax: Axes, table: pd.DataFrame, other: str, limits: tuple[float, float]) -> None:
+def draw(ax: Axes, table: pd.DataFrame, other: str, limits: Limits) -> None:
     """A dot per pair: the other way across, the server up."""
-    low, high = limits
-    ax.fill_between(limits, [low * (1 - CLOSE), high * (1 - CLOSE)], [low * (1 + CLOSE), high * (1 + CLOSE)],
-                    color=FAINT, alpha=0.18, linewidth=0)  # fmt: skip
-    ax.plot(limits, limits, color=FAINT, linewidth=1)
     groups = table.index.map(group_of)
-    for number, name in enumerate(("others", *(f"with {kernel}" for kernel in MARKED))):
-        rows = table[groups == name]
-        ax.plot(rows[other], rows[SERVER], MARKERS[number], color=COLOURS[number], markersize=4.5, alpha=0.7,
-                markeredgewidth=0, label=f"{name} ({len(rows)})")  # fmt: skip
-    ratio = table[SERVER] / table[other]
-    for pair in ratio.nsmallest(NAMED[other]).index:
-        ax.annotate(pair, table.loc[pair, [other, SERVER]], (7, -3), textcoords="offset points", fontsize=7.5,
-                    color=INK)  # fmt: skip
-    above, below = (ratio > 1 + CLOSE).sum(), (ratio < 1 - CLOSE).sum()
-    ax.text(0.03, 0.97, f"auto better by more than {CLOSE:.0%}: {above} pairs", transform=ax.transAxes, va="top",
-            fontsize=9, color=INK)  # fmt: skip
-    ax.text(0.97, 0.28, f"worse by more than {CLOSE:.0%}: {below} pairs", transform=ax.transAxes, ha="right",
-            fontsize=9, color=INK)  # fmt: skip
-    ax.set(xlim=limits, ylim=limits, box_aspect=1, xlabel=f"STP under {PANELS[other]}")
-    ax.locator_params(nbins=8)
-    clean(ax, f"Against {PANELS[other]}", "both")
+    rows = {name: table[groups == name] for name in ("others", *(f"with {kernel}" for kernel in MARKED))}
+    shown = {
+        f"{name} ({len(each)})": each.rename(columns={other: "across", SERVER: "up"}) for name, each in rows.items()
+    }
+    scatter(ax, shown, limits, named=NAMED[other], title=f"Against {PANELS[other]}")
+    ax.set_xlabel(f"STP under {PANELS[other]}")
 
 
 def main() -> None:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of Mixer that meets companies of kernels and remembers them.
+#include <algorithm>
+#include <utility>
+
 #include "core/mixing/mixer.hpp"
 
 namespace gpushare {

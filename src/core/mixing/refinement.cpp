@@ -46,18 +46,24 @@ Refinement::Refinement(Division start, std::vector<Contender> contenders, std::v
 }
 
 void Refinement::begin(Time now) {
-  began_ = now;  // while somebody was away nothing was tried
-  const bool is_trial = phase_ == Phase::Probe || phase_ == Phase::Alone;
-  if (!is_trial || ++interruptions_ <= most_interruptions) return restart(now);
+  if (is_trial()) spent_ += std::min(now - began_, (1 + windows_if_unclear) * options_.window);
+  began_ = now;
+  if (!is_trial() || ++interruptions_ <= most_interruptions) return restart(now);
   if (phase_ == Phase::Alone) return enter(Phase::Done, best_, now);
-  trials_.give_up(current_);
-  rest_briefly(now);
+  give_up(now);
 }
 
 void Refinement::pause(Time now) {
   if (phase_ != Phase::Probe) return;
-  untried_.push_back(current_);
-  rest_for(now - began_, now);
+  if (++interruptions_ > most_interruptions) return give_up(now);
+  suggested_.insert(suggested_.begin(), current_);
+  rest_for(probing(now), now);
+}
+
+void Refinement::give_up(Time now) {
+  trials_.give_up(current_);
+  interruptions_ = 0;
+  rest_for(probing(now), now);
 }
 
 void Refinement::restart(Time now) {
@@ -103,36 +109,6 @@ Outlook Refinement::outlook(Time now, std::span<const BlockProgress> progress) {
   return outlook_of(std::move(speeds), contenders_);
 }
 
-void Refinement::look_alone(Time now, std::span<const BlockProgress> progress) {
-  if (window_.has_enough_of(solo_, now, progress)) {
-    alone_[solo_] = rate(now, progress[solo_], solo_);
-    if (alone_[solo_] <= 0) return enter(Phase::Done, best_, now);
-    finish_alone();
-    interruptions_ = 0;
-    began_ = now;
-    restart(now);
-  } else if (window_.shows_nothing_of(solo_, now, progress) || window_.takes_too_long(now)) {
-    enter(Phase::Done, best_, now);
-  }
-}
-
-/// Whoever has not been alone is next; then the base.
-void Refinement::finish_alone() {
-  const auto unknown = std::ranges::find(alone_, 0.0);
-  phase_ = unknown == alone_.end() ? Phase::Base : Phase::Alone;
-  current_ = best_;
-  if (phase_ == Phase::Base) {
-    if (contenders_.size() == 1) phase_ = Phase::Done;  // there is nothing to choose
-    return;
-  }
-  solo_ = static_cast<std::size_t>(unknown - alone_.begin());
-  int sms = 0;
-  for (const SmGroup& group : best_) sms += group.sms;
-  std::vector<int> blocks(contenders_.size(), 0);
-  blocks[solo_] = contenders_[solo_].max_residency;
-  current_ = {{.sms = sms, .blocks = std::move(blocks)}};
-}
-
 void Refinement::settle(Time now, std::span<const BlockProgress> progress, const Device& device) {
   const bool has_enough = window_.has_enough(now, progress);
   if (!has_enough && !window_.takes_too_long(now)) return;
@@ -168,6 +144,7 @@ void Refinement::measure(Time now, std::span<const BlockProgress> progress, cons
 void Refinement::abandon(Time now, const Device& device) {
   if (phase_ != Phase::Probe) return enter(Phase::Done, best_, now);
   trials_.give_up(current_);
+  interruptions_ = 0;
   if (untried_.empty()) look_around(device);
   rest(now);
 }
@@ -185,6 +162,7 @@ bool Refinement::is_unclear(const Outlook& seen) const {
 
 void Refinement::judge(Outlook seen, Time now, const Device& device) {
   trials_.add(current_, seen, seen.value(bounds_));
+  interruptions_ = 0;
   if (phase_ == Phase::Base || !is_worse_by(-worth_moving, seen)) move_to(current_, std::move(seen));
   if (untried_.empty()) look_around(device);
   rest(now);
@@ -264,7 +242,7 @@ void Refinement::favour(std::size_t kernel) {
 void Refinement::rest(Time now) {
   if (untried_.empty() && suggested_.empty()) return enter(Phase::Done, best_, now);
   if (!measured_->keeps(bounds_)) return next_probe(now);
-  rest_for(now - began_, now);
+  rest_for(probing(now), now);
 }
 
 /// After a probe that took so long.
@@ -290,8 +268,8 @@ void Refinement::next_probe(Time now) {
 void Refinement::enter(Phase phase, Division division, Time now) {
   phase_ = phase;
   began_ = now;
+  spent_ = {};
   current_ = std::move(division);
-  interruptions_ = 0;
   if (phase_ == Phase::Done) rest_until_ = now + windows_of_peace * options_.window;
   restart(now);
 }

@@ -65,6 +65,9 @@ class Refinement {
 
   bool is_measuring() const { return measured_ && options_.share > 0; }
   bool is_at_rest() const { return phase_ == Phase::Rest || phase_ == Phase::Done; }
+  bool is_trial() const { return phase_ == Phase::Probe || phase_ == Phase::Alone; }
+  Duration probing(Time now) const { return now - began_ + spent_; }
+  void give_up(Time now);
   void abandon(Time now, const Device& device);
   bool is_worse_by(double share, const Outlook& seen) const;
   bool is_unclear(const Outlook& seen) const;
@@ -102,8 +105,9 @@ class Refinement {
   double reach_ = farthest_reach;
   std::size_t solo_ = 0;     // whose turn it is alone
   bool is_settling_ = true;  // the first window of this phase is not over
-  int interruptions_ = 0;    // of this phase
-  Time began_{};             // the phase
+  int interruptions_ = 0;    // of what is tried, pauses included
+  Time began_{};             // the phase, or since somebody came back
+  Duration spent_{};         // in the phase before that, at most: how long who came back was away is not known
   Time next_look_{};         // when a window may begin or end
   Time rest_until_{};
   double block_time_ = 0;  // of the longest, as seen last: so long those of the division before are there

@@ -325,17 +325,22 @@ TEST_F(RefinementOfTwo, WhatIsTriedIsNotLeftInForceThroughAPause) {
   EXPECT_EQ(gpu.blocks(), tried);
 }
 
-TEST_F(RefinementOfTwo, ProbesThatAPauseEndsTakeNoMoreThanTheirShareEither) {
-  MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
-  while (gpu.now() < 200'000'000) {
-    gpu.run_until(gpu.now() + 100'000);
-    if (gpu.blocks() == std::vector{4, 4}) continue;
-    gpu.run_until(gpu.now() + 500'000);
-    gpu.pause();
-    gpu.interrupt();
+TEST_F(RefinementOfTwo, ProbesThatNeverEndTakeNoMoreThanTheirShareAndAreGivenUpForOthers) {
+  for (const bool is_paused : {true, false}) {
+    SCOPED_TRACE(is_paused);
+    const auto rate = of_vectors([](int, int) { return std::array{0.5, 0.5}; });
+    MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+    while (gpu.now() < 1'000'000'000) {
+      gpu.run_until(gpu.now() + 100'000);
+      if (gpu.blocks() == std::vector{4, 4}) continue;
+      gpu.run_until(gpu.now() + 500'000);
+      if (is_paused) gpu.pause();
+      gpu.interrupt();
+    }
+    const std::vector<int> base{4, 4};
+    EXPECT_GT(gpu.in_force()[base], 0.88 * 1'000'000'000);
+    EXPECT_GT(gpu.in_force().size(), 3U);
   }
-  const std::vector<int> base{4, 4};
-  EXPECT_GT(gpu.in_force()[base], 0.85 * 200'000'000);
 }
 
 TEST_F(RefinementOfTwo, TimeAwayIsNoProbing) {

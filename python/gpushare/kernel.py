@@ -98,7 +98,8 @@ class Kernel:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return self.text, self._source.cubin, self.name, self.options, self.preemptible, self.parameters
+        options = (*self._source.header_options, *self.options)
+        return self.text, self._source.cubin, self.name, options, self.preemptible, self.parameters
 
     def _arch_for(self, arch: str) -> str:
         """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""

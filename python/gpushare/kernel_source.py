@@ -13,6 +13,7 @@ from gpushare.kernel_model import require_no_nul
 
 PTX_HEADER = re.compile(r"\A(?>\s++|//[^\n]*+\n|/\*(?>.*?\*/))*+\.version\b", re.DOTALL)
 """Nothing is tried twice: in a server the text may be anybody's, and no other thread goes on meanwhile."""
+QUOTED_HEADER = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
 SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx", ".cubin")
 OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
 ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
@@ -43,6 +44,12 @@ class KernelSource:
     def content(self) -> bytes:
         """Whatever it is."""
         return self.text.encode() if self.cubin is None else self.cubin
+
+    @property
+    def header_options(self) -> tuple[str, ...]:
+        """Where the headers beside it are found, if it asks for one: the text alone does not tell."""
+        has_some = self.folder is not None and QUOTED_HEADER.search(self.text) is not None
+        return (f"-I{self.folder.resolve()}",) if has_some else ()
 
     @property
     def is_ptx(self) -> bool:

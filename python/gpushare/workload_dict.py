@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import asdict, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,7 @@ from gpushare.workload_schema import MOST_REPEATS
 
 if TYPE_CHECKING:
     from gpushare.kernel import Kernel
-    from gpushare.kernel_source import KernelSource
     from gpushare.workload import Application, Workload
-
-QUOTED_HEADER = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
 
 
 def workload_to_dict(workload: Workload) -> dict[str, Any]:
@@ -89,15 +85,9 @@ def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
     require(kernel._source.cubin is None, f"kernel {kernel.name!r}: a workload file has no place for a cubin")
     data: dict[str, Any] = {"name": name, "code": kernel.text}
     data |= {"entry": kernel.name} if name != kernel.name else {}
-    options = [*_folder_of_headers(kernel._source), *kernel.options]
+    options = [*kernel._source.header_options, *kernel.options]
     data |= {"options": options} if options else {}
     return data | ({} if kernel.preemptible else {"preemptible": False})
-
-
-def _folder_of_headers(source: KernelSource) -> list[str]:
-    """As an option, where the text alone no longer tells."""
-    has_some = source.folder is not None and QUOTED_HEADER.search(source.text) is not None
-    return [f"-I{source.folder.resolve()}"] if has_some else []
 
 
 def _application_to_dict(application: Application, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:

@@ -160,15 +160,16 @@ def test_a_name_that_the_terminal_cannot_show(command_folder):
     file = command_folder / "pair.toml"
     file.write_text(file.read_text().replace('"long"', '"läng"'), encoding="utf-8")
     run = command_line("run", "pair.toml", "--policy", "srtf", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    something_is_broken = 4
-    assert (run.returncode in (0, something_is_broken), run.stderr) == (True, b"")
+    assert (run.returncode, run.stderr) == (0, b"")
     assert b"l\\xe4ng" in run.stdout
 
 
 def test_doctor_without_a_stdout():
     command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "gpushare", "doctor"]
     run = subprocess.run(command, capture_output=True, timeout=60)
-    assert (run.returncode, run.stderr) == (0, b"")
+    something_is_broken = 4  # on this machine, which is for doctor to say
+    assert run.returncode in (0, something_is_broken)
+    assert run.stderr == b""
 
 
 @pytest.mark.parametrize("line", ["run pair.toml --policy srtf --plot x.png", "compare pair.toml --html x", "demo"])

@@ -19,7 +19,6 @@ from gpushare.profile import Conditions
 from gpushare.validation import errors, measure
 from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
-from gpushare.validation.selection import selected
 from gpushare.validation.settings import KERNELS, Settings, alone, in_part, pair, policy_of, sm_counts
 from gpushare.validation.split import FixedParts, Part
 
@@ -121,7 +120,7 @@ def test_a_kernel_that_never_ended_alone_is_recorded_as_a_failure_only(monkeypat
     recorder._alone = [AloneRuns("nbody", 1, 1, ()), *asked_for().alone[1:]]
     recorder._pairs = list(asked_for().pairs)
     assert recorder.recording.kernels == ["md5"]
-    assert selected(recorder.recording).pairs == ()
+    assert recorder.recording.pairs == ()
 
 
 def test_a_split_of_a_larger_gpu_is_refused():

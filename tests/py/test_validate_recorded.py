@@ -30,10 +30,13 @@ def recording():
     return Recording.load(FILE)
 
 
+def compared(recording):
+    table = errors.compared(recording, predicted(recording, gs.device("sim:h100"), progress=False))
+    return table.assign(size=table["error"].abs())
+
+
 def error_sizes(recording):
-    simulated = predicted(recording, gs.device("sim:h100"), progress=False)
-    table = errors.compared(recording, simulated)
-    return {name: rows["error"].abs() for name, rows in table.groupby("figure")}
+    return {name: rows["size"] for name, rows in compared(recording).groupby("figure")}
 
 
 def test_the_recording_is_whole(recording):
@@ -44,13 +47,13 @@ def test_the_recording_is_whole(recording):
 
 
 def test_kernels_alone_take_as_long_as_on_the_gpu(recording):
-    """docs/validation.md: 3.9% off in the median, 22% at worst; the aims are 5% and 15%, and spmv_csr misses them."""
+    """The aims are a median of 5% and 15% at worst; spmv_csr, which took longer on that machine, misses the latter."""
     solo = tuple(run for run in recording.solo if run.kernel in SOLO and run.sms in SMS and not run.residency)
-    sizes = error_sizes(dataclasses.replace(recording, solo=solo, alone=(), pairs=()))[errors.SOLO_SMS]
-    assert len(sizes) == len(SOLO) * len(SMS)
-    assert sizes.median() < 0.05
-    assert sizes.max() < 0.2
-    assert sizes[[run.kernel in QUICK for run in solo]].max() < 0.15
+    table = compared(dataclasses.replace(recording, solo=solo, alone=(), pairs=()))
+    assert list(table["figure"]) == len(SOLO) * len(SMS) * [errors.SOLO_SMS]
+    assert table["size"].median() < 0.05
+    assert table["size"].max() < 0.2
+    assert table[table["what"].isin(QUICK)]["size"].max() < 0.15
 
 
 def test_the_command_simulates_the_part_that_is_named():

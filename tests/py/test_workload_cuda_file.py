@@ -85,8 +85,15 @@ def test_headers_beside_the_code_are_still_found(read, tmp_path):
     workload = read()
     folders = [kernel["options"][0] for kernel in workload.to_dict()["kernel"] if "width.cuh" in kernel["code"]]
     assert set(folders) == {f"-I{tmp_path.resolve()}"}
-    again = gs.Workload.from_dict(workload.to_dict())
-    assert again.to_dict() == workload.to_dict()
+    assert gs.Workload.from_dict(workload.to_dict()) == workload
+
+
+def test_kernels_with_other_headers_are_others(tmp_path):
+    for width in ("4", "8"):
+        (tmp_path / width).mkdir()
+        (tmp_path / width / "scale.cu").write_text('#include "width.cuh"\n' + CODE)
+    kernels = {Kernel(tmp_path / width / "scale.cu", "scale") for width in ("4", "8")}
+    assert len(kernels) == 2
 
 
 def test_lists_are_arrays(read):

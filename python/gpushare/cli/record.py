@@ -30,7 +30,7 @@ Span = tuple[float, float] | None
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The workload. What was recorded lies beside it, in a folder: FILE, .trace for .toml.")  # fmt: skip
+              help="The workload. What was recorded lies beside it, in FILE.trace (x.trace for x.toml).")  # fmt: skip
 @click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
               help="What becomes an application of the workload.")  # fmt: skip
 @click.option("--between", metavar="BEGIN:END", help="Only what began in this time, in ms from the first operation.")

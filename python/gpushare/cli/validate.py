@@ -121,7 +121,7 @@ def _record(name: str, settings: Settings, save: Path | None) -> Recording:
             remark(f"save: {save}")
     for failure in recording.failures:
         remark(failure)
-    return selected(recording)  # without the pairs of a kernel that never ended alone
+    return recording
 
 
 def _listed(text: str) -> list[str]:

@@ -59,12 +59,14 @@ class Recorder:
     @property
     def recording(self) -> Recording:
         """What there is so far. A kernel that never ended alone is in the failures only."""
+        alone = tuple(each for each in self._alone if each.turnaround_ns)
+        never_ended = {each.kernel for each in self._alone} - {each.kernel for each in alone}
         return Recording(
             size=self.settings.size,
             sms=self.sms,
-            solo=tuple(self._solo),
-            alone=tuple(each for each in self._alone if each.turnaround_ns),
-            pairs=tuple(self._pairs),
+            solo=tuple(each for each in self._solo if each.kernel not in never_ended),
+            alone=alone,
+            pairs=tuple(each for each in self._pairs if never_ended.isdisjoint(each.kernels)),
             failures=tuple(self._failures),
             conditions=conditions_now(self.device),
         )

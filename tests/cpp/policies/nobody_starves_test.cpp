@@ -26,11 +26,13 @@ Device oldest_first(int sms) {
   return device;
 }
 
-/// Blocks that ended within these milliseconds, by application.
+/// Blocks that ended within these milliseconds, of the first so many applications.
 std::vector<double> done(const Trace& trace, std::size_t applications, std::int64_t from, std::int64_t until) {
   std::vector<double> blocks(applications, 0);
   for (const Event& event : trace.events) {
-    if (event.kind != EventKind::BlockEnded || ns(event.time) < from * ms || ns(event.time) > until * ms) continue;
+    if (event.kind != EventKind::BlockEnded || index(event.application) >= applications || ns(event.time) < from * ms ||
+        ns(event.time) > until * ms)
+      continue;
     blocks[index(event.application)] += event.blocks;
   }
   return blocks;
@@ -93,6 +95,7 @@ TEST(NobodyStarves, OnceSmsWereKeptForSomebodyUrgent) {
   }
   EXPECT_GT(with_sms_kept, 0);
   EXPECT_GT(plans, 10);
+  EXPECT_THAT(relative(done(trace, 3, 60, 160)), Each(Ge(0.5)));
 }
 
 TEST(NobodyStarves, BesideSmallLaunchesThatComeBackAtOnce) {

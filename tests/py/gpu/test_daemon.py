@@ -122,8 +122,10 @@ def test_an_endless_kernel_is_named(session, kernels):
 
 
 def test_the_server_tells_what_goes_on(session, kernels):
-    kernels.scaled(session, session.application("alice"), 1_000_000)()
+    alice = session.application("alice")
+    for _ in range(5):  # a GPU that is none may end one in the moment in which it begins
+        kernels.scaled(session, alice, 1_000_000)()
     (found,) = [each for each in session.status()["applications"] if each["name"].startswith("alice@")]
-    assert found["ended_jobs"] == 1
+    assert found["ended_jobs"] == 5
     assert found["sm_time_ns"] > 0
     assert os.getpid() in [each["pid"] for each in session.status()["clients"]]

@@ -3,21 +3,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpushare import _core
 
 
-def make_preemptible(ptx: str) -> _core.Transformed:
-    """Turns the kernels of a PTX module into persistent workers.
+def make_preemptible(ptx: str, entries: Sequence[str] = ()) -> _core.Transformed:
+    """Puts a preemptible worker beside each kernel of a PTX module.
 
     Args:
         ptx: the text of a module, as NVRTC, nvcc, Triton, Numba or CuPy write it.
+        entries: the kernels to keep, by the names that they have in the PTX; all where none is named.
 
     Returns:
-        ``ptx``: the module with every preemptible kernel made a worker and the others as they were; ``kernels``: one
-        verdict per kernel with ``name``, ``preemptible``, and ``refusal`` (``reason``, ``line``) where it is not.
+        ``ptx``: the module with these kernels as they were and the workers of those that are preemptible. Kernel and
+        worker have the same variables. ``kernels``: one verdict per kernel with ``name``, ``preemptible``, ``worker``
+        (its name in the module), and ``refusal`` (``reason``, ``line``) where there is none.
 
     Raises:
-        InvalidInput: the text is no PTX; the message names the line.
+        InvalidInput: the text is no PTX, and the message names the line; or it has no such kernel.
 
     >>> module = make_preemptible('''
     ... .version 8.0
@@ -25,7 +29,7 @@ def make_preemptible(ptx: str) -> _core.Transformed:
     ... .address_size 64
     ... .visible .entry ticks(.param .u64 out) { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }
     ... ''')
-    >>> [(kernel.name, kernel.preemptible) for kernel in module.kernels]
-    [('ticks', True)]
+    >>> [(kernel.name, kernel.preemptible, kernel.worker) for kernel in module.kernels]
+    [('ticks', True, 'ticks$worker')]
     """
-    return _core.make_preemptible(ptx)
+    return _core.make_preemptible(ptx, list(entries))

@@ -20,6 +20,10 @@ std::optional<ptx::Refusal> refusal(const ptx::KernelVerdict& verdict) {
   return found ? std::optional(*found) : std::nullopt;
 }
 
+std::optional<std::string> worker(const ptx::KernelVerdict& verdict) {
+  return verdict.preemptible() ? std::optional(ptx::worker_name(verdict.name)) : std::nullopt;
+}
+
 }  // namespace
 
 void bind_transform(py::module_& module) {
@@ -30,17 +34,19 @@ void bind_transform(py::module_& module) {
   py::class_<ptx::KernelVerdict>(module, "KernelVerdict", "What became of one kernel of a module.")
       .def_readonly("name", &ptx::KernelVerdict::name)
       .def_property_readonly("preemptible", &ptx::KernelVerdict::preemptible)
+      .def_property_readonly("worker", &worker, "The name of its worker in the module, None where there is none.")
       .def_property_readonly("refusal", &refusal, "None where the kernel is preemptible.")
       .def_property_readonly("single_barrier_site", when_preemptible(&ptx::WorkerNeeds::single_barrier_site),
                              "Do all barriers go through one site, because threads may return before others meet?")
       .def_property_readonly("barrier_between_tasks", when_preemptible(&ptx::WorkerNeeds::barrier_between_tasks),
                              "Do tasks share memory within the block?");
 
-  py::class_<ptx::Transformed>(module, "Transformed", "A module whose preemptible kernels are workers.")
+  py::class_<ptx::Transformed>(module, "Transformed", "A module with kernels as they were, and beside them the workers of those that are preemptible.")
       .def_readonly("ptx", &ptx::Transformed::ptx)
-      .def_readonly("kernels", &ptx::Transformed::kernels, "One verdict per kernel, in the order of the module.");
+      .def_readonly("kernels", &ptx::Transformed::kernels, "One verdict per kernel that was chosen, in the order of the module.");
 
-  module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"), py::call_guard<py::gil_scoped_release>());
+  module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"),
+             py::arg("entries") = std::vector<std::string>{}, py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace gpushare::bindings

@@ -30,8 +30,13 @@ void check_transform(const std::string& text) {
   const Transformed transformed = make_preemptible(text);
   const auto names = Module(text).entry_names();
   promise(transformed.kernels.size() == names.size(), "every kernel has a verdict");
+  std::vector<std::string> expected;
+  for (const KernelVerdict& verdict : transformed.kernels) {
+    expected.push_back(verdict.name);
+    if (verdict.preemptible()) expected.push_back(worker_name(verdict.name));
+  }
   try {
-    promise(Module(transformed.ptx).entry_names() == names, "a transformed module has the same kernels");
+    promise(Module(transformed.ptx).entry_names() == expected, "a transformed module has the kernels and their workers");
   } catch (const InvalidInput& error) {
     throw std::logic_error(std::string("a transformed module cannot be read: ") + error.what());
   }

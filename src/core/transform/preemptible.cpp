@@ -66,34 +66,43 @@ std::string instead_of_vector_read(const Module& module, const Instruction& inst
   return text;
 }
 
-class EntryRewriter {
+std::size_t first_token(const Statement& statement) {
+  if (const auto* block = std::get_if<Block>(&statement)) return block->token;
+  if (const auto* label = std::get_if<Label>(&statement)) return label->tokens.begin;
+  return std::get<Instruction>(statement).tokens.begin;
+}
+
+/// Where the first statement behind the leading declarations begins.
+std::size_t body_offset(const Module& module, const Function& entry) {
+  for (std::size_t index = 1; index < entry.statements.size(); ++index) {
+    const Statement& statement = entry.statements[index];
+    if (!std::holds_alternative<Declaration>(statement)) return module.token(first_token(statement)).offset;
+  }
+  return module.token(entry.body.end - 1).offset;
+}
+
+/// Writes the worker of an entry: a copy of it, changed.
+class WorkerWriter {
  public:
-  EntryRewriter(const Module& module, const Function& entry, const WorkerNeeds& needs, TextEdits& edits)
-      : module_(module), entry_(entry), needs_(needs), edits_(edits) {}
+  WorkerWriter(const Module& module, const Function& entry, const WorkerNeeds& needs)
+      : module_(module), entry_(entry), needs_(needs) {}
 
   /// Edits at the same place keep their order, so what surrounds the body comes before what changes it.
-  void rewrite() {
+  std::string write() {
+    const Token& name = module_.token(entry_.name_token);
+    edits_.replace(name.offset, name.text.size(), worker_name(name.text));
     add_parameter();
-    if (!entry_.has_body) return;  // a declaration
     const Token& closing = module_.token(entry_.body.end - 1);
     edits_.insert(module_.token(entry_.body.begin).end(), worker_text::declarations(needs_));
-    edits_.insert(body_offset(), worker_text::before_body(needs_, block_index_use()));
+    edits_.insert(body_offset(module_, entry_), worker_text::before_body(needs_, block_index_use()));
     for (const Statement& statement : entry_.statements) {
       if (const auto* instruction = std::get_if<Instruction>(&statement)) rewrite(*instruction);
     }
     edits_.insert(closing.offset, worker_text::after_body(needs_, block_index_use(), barriers_));
+    return edits_.apply(module_.text, module_.token(entry_.tokens.begin).offset, closing.end());
   }
 
  private:
-  /// Where the first statement behind the leading declarations begins.
-  std::size_t body_offset() const {
-    for (std::size_t index = 1; index < entry_.statements.size(); ++index) {
-      const Statement& statement = entry_.statements[index];
-      if (!std::holds_alternative<Declaration>(statement)) return module_.token(first_token(statement)).offset;
-    }
-    return module_.token(entry_.body.end - 1).offset;
-  }
-
   worker_text::BlockIndexUse block_index_use() const {
     if (needs_.functions_read_block_index) return {true, true, true};
     worker_text::BlockIndexUse use;
@@ -104,12 +113,6 @@ class EntryRewriter {
       use.z |= all || module_.token(token).is("%ctaid.z");
     }
     return use;
-  }
-
-  static std::size_t first_token(const Statement& statement) {
-    if (const auto* block = std::get_if<Block>(&statement)) return block->token;
-    if (const auto* label = std::get_if<Label>(&statement)) return label->tokens.begin;
-    return std::get<Instruction>(statement).tokens.begin;
   }
 
   void add_parameter() {
@@ -171,7 +174,7 @@ class EntryRewriter {
   const Module& module_;
   const Function& entry_;
   const WorkerNeeds& needs_;
-  TextEdits& edits_;
+  TextEdits edits_;
   int barriers_ = 0;
 };
 
@@ -205,49 +208,91 @@ void insert_block_index_slot(const Module& module, TextEdits& edits) {
   }
 }
 
-/// Called functions that read the block index are changed for the workers' sake: a kernel that stays as it is must
-/// not call one of them.
-std::vector<KernelVerdict> find_verdicts(const Module& module) {
-  std::vector<KernelVerdict> verdicts;
-  FunctionAnalyses analyses(module);
-  bool any_refused = false;
-  for (const Function& function : module.functions) {
-    if (!function.is_entry || !function.has_body) continue;
-    verdicts.push_back({std::string(function.name), judge(module, function, analyses)});
-    any_refused |= !verdicts.back().preemptible();
-  }
-  if (!any_refused) return verdicts;
-  for (KernelVerdict& verdict : verdicts) {
-    const auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome);
-    if (needs != nullptr && needs->functions_read_block_index) {
-      verdict.outcome =
-          Refusal{"it shares functions that read the block index with a kernel of this module that was refused"};
+/// Entries that are named outside of their own declarations: kernels of dynamic parallelism need them in their module.
+std::unordered_set<std::string_view> entries_in_use(const Module& module) {
+  std::unordered_set<std::string_view> used;
+  const auto look_at = [&](TokenRange tokens, std::string_view own_name) {
+    for (std::size_t token = tokens.begin; token < tokens.end; ++token) {
+      const Function* named = module.definition(module.token(token).text);
+      if (named != nullptr && named->is_entry && named->name != own_name) used.insert(named->name);
     }
+  };
+  std::size_t outside = 0;
+  for (const Function& function : module.functions) {
+    look_at({outside, function.tokens.begin}, {});
+    look_at(function.body, function.name);
+    outside = function.tokens.end;
+  }
+  look_at({outside, module.tokens.size()}, {});
+  return used;
+}
+
+void remove(const Module& module, const Function& function, TextEdits& edits) {
+  edits.replace(module.token(function.tokens.begin).offset, module.source(function.tokens).size(), "");
+}
+
+std::vector<const Function*> chosen_entries(const Module& module, const std::vector<std::string>& names) {
+  std::unordered_set<std::string_view> wanted;
+  for (const std::string& name : names) wanted.insert(module.entry(name).name);
+  std::vector<const Function*> chosen;
+  for (const Function& function : module.functions) {
+    const bool is_wanted = names.empty() || wanted.contains(function.name);
+    if (function.is_entry && function.has_body && is_wanted) chosen.push_back(&function);
+  }
+  return chosen;
+}
+
+std::vector<KernelVerdict> judge_all(const Module& module, const std::vector<const Function*>& entries) {
+  FunctionAnalyses analyses(module);
+  std::vector<KernelVerdict> verdicts;
+  for (const Function* entry : entries) {
+    auto outcome = judge(module, *entry, analyses);
+    if (module.definition(worker_name(entry->name)) != nullptr) {
+      outcome = Refusal{"it has a worker in this module already", module.line(entry->name_token)};
+    }
+    verdicts.push_back({std::string(entry->name), std::move(outcome)});
   }
   return verdicts;
 }
 
+/// Functions that read the block index where it is in a worker are called by originals, too, which put it there.
+void rewrite_readers(const Module& module, const std::unordered_set<const Function*>& readers,
+                     const std::unordered_set<std::string_view>& entries, TextEdits& edits) {
+  if (readers.empty()) return;
+  insert_block_index_slot(module, edits);
+  for (const Function* reader : readers) rewrite_callee(module, *reader, edits);
+  for (const Function& entry : module.functions) {
+    if (!entry.is_entry || !entry.has_body || !entries.contains(entry.name)) continue;
+    const bool calls_reader =
+        std::ranges::any_of(callees(module, entry), [&](const Function* callee) { return readers.contains(callee); });
+    if (calls_reader) edits.insert(body_offset(module, entry), worker_text::fill_block_index_slot());
+  }
+}
+
 }  // namespace
 
-Transformed make_preemptible(const std::string& ptx) {
+std::string worker_name(std::string_view entry) { return std::string(entry) + "$worker"; }
+
+Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries) {
   const Module module(ptx);
-  Transformed result{.kernels = find_verdicts(module)};
-  std::unordered_map<std::string_view, const WorkerNeeds*> workers;
-  for (const KernelVerdict& verdict : result.kernels) {
-    if (const auto* needs = std::get_if<WorkerNeeds>(&verdict.outcome)) workers[verdict.name] = needs;
-  }
+  const std::vector<const Function*> chosen = chosen_entries(module, entries);
+  Transformed result{.ptx = {}, .kernels = judge_all(module, chosen)};
   TextEdits edits;
-  std::unordered_set<const Function*> readers;
+  std::unordered_set<std::string_view> kept = entries_in_use(module);
+  for (const Function* entry : chosen) kept.insert(entry->name);
   for (const Function& function : module.functions) {
-    const auto worker = function.is_entry ? workers.find(function.name) : workers.end();
-    if (worker == workers.end()) continue;
-    const WorkerNeeds& needs = *worker->second;
-    EntryRewriter(module, function, needs, edits).rewrite();
-    if (!needs.functions_read_block_index) continue;
-    for (const Function* callee : callees(module, *module.definition(function.name))) readers.insert(callee);
+    if (function.is_entry && !kept.contains(function.name)) remove(module, function, edits);
   }
-  if (!readers.empty()) insert_block_index_slot(module, edits);
-  for (const Function* reader : readers) rewrite_callee(module, *reader, edits);
+  std::unordered_set<const Function*> readers;
+  for (std::size_t index = 0; index < chosen.size(); ++index) {
+    const auto* needs = std::get_if<WorkerNeeds>(&result.kernels[index].outcome);
+    if (needs == nullptr) continue;
+    const std::size_t end = module.token(chosen[index]->tokens.end - 1).end();
+    edits.insert(end, "\n\n" + WorkerWriter(module, *chosen[index], *needs).write());
+    if (!needs->functions_read_block_index) continue;
+    for (const Function* callee : callees(module, *chosen[index])) readers.insert(callee);
+  }
+  rewrite_readers(module, readers, kept, edits);
   result.ptx = edits.apply(module.text);
   return result;
 }

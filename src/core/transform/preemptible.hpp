@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes kernels preemptible and resizable at thread-block boundary: PTX in, PTX out.
 //
-// The new entry is a persistent worker. It takes a place on its SM if the quota there allows one more, claims tasks
+// The worker is an entry of its own beside the original, and persistent. It takes a place on its SM if the quota there allows one more, claims tasks
 // (thread blocks of the logical grid) a chunk at a time, runs the kernel's body for each with blockIdx and gridDim
 // replaced, and leaves when the tasks are used up or the quota has shrunk. A task that is claimed is always finished,
 // and tasks are handed out in increasing order from one counter, so kernels that wait for lower-numbered blocks
@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -24,11 +25,16 @@ struct KernelVerdict {
 };
 
 struct Transformed {
-  std::string ptx;                     ///< the module, every preemptible entry made a worker, the others as they were
-  std::vector<KernelVerdict> kernels;  ///< one per entry, in the order of the module
+  /// The module with the chosen entries as they were and, beside each that is preemptible, its worker. In one module
+  /// both forms have the same variables.
+  std::string ptx;
+  std::vector<KernelVerdict> kernels;  ///< one per chosen entry, in the order of the module
 };
 
-/// Throws InvalidInput where the text is no PTX.
-Transformed make_preemptible(const std::string& ptx);
+/// The entry that is the worker of this one.
+std::string worker_name(std::string_view entry);
+
+/// `entries`: those to keep; all where none is named. Throws InvalidInput where the text is no PTX or has no such entry.
+Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries = {});
 
 }  // namespace gpushare::ptx

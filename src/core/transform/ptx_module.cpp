@@ -86,6 +86,7 @@ bool begins_function(const Cursor& cursor) {
 
 Function parse_function(Cursor& cursor) {
   Function function;
+  function.tokens.begin = cursor.position();
   if (is_linkage(cursor.peek())) cursor.take();
   function.is_entry = cursor.take().is(".entry");
   while (cursor.peek().text.starts_with('.')) cursor.take();  // .attribute and the like
@@ -98,11 +99,13 @@ Function parse_function(Cursor& cursor) {
     function.parameter_list.end = cursor.position();
   }
   function.directives = parse_directives(cursor);
-  if (cursor.accept(";")) return function;
-  function.has_body = true;
-  function.body.begin = cursor.position();
-  function.statements = parse_body(cursor);
-  function.body.end = cursor.position();
+  function.has_body = !cursor.accept(";");
+  if (function.has_body) {
+    function.body.begin = cursor.position();
+    function.statements = parse_body(cursor);
+    function.body.end = cursor.position();
+  }
+  function.tokens.end = cursor.position();
   return function;
 }
 

@@ -67,6 +67,7 @@ struct Function {
   bool is_entry = false;
   bool has_body = false;
   std::string_view name;
+  TokenRange tokens;  ///< from .visible or the like to the closing brace, or to the semicolon of a declaration
   std::size_t name_token = 0;
   TokenRange parameter_list;  ///< with its parentheses; empty where there is none
   std::vector<Parameter> parameters;

@@ -17,19 +17,22 @@ class TextEdits {
     edits_.push_back({offset, length, std::move(text)});
   }
 
-  std::string apply(std::string_view text) {
+  std::string apply(std::string_view text) { return apply(text, 0, text.size()); }
+
+  /// The part of the text from `begin` to `end`, in which all edits lie.
+  std::string apply(std::string_view text, std::size_t begin, std::size_t end) {
     std::ranges::stable_sort(edits_, {}, &Edit::offset);
     std::size_t added = 0;
     for (const Edit& edit : edits_) added += edit.text.size();
     std::string result;
-    result.reserve(text.size() + added);
-    std::size_t copied = 0;
+    result.reserve(end - begin + added);
+    std::size_t copied = begin;
     for (const Edit& edit : edits_) {
       result += text.substr(copied, edit.offset - copied);
       result += edit.text;
       copied = edit.offset + edit.length;
     }
-    return result += text.substr(copied);
+    return result += text.substr(copied, end - copied);
   }
 
  private:

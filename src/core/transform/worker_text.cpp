@@ -165,6 +165,20 @@ std::string block_index_slot() {
          ".shared .align 16 .b8 gpushare_block_index[32];\n";
 }
 
+std::string fill_block_index_slot() {
+  std::string text = "{\t// gpushare: blockIdx and gridDim, for called functions\n\t.reg .b32 \t%gpushare_i;\n";
+  int offset = 0;
+  for (const std::string of : {"%ctaid", "%nctaid"}) {
+    for (const std::string component : {".x", ".y", ".z"}) {
+      text += "\tmov.u32 \t%gpushare_i, " + of + component + ";\n\tst.shared.u32 \t[gpushare_block_index+" +
+              std::to_string(offset) + "], %gpushare_i;\n";
+      offset += 4;
+    }
+    offset = 16;
+  }
+  return text + "}\n\t";
+}
+
 std::string declarations(const WorkerNeeds& needs) {
   // The claim: 0, 16: two slots of {blockIdx, twice the tasks left and which slot this is}; 32: the SM's entry; 40:
   // when the chunk began; 48: its tasks; 52: does the worker hold a place? 56: the task claimed last; 64: the SM's

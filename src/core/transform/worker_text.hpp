@@ -22,6 +22,9 @@ std::string parameter();
 /// Module scope: where called functions find the logical block index and grid size.
 std::string block_index_slot();
 
+/// At the beginning of an original that calls functions which look there: every thread, since each reads what it wrote.
+std::string fill_block_index_slot();
+
 /// Behind the opening brace: registers and shared memory of the worker.
 std::string declarations(const WorkerNeeds& needs);
 

@@ -16,6 +16,14 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+/// The text of the worker alone.
+std::string worker_of(const std::string& ptx) {
+  const Transformed transformed = make_preemptible(ptx);
+  const Module module(transformed.ptx);
+  const Function* worker = module.definition(worker_name("k"));
+  return worker == nullptr ? "" : std::string(module.source(worker->tokens));
+}
+
 std::string refusal_of(const std::string& ptx) {
   const Transformed transformed = make_preemptible(ptx);
   const auto* refusal = std::get_if<Refusal>(&transformed.kernels.at(0).outcome);
@@ -23,7 +31,7 @@ std::string refusal_of(const std::string& ptx) {
 }
 
 TEST(Preemptible, BlockIndexAndGridSizeAreReplaced) {
-  const std::string ptx = make_preemptible(module_with("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %nctaid.y;\nret;\n")).ptx;
+  const std::string ptx = worker_of(module_with("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %nctaid.y;\nret;\n"));
   EXPECT_THAT(ptx, Not(HasSubstr("%ctaid")));
   EXPECT_THAT(ptx, HasSubstr("mov.u32 %r1, %gpushare_x;"));
   EXPECT_THAT(ptx, HasSubstr("ld.param.u32 \t%gpushare_i, [gpushare_worker+36];\n\tmov.u32 %r2, %gpushare_i;"));
@@ -37,10 +45,10 @@ TEST(Preemptible, A16BitReadBecomesAConversion) {
 }
 
 TEST(Preemptible, AVectorReadBecomesOneReadOfEachComponent) {
-  const std::string ptx = make_preemptible(module_with("@!%p1 mov.v4.u32 {%r1, _, %r3, %r4}, %ctaid;\n"
-                                                       "mov.v4.b32 {%r5, %r6, _, _}, %nctaid;\n"
-                                                       "mov.v4.u32 %v, %ctaid;\nret;\n"))
-                              .ptx;
+  const std::string ptx = worker_of(
+      module_with("@!%p1 mov.v4.u32 {%r1, _, %r3, %r4}, %ctaid;\n"
+                  "mov.v4.b32 {%r5, %r6, _, _}, %nctaid;\n"
+                  "mov.v4.u32 %v, %ctaid;\nret;\n"));
   EXPECT_THAT(ptx, HasSubstr("@!%p1 mov.b32 \t%r1, %gpushare_x;\n\t@!%p1 mov.b32 \t%r3, %gpushare_z;\n\t"
                              "@!%p1 mov.b32 \t%r4, 0;"));
   EXPECT_THAT(ptx, HasSubstr("ld.param.b32 \t%r5, [gpushare_worker+24];\n\t"
@@ -56,9 +64,9 @@ TEST(Preemptible, ReturnsKeepTheirGuard) {
 
 TEST(Preemptible, AKernelWithoutParametersGetsOne) {
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
+              HasSubstr(".entry k$worker(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
+              HasSubstr(".entry k$worker(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
 }
 
 TEST(Preemptible, EverythingElseStaysAsItWas) {
@@ -141,6 +149,37 @@ TEST(Preemptible, EachKernelOfAModuleHasItsOwnVerdict) {
   ASSERT_EQ(transformed.kernels.size(), 2u);
   EXPECT_FALSE(transformed.kernels[0].preemptible());
   EXPECT_TRUE(transformed.kernels[1].preemptible());
+  EXPECT_THAT(Module(transformed.ptx).entry_names(), testing::ElementsAre("a", "b", "b$worker"));
+}
+
+TEST(Preemptible, KernelAndWorkerStandInOneModuleWithTheirVariables) {
+  const std::string ptx = module_with("st.global.u32 [total], %r1;\nret;\n", ".global .u32 total;\n");
+  const std::string transformed = make_preemptible(ptx).ptx;
+  EXPECT_THAT(transformed, testing::StartsWith(ptx.substr(0, ptx.rfind('}') + 1)));
+  EXPECT_THAT(Module(transformed).entry_names(), testing::ElementsAre("k", "k$worker"));
+}
+
+TEST(Preemptible, KernelsThatAreNotChosenAreLeftOut) {
+  const std::string ptx = ptx_header +
+                          ".visible .entry a();\n.visible .entry a() { ret; }\n.entry b()\n{\nret;\n}\n"
+                          ".entry c() { .reg .b64 %rd<2>; mov.u64 %rd1, d; ret; }\n.entry d() { ret; }\n";
+  const auto names = [&](const std::vector<std::string>& entries) {
+    return Module(make_preemptible(ptx, entries).ptx).entry_names();
+  };
+  EXPECT_THAT(names({"b"}), testing::ElementsAre("b", "b$worker", "d")) << "another kernel names d";
+  EXPECT_THAT(names({"b", "a"}), testing::ElementsAre("a", "a$worker", "b", "b$worker", "d"));
+  EXPECT_THAT(make_preemptible(ptx, {"b"}).ptx, Not(HasSubstr("a()")));
+  EXPECT_THROW(make_preemptible(ptx, {"e"}), InvalidInput);
+}
+
+TEST(Preemptible, OriginalsFillTheMemoryInWhichFunctionsFindTheBlockIndex) {
+  const std::string callee = ".func f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n";
+  const std::string refused = ".entry refused() { .reg .b32 %r<2>; mov.u32 %r1, %envreg2; call f, (); ret; }\n";
+  const std::string idle = ".entry idle() { ret; }\n";
+  const Module module(make_preemptible(module_with("call f, ();\nret;\n", callee + refused + idle)).ptx);
+  const std::string fill = "mov.u32 \t%gpushare_i, %ctaid.x;\n\tst.shared.u32 \t[gpushare_block_index+0], %gpushare_i;";
+  for (const auto* name : {"k", "refused"}) EXPECT_THAT(std::string(module.source(module.entry(name).body)), HasSubstr(fill));
+  EXPECT_THAT(std::string(module.source(module.entry("idle").body)), Not(HasSubstr(fill)));
 }
 
 TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
@@ -201,13 +240,8 @@ TEST(Preemptible, MemoryForTheBlockIndexStandsBehindTheHeaderHoweverThatIsWritte
     const std::string ptx = make_preemptible(header + rest).ptx;
     EXPECT_LT(ptx.find(".target"), ptx.find("\n.shared .align 16 .b8 gpushare_block_index[32];\n")) << header;
     EXPECT_LT(ptx.find("gpushare_block_index[32]"), ptx.find(".func")) << header;
-    EXPECT_EQ(Module(ptx).entry_names().size(), 1u) << header;
+    EXPECT_EQ(Module(ptx).entry_names().size(), 2u) << header;
   }
-}
-
-TEST(Preemptible, ADeclarationGetsTheParameterToo) {
-  EXPECT_THAT(make_preemptible(ptx_header + ".visible .entry k();\n.visible .entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k(\n\t.param .align 8 .b8 gpushare_worker[64]\n);"));
 }
 
 TEST(Preemptible, DynamicSharedMemoryOfTensorCoresStaysAligned) {
@@ -219,7 +253,7 @@ TEST(Preemptible, DynamicSharedMemoryOfTensorCoresStaysAligned) {
 
 TEST(Preemptible, KernelsThatWaitForOtherBlocksClaimOneTaskAtATime) {
   const std::string one = "mov.u32 \t%gpushare_j, 1;";
-  EXPECT_THAT(make_preemptible(module_with("ld.global.u32 %r1, [%rd1];\nret;\n")).ptx, Not(HasSubstr(one)));
+  EXPECT_THAT(worker_of(module_with("ld.global.u32 %r1, [%rd1];\nret;\n")), Not(HasSubstr(one)));
   EXPECT_THAT(make_preemptible(module_with("ld.volatile.shared.u32 %r1, [%r2];\nret;\n")).ptx, Not(HasSubstr(one)));
   for (const std::string load : {"ld.volatile.global.u32", "ld.acquire.gpu.global.u32", "ld.relaxed.gpu.global.u32",
                                  "ld.mmio.relaxed.sys.global.u32", "ld.global.cv.u32"}) {
@@ -228,7 +262,10 @@ TEST(Preemptible, KernelsThatWaitForOtherBlocksClaimOneTaskAtATime) {
 }
 
 TEST(Preemptible, AWorkerIsNotMadeAWorkerAgain) {
-  EXPECT_THAT(refusal_of(make_preemptible(module_with("ret;\n")).ptx), HasSubstr("it is a worker already"));
+  const Transformed again = make_preemptible(make_preemptible(module_with("ret;\n")).ptx);
+  ASSERT_EQ(again.kernels.size(), 2u);
+  EXPECT_EQ(std::get<Refusal>(again.kernels[0].outcome).reason, "it has a worker in this module already");
+  EXPECT_EQ(std::get<Refusal>(again.kernels[1].outcome).reason, "it is a worker already");
 }
 
 TEST(Preemptible, BranchesThatGoNowhereAreNotPtx) {

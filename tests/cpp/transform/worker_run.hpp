@@ -115,7 +115,7 @@ inline void run_workers(const KernelLaunch& launch, const Kernel& kernel, const 
     ++outcome.launches;
     memory.write(outcome.control + offsetof(WorkerControl, workers_gone), std::uint32_t{0});
     for (std::uint32_t sm = 0; sm < sms; ++sm) set_quota(sm, blocks_per_sm);
-    run(kernel.program, launch.kernel, values, workers, memory, scheduler, on);
+    run(kernel.program, ptx::worker_name(launch.kernel), values, workers, memory, scheduler, on);
   } while (outcome.tasks_done() < tasks(launch.grid) && outcome.launches < 1000);
 }
 

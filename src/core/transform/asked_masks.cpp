@@ -30,7 +30,14 @@ AskedMasks::AskedMasks(const Module& module, const Function& function, const std
     if (instruction == nullptr) continue;
     const auto names = names_written(module, *instruction);
     written_.insert(names.begin(), names.end());
-    if (asks(*instruction, divergent[index])) continue;
+    if (asks(*instruction, divergent[index])) {
+      if (asks_itself(*instruction)) shrinking_.insert(names.begin(), names.end());
+      continue;
+    }
+    if (!divergent[index] && names_all_lanes(*instruction)) {
+      whole_.insert(names.begin(), names.end());
+      continue;
+    }
     if (!passes_on(*instruction)) {
       for (const std::string_view name : names) note_made_up(name);
       continue;
@@ -38,11 +45,26 @@ AskedMasks::AskedMasks(const Module& module, const Function& function, const std
     passing.push_back(instruction);
     for (const std::string_view name : names_read(module, *instruction)) passed_on_[name].push_back(instruction);
   }
+  for (const std::string_view name : whole_) {
+    if (!shrinking_.contains(name)) note_made_up(name);
+  }
   for (const Instruction* instruction : passing) {
     if (!is_made_up(*instruction)) continue;
     for (const std::string_view name : names_written(module, *instruction)) note_made_up(name);
   }
   spread();
+}
+
+/// mask = __ballot_sync(mask, ...): the lanes in it go on, the others leave the loop.
+bool AskedMasks::asks_itself(const Instruction& instruction) const {
+  const std::string_view mask = single_name(module_, instruction, instruction.operands.size() - 1);
+  return instruction.operation() == "vote" && !mask.empty() && mask == single_name(module_, instruction, 0);
+}
+
+bool AskedMasks::names_all_lanes(const Instruction& instruction) const {
+  if (instruction.operation() != "mov" || instruction.operands.size() != 2) return false;
+  const auto number = parsed_number(module_, instruction.operands[1]);
+  return number && static_cast<std::uint32_t>(*number) == ~std::uint32_t{0};
 }
 
 void AskedMasks::spread() {

@@ -80,13 +80,13 @@ print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], s
 wheel_fingerprint() {
   {
     "$venv/bin/python" --version
-    find CMakeLists.txt pyproject.toml src python -name __pycache__ -prune -o -type f ! -name '*.so' -print0 |
+    find CMakeLists.txt cmake pyproject.toml src python -name __pycache__ -prune -o -type f ! -name '*.so' -print0 |
       LC_ALL=C sort -z | xargs -0 sha256sum
   } | sha256sum | cut -d' ' -f1
 }
 
 # ensure_installed [test]: installs gpushare (with that extra) in .venv, unless these very sources are there already.
-# Not in pip's isolated environment: that is a new folder each time, after which everything would be compiled again.
+# Not in an environment of pip's own: to make that anew takes longer than to build, where little has changed.
 ensure_installed() {
   local stamp=$venv/gpushare-installed fingerprint installed='' extra=${1:-}
   fingerprint=$(wheel_fingerprint)

@@ -14,7 +14,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 source ./setup.sh
 
-stages=(setup core sanitizers install stubs format lint pytest doctests notebooks benchmarks)
+stages=(setup core sanitizers install wheel stubs format lint pytest doctests notebooks benchmarks)
 more_stages=(threads standin soak)
 update=no
 jobs=${JOBS:-$(nproc)}
@@ -59,6 +59,11 @@ stage_threads() { # C++ tests under ThreadSanitizer, which needs address space r
 stage_install() { # pip install .[test]
   ensure_installed test
   python -m pip check
+}
+
+stage_wheel() { # pip wheel ., which takes nothing from a CUDA toolkit and compiles nothing a second time
+  ensure_installed test
+  tests/wheel.sh
 }
 
 # For stages that read sources: gpushare itself may be out of date.

@@ -12,8 +12,8 @@ import pytest
 import gpushare
 
 ROOT = pathlib.Path(__file__).parents[2]
-SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", ".ci")
-SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".pyi", ".sh"}
+SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", "cmake", ".ci")
+SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".pyi", ".sh", ".cmake"}
 DATA_SUFFIXES = {".toml", ".html", ".css", ".js", ".cu"}
 HEAVY_MODULES = {"pandas", "matplotlib", "pydantic", "rich", "perfetto", "google.protobuf", "jinja2", "IPython"}
 
@@ -27,10 +27,11 @@ print(json.dumps({"seconds": time.perf_counter() - start, "modules": sorted(sys.
 
 def source_files():
     """Every source file of a checkout, built and cached files aside."""
-    candidates = itertools.chain(ROOT.glob("*.sh"), *(ROOT.joinpath(folder).rglob("*") for folder in SOURCE_FOLDERS))
+    scripts = itertools.chain(ROOT.glob("*.sh"), ROOT.glob("tests/*.sh"))
+    candidates = itertools.chain(scripts, *(ROOT.joinpath(folder).rglob("*") for folder in SOURCE_FOLDERS))
     for path in candidates:
         hidden_or_built = {"__pycache__", ".ipynb_checkpoints", "data"} & set(path.relative_to(ROOT).parts)
-        is_source = path.suffix in SOURCE_SUFFIXES or path.parent.name == ".ci"
+        is_source = path.suffix in SOURCE_SUFFIXES or path.parent.name == ".ci" or path.name == "CMakeLists.txt"
         if path.is_file() and is_source and not hidden_or_built:
             yield path
     yield ROOT / "CMakeLists.txt"

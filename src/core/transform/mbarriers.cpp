@@ -26,13 +26,14 @@ class MbarrierLives {
     }
   }
 
-  std::optional<std::size_t> first_lasting() {
+  std::vector<std::size_t> lasting() {
+    std::vector<std::size_t> found;
     for (std::size_t index = 0; index < function_.statements.size(); ++index) {
       const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
       if (instruction == nullptr || !instruction->opcode.starts_with("mbarrier.init")) continue;
-      if (lasts(index, *instruction)) return instruction->tokens.begin;
+      if (lasts(index, *instruction)) found.push_back(instruction->tokens.begin);
     }
-    return std::nullopt;
+    return found;
   }
 
  private:
@@ -134,10 +135,10 @@ class MbarrierLives {
 
 }  // namespace
 
-std::optional<std::size_t> find_lasting_mbarrier(const Module& module, const Function& function) {
+std::vector<std::size_t> find_lasting_mbarriers(const Module& module, const Function& function) {
   const auto initializes = [](const Instruction& each) { return each.opcode.starts_with("mbarrier.init"); };
-  if (!any_instruction(function, initializes)) return std::nullopt;
-  return MbarrierLives(module, function).first_lasting();
+  if (!any_instruction(function, initializes)) return {};
+  return MbarrierLives(module, function).lasting();
 }
 
 }  // namespace gpushare::ptx

@@ -140,10 +140,20 @@ class WorkerWriter {
     if (std::ranges::find(needs_.loads_for_all, instruction.tokens.begin) != needs_.loads_for_all.end()) {
       return replace(instruction, load_for_all(instruction));
     }
+    if (std::ranges::find(needs_.lasting_mbarriers, instruction.tokens.begin) != needs_.lasting_mbarriers.end()) {
+      return invalidate_before(instruction);
+    }
     if (reads_block_index_as_vector(module_, instruction)) {
       return replace(instruction, instead_of_vector_read(module_, instruction, read_in_entry));
     }
     if (reads_block_index(module_, instruction)) rewrite_block_index(instruction);
+  }
+
+  void invalidate_before(const Instruction& init) {
+    std::string opcode(init.opcode);
+    opcode.replace(opcode.find("init"), 4, "inval");
+    const std::string inval = guard(init) + opcode + " \t" + std::string(module_.source(init.operands[0])) + ";";
+    edits_.insert(module_.token(init.tokens.begin).offset, worker_text::unless_first_task(++invalidations_, inval));
   }
 
   /// What the address leads to may change meanwhile: all threads get what one has found.
@@ -195,6 +205,7 @@ class WorkerWriter {
   TextEdits edits_;
   int barriers_ = 0;
   int loads_for_all_ = 0;
+  int invalidations_ = 0;
 };
 
 /// In a called function, a read of the block index becomes a load from where the worker has put it.

@@ -17,19 +17,17 @@ bool is_linkage(const Token& token) {
   return token.is(".visible") || token.is(".extern") || token.is(".weak") || token.is(".common");
 }
 
-std::size_t bytes_of(std::string_view type) {
-  if (type == ".pred") return 1;
-  if (type == ".b128") return 16;
-  if (type.ends_with("64")) return 8;
-  if (type.ends_with("32") || type == ".f16x2") return 4;
-  if (type.ends_with("16")) return 2;
-  return 1;
-}
-
 /// .param .align 8 .b8 name[16]   or   .param .u64 .ptr .global .align 4 name   or, of old functions, .reg .u32 name
 Parameter parse_parameter(Cursor& cursor) {
   Parameter parameter;
-  if (!cursor.accept(".reg")) cursor.expect(".param");
+  const std::string_view space = cursor.peek().text;
+  const bool is_joined = space.starts_with(".param.") || space.starts_with(".reg.");  // .param.u64 name
+  if (is_joined) {
+    parameter.type = cursor.take().text;
+    parameter.type.remove_prefix(parameter.type.rfind('.'));
+  } else if (!cursor.accept(".reg")) {
+    cursor.expect(".param");
+  }
   while (cursor.peek().text.starts_with('.')) {
     const Token directive = cursor.take();
     if (directive.is(".ptr")) parameter.is_marked_pointer = true;
@@ -41,13 +39,13 @@ Parameter parse_parameter(Cursor& cursor) {
     }
   }
   parameter.name = cursor.take_word().text;
-  parameter.bytes = bytes_of(parameter.type);
+  parameter.bytes = bytes_of_type(parameter.type);
   while (cursor.accept("[")) {
     if (!cursor.peek().is("]")) parameter.bytes *= cursor.take_count();
     if (parameter.bytes > Cursor::largest_count) cursor.fail("'" + std::string(parameter.name) + "' is too large");
     cursor.expect("]");
   }
-  if (parameter.alignment == 0) parameter.alignment = bytes_of(parameter.type);
+  if (parameter.alignment == 0) parameter.alignment = bytes_of_type(parameter.type);
   return parameter;
 }
 
@@ -225,6 +223,15 @@ bool any_suffix(std::string_view opcode, Is is) {
 }
 
 }  // namespace
+
+std::size_t bytes_of_type(std::string_view type) {
+  if (type == ".pred") return 1;
+  if (type == ".b128") return 16;
+  if (type.ends_with("64")) return 8;
+  if (type.ends_with("32") || type == ".f16x2") return 4;
+  if (type.ends_with("16")) return 2;
+  return 1;
+}
 
 bool Instruction::has(std::string_view suffix) const {
   return any_suffix(opcode, [&](std::string_view each) { return each == suffix; });

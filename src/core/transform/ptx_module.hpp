@@ -80,6 +80,9 @@ struct Function {
   std::string not_understood;  ///< what the parser stumbled over, and where; what stands there is none of the above
 };
 
+/// Of a fundamental type, such as ".f32".
+std::size_t bytes_of_type(std::string_view type);
+
 struct Module {
   /// As it was given, but that blanks between a word and its suffix (`st .shared.u32`) stand behind the suffix.
   std::string text;

@@ -27,7 +27,7 @@ std::optional<std::size_t> number(std::string_view digits) {
 
 std::vector<Registers> declared(const Module& module, const Declaration& declaration) {
   std::vector<Registers> found;
-  if (declaration.directive != ".reg") return found;
+  if (declaration.directive != ".reg" && !declaration.directive.starts_with(".reg.")) return found;
   for (std::size_t token = declaration.tokens.begin; token < declaration.tokens.end; ++token) {
     const Token& word = module.token(token);
     if (word.kind != TokenKind::Word || word.text.starts_with('.')) continue;

@@ -12,11 +12,15 @@
 #include "core/transform/called_functions.hpp"
 #include "core/transform/data_flow.hpp"
 #include "core/transform/divergence.hpp"
+#include "core/transform/grid_waits.hpp"
 #include "core/transform/instructions.hpp"
 #include "core/transform/mbarriers.hpp"
 #include "core/transform/memory_reads.hpp"
+#include "core/transform/room_for_worker.hpp"
 #include "core/transform/waits.hpp"
 #include "core/transform/warp_waits.hpp"
+#include "core/transform/worker_control.hpp"
+#include "core/transform/worker_text.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -89,11 +93,12 @@ bool is_plain_barrier(const Module& module, const Instruction& instruction) {
          module.token(instruction.operands[0].begin).is("0");
 }
 
-std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& function) {
-  const auto lasting = find_lasting_mbarrier(module, function);
-  if (!lasting) return std::nullopt;
-  return Refusal{"it initializes an mbarrier that may not have been invalidated at its end, so a second task could not",
-                 module.line(*lasting)};
+/// In a called function it is not known whether it is the first task.
+std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function& callee) {
+  const std::vector<std::size_t> lasting = find_lasting_mbarriers(module, callee);
+  if (lasting.empty()) return std::nullopt;
+  return Refusal{"a called function initializes an mbarrier that may not have been invalidated at its end",
+                 module.line(lasting.front())};
 }
 
 using Functions = std::vector<const Function*>;
@@ -265,13 +270,15 @@ std::optional<Refusal> find_refusal(const Module& module, const Function& entry,
   }
   if (auto obstacle = find_obstacle(module, entry)) return obstacle;
   if (auto unsuitable = find_unsuitable_block_index(module, entry, false)) return unsuitable;
-  if (auto reused = find_reused_mbarrier(module, entry)) return reused;
   for (const Function* callee : called) {
     if (auto unknown = find_unknown(*callee)) return unknown;
     if (auto obstacle = find_obstacle(module, *callee)) return obstacle;
     if (auto unsuitable = find_unsuitable_block_index(module, *callee, true)) return unsuitable;
     if (auto reused = find_reused_mbarrier(module, *callee)) return reused;
     if (auto exits = find_exit_in(module, *callee)) return exits;
+  }
+  if (!has_room_for_parameter(module, entry, sizeof(WorkerParameters))) {
+    return Refusal{"its parameters leave no room for those of a worker"};
   }
   return std::nullopt;
 }
@@ -314,7 +321,11 @@ std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const 
   if (auto refusal = find_refusal(module, entry, called)) return *std::move(refusal);
   auto blocks = find_blocks(module, analyses, entry, called);
   if (auto* refusal = std::get_if<Refusal>(&blocks)) return std::move(*refusal);
+  if (const auto wait = find_wait_for_all_blocks(module, analyses, entry, called)) {
+    return Refusal{"its blocks wait for others that may not have begun", module.line(*wait), true};
+  }
   WorkerNeeds needs = find_needs(module, entry, called);
+  needs.lasting_mbarriers = find_lasting_mbarriers(module, entry);
   needs.blocks = std::get<BlockShapes>(blocks);
   DivergentBarriers barriers(module, analyses, entry, called);
   if (barriers.any()) {
@@ -326,6 +337,9 @@ std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const 
     if (!loads) {
       if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
     }
+  }
+  if (static_shared_bytes(module, entry, called) + worker_text::shared_bytes(needs) > most_static_shared_bytes) {
+    return Refusal{"its shared memory leaves no room for that of a worker"};
   }
   needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, analyses, entry, called);
   return needs;

@@ -14,6 +14,8 @@ namespace gpushare::ptx {
 struct Refusal {
   std::string reason;
   std::size_t line = 0;  ///< of the PTX, 0 where the reason is no single line
+  /// Blocks wait for others that may not have begun: it ends only where all blocks of the grid fit the GPU at once.
+  bool needs_all_blocks = false;
 };
 
 struct WorkerNeeds {
@@ -26,6 +28,9 @@ struct WorkerNeeds {
   /// One thread loads these for all of its block, as tokens of the instructions: then no thread returns before others
   /// meet. Each costs two barriers, and the single site may cost half of the residency.
   std::vector<std::size_t> loads_for_all{};
+  /// Instructions (as tokens) that initialize an mbarrier which may still be valid from the task before: it is
+  /// invalidated first.
+  std::vector<std::size_t> lasting_mbarriers{};
   /// Called functions read the logical block index, which then has to be in memory that they can see.
   bool functions_read_block_index = false;
   /// Asynchronous copies must have landed before the next task reuses their buffers.

@@ -156,7 +156,16 @@ $gpushare_end:
 	ret;
 )";
 
+std::size_t claim_bytes(const WorkerNeeds& needs) {
+  if (needs.keeps_shared_alignment) return 1024;
+  return needs.loads_for_all.empty() ? 80 : 128;
+}
+
 }  // namespace
+
+std::size_t shared_bytes(const WorkerNeeds& needs) {
+  return claim_bytes(needs) + (needs.functions_read_block_index ? 32 : 0);
+}
 
 std::string parameter() { return ".param .align 8 .b8 gpushare_worker[64]"; }
 
@@ -192,19 +201,18 @@ std::string declarations(const WorkerNeeds& needs) {
 	.reg .b32 	%gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;
 	.reg .b64 	%gpushare_a, %gpushare_b, %gpushare_c;
 )";
-  if (needs.keeps_shared_alignment) {
-    text += "\t.shared .align 1024 .b8 gpushare_claim[1024];\n";
-  } else {
-    text += needs.loads_for_all.empty() ? "\t.shared .align 16 .b8 gpushare_claim[80];\n"
-                                        : "\t.shared .align 32 .b8 gpushare_claim[128];\n";
-  }
+  const std::string bytes = std::to_string(claim_bytes(needs));
+  const std::string alignment = needs.keeps_shared_alignment ? bytes : needs.loads_for_all.empty() ? "16" : "32";
+  text += "\t.shared .align " + alignment + " .b8 gpushare_claim[" + bytes + "];\n";
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
+  if (!needs.lasting_mbarriers.empty()) text += "\t.reg .pred \t%gpushare_again;\n";
   return text;
 }
 
 std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use) {
   std::string text;
   if (needs.single_barrier_site) text += "\tactivemask.b32 \t%gpushare_warp;\n";
+  if (!needs.lasting_mbarriers.empty()) text += "\tsetp.ne.u32 \t%gpushare_again, 0, 0;\n";
   text += filled(filled(enter, "store_grid_size", needs.functions_read_block_index ? store_grid_size : ""), "next_slot",
                  next_slot());
   text += claim("first", needs) + publish("first", use) + begin_task;
@@ -234,11 +242,17 @@ std::string load_for_all(int number, const std::string& inverse_guard, const std
   return inverse_guard.empty() ? done : inverse_guard + "bra \t" + behind + ";\n\t" + done + "\n" + behind + ":";
 }
 
+std::string unless_first_task(int number, const std::string& instruction) {
+  const std::string first = "$gpushare_first_" + std::to_string(number);
+  return "@!%gpushare_again bra \t" + first + ";\n\t" + instruction + "\n" + first + ":\n\t";
+}
+
 std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int barriers) {
   std::string text = "\n$gpushare_return:\n\t// gpushare: the end of a task\n";
   if (needs.waits_for_copies) text += "\tcp.async.wait_all;\n";
   if (needs.waits_for_bulk_copies) text += "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group \t0;\n";
   if (needs.single_barrier_site) text += single_site(barriers);
+  if (!needs.lasting_mbarriers.empty()) text += "\tsetp.eq.u32 \t%gpushare_again, 0, 0;\n";
   text += end_task;
   // Behind the last task of a chunk the barrier that publishes the next one does this too.
   if (needs.barrier_between_tasks && !needs.single_barrier_site) text += "\tbar.sync \t0;\n";

@@ -25,6 +25,9 @@ std::string block_index_slot();
 /// At the beginning of an original that calls functions which look there: every thread, since each reads what it wrote.
 std::string fill_block_index_slot();
 
+/// Of the worker's own, beside what the kernel has.
+std::size_t shared_bytes(const WorkerNeeds& needs);
+
 /// Behind the opening brace: registers and shared memory of the worker.
 std::string declarations(const WorkerNeeds& needs);
 
@@ -41,6 +44,9 @@ std::string instead_of_barrier(int number, const std::string& guard, const std::
 /// the size of a vector; `values`: the registers.
 std::string load_for_all(int number, const std::string& inverse_guard, const std::string& load, const std::string& type,
                          const std::string& values);
+
+/// An instruction that the first task of a worker leaves out. `number`: of such places, from 1.
+std::string unless_first_task(int number, const std::string& instruction);
 
 /// Before the closing brace: end the task, go on with the next, and leave at last. `barriers`: how many barriers of
 /// the body go through the single site.

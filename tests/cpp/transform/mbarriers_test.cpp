@@ -14,14 +14,14 @@ namespace {
 const std::string leader = "mov.u32 %r1, %tid.x;\nsetp.ne.s32 %p1, %r1, 0;\n";
 const std::string declared = ".shared .align 8 .b64 a;\n.shared .align 8 .b64 b;\n";
 
-/// The line, counted from that of the first statement, of the mbarrier that may be left valid; 0 without one.
+/// The line, counted from that of the first statement, of the first mbarrier that may be left valid; 0 without one.
 std::size_t lasting(const std::string& body) {
   const Module module(module_with(body, declared));
   const Function& kernel = module.entry("k");
-  const auto found = find_lasting_mbarrier(module, kernel);
-  if (!found) return 0;
+  const auto found = find_lasting_mbarriers(module, kernel);
+  if (found.empty()) return 0;
   constexpr std::size_t declarations = 4;
-  return module.line(*found) - module.line(kernel.body.begin) - declarations;
+  return module.line(found.front()) - module.line(kernel.body.begin) - declarations;
 }
 
 std::string init(const std::string& address) { return "mbarrier.init.shared.b64 [" + address + "], 32;\n"; }
@@ -36,13 +36,23 @@ TEST(Mbarriers, EachHasItsOwnEnd) {
   EXPECT_EQ(lasting(init("a") + inval("a") + init("a") + "ret;\n"), 3u);
 }
 
-TEST(Mbarriers, AKernelThatLeavesOneIsRefusedWithItsLine) {
+TEST(Mbarriers, WhatOneTaskLeavesTheNextOneInvalidates) {
+  const std::string body = init("a") + "@!%p1 " + init("b") + inval("a") + "ret;\n";
+  const std::string ptx = make_preemptible(module_with(body, declared)).ptx;
+  EXPECT_NE(
+      ptx.find(
+          "mbarrier.init.shared.b64 [a], 32;\n@!%gpushare_again bra \t$gpushare_first_1;\n"
+          "\t@!%p1 mbarrier.inval.shared.b64 \t[b];\n$gpushare_first_1:\n\t@!%p1 mbarrier.init.shared.b64 [b], 32;"),
+      std::string::npos)
+      << ptx;
+}
+
+TEST(Mbarriers, ACalledFunctionThatLeavesOneIsRefused) {
   const Transformed transformed =
-      make_preemptible(module_with(init("a") + init("b") + inval("a") + "ret;\n", declared));
+      make_preemptible(module_with("call f, ();\nret;\n", declared + ".func f() { " + init("a") + "ret; }\n"));
   const auto* refusal = std::get_if<Refusal>(&transformed.kernels.at(0).outcome);
   ASSERT_NE(refusal, nullptr);
   EXPECT_NE(refusal->reason.find("mbarrier"), std::string::npos);
-  EXPECT_EQ(refusal->line, 15u);
 }
 
 TEST(Mbarriers, TheSameAddressInOtherRegistersIsTheSameObject) {

@@ -330,6 +330,25 @@ TEST(Preemptible, ParametersAreTheSameForAllHoweverTheyAreRead) {
   EXPECT_THAT(worker_of(barrier_unless(by_thread)), HasSubstr("$gpushare_site"));
 }
 
+TEST(Preemptible, AKernelThatTakesAllSharedMemoryRunsAsItIsAndOthersOfItsModuleDoNot) {
+  const std::string no_room = "its shared memory leaves no room for that of a worker @0";
+  EXPECT_EQ(refusal_of(module_with(".shared .align 4 .b8 s[49152];\nret;\n")), no_room);
+  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, s;\nret;\n", ".shared .align 4 .f32 s[12][1023];\n")), no_room);
+  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, s;\nret;\n", ".shared .align 4 .b8 s[49072];\n")), "");
+  EXPECT_EQ(refusal_of(module_with("ret;\n", ".shared .align 4 .b8 s[49152];\n")), "") << "it does not name s";
+  EXPECT_EQ(refusal_of(module_with("mov.u32 %r1, s;\nret;\n", ".extern .shared .align 4 .b8 s[];\n")), "");
+}
+
+TEST(Preemptible, AKernelThatTakesAllParametersRunsAsItIs) {
+  const auto with = [](const std::string& version, int bytes) {
+    return refusal_of(".version " + version + "\n.target sm_90\n.entry k(.param .b8 p[" + std::to_string(bytes) +
+                      "]) { ret; }");
+  };
+  EXPECT_THAT(with("8.0", 4352), HasSubstr("parameters leave no room"));
+  EXPECT_EQ(with("8.1", 4352), "");
+  EXPECT_THAT(with("9.0", 32'764), HasSubstr("parameters leave no room"));
+}
+
 TEST(Preemptible, DependentLaunchesAreNoneHere) {
   EXPECT_EQ(refusal_of(module_with("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\nret;\n")), "");
 }

@@ -39,6 +39,14 @@ TEST(PtxModule, ReadsParametersWithTheirSizes) {
   EXPECT_EQ(parameters[2].bytes, 4u);
 }
 
+TEST(PtxModule, ReadsParametersWhoseSpaceAndTypeAreOneWord) {
+  const Module module(ptx_header + ".func (.param.u64 r) f(.param.f32 a, .reg.v4.u16 b) { ret; }");
+  const auto& parameters = module.functions.at(0).parameters;
+  ASSERT_EQ(parameters.size(), 2u);
+  EXPECT_EQ(parameters[0].bytes, 4u);
+  EXPECT_EQ(parameters[1].type, ".u16");
+}
+
 TEST(PtxModule, ReadsAKernelWithoutParameterList) {
   const Module module(ptx_header + ".visible .entry k\n{ ret; }");
   EXPECT_EQ(module.entry("k").parameter_list.size(), 0u);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/transform/grid_waits.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/transform/data_flow.hpp"
+#include "core/transform/instructions.hpp"
+#include "core/transform/loops.hpp"
+#include "core/transform/memory_reads.hpp"
+
+namespace gpushare::ptx {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+bool names_special(const Module& module, const Instruction& instruction, std::string_view prefix) {
+  for (std::size_t token = instruction.tokens.begin; token < instruction.tokens.end; ++token) {
+    if (module.token(token).text.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+bool is_atomic(const Instruction& instruction) {
+  return instruction.operation() == "atom" || instruction.operation() == "red";
+}
+
+/// An atomic that leaves what it finds: atomicAdd(p, 0), atomicCAS(p, x, x).
+bool only_reads(const Module& module, const Instruction& atomic) {
+  if (atomic.operation() != "atom") return false;
+  const auto& operands = atomic.operands;
+  if (atomic.has("cas")) return operands.size() == 4 && module.source(operands[2]) == module.source(operands[3]);
+  const bool is_neutral = atomic.has("add") || atomic.has("or") || atomic.has("xor") || atomic.has("max");
+  return is_neutral && operands.size() == 3 && parsed_number(module, operands[2]) == 0;
+}
+
+/// What arithmetic makes of values: registers by name, from where they are first written onwards. Memory is not
+/// followed: an address is not what is found there.
+class Derived {
+ public:
+  Derived(const Module& module, const Function& function) : module_(module) {
+    for_each_instruction(function, [&](const Instruction& each) {
+      if (is_any_of(each.operation(), {"ld", "ldu", "atom", "call", "setp"})) return;
+      for (const std::string_view name : names_read(module, each)) readers_[name].push_back(&each);
+    });
+  }
+
+  /// The block's own number is made with the size of the grid where that has several dimensions.
+  Names from(const std::vector<const Instruction*>& seeds) const {
+    Names found;
+    std::vector<std::string_view> open;
+    const auto add = [&](const Instruction& each) {
+      const bool scales_index = is_any_of(each.operation(), {"mul", "mad"}) && reads_index(each);
+      for (const std::string_view name : names_written(module_, each)) {
+        if (!scales_index && !name.starts_with('[') && found.insert(name).second) open.push_back(name);
+      }
+    };
+    for (const Instruction* seed : seeds) add(*seed);
+    while (!open.empty()) {
+      const auto readers = readers_.find(open.back());
+      open.pop_back();
+      if (readers == readers_.end()) continue;
+      for (const Instruction* reader : readers->second) add(*reader);
+    }
+    return found;
+  }
+
+  /// Registers that hold a component of the block index.
+  void note_index(const Function& function) {
+    for_each_instruction(function, [&](const Instruction& each) {
+      if (each.operation() != "mov" || !names_special(module_, each, "%ctaid")) return;
+      for (const std::string_view name : names_written(module_, each)) index_.insert(name);
+    });
+  }
+
+ private:
+  bool reads_index(const Instruction& each) const {
+    return std::ranges::any_of(names_read(module_, each), [&](std::string_view name) {
+      return index_.contains(name) || name.starts_with("%ctaid");
+    });
+  }
+
+  const Module& module_;
+  std::unordered_map<std::string_view, std::vector<const Instruction*>> readers_;
+  Names index_;
+};
+
+class GridWaits {
+ public:
+  GridWaits(const Module& module, const Function& function, const ControlFlow& flow)
+      : module_(module), function_(function), loops_{function, flow}, derived_(module, function) {
+    derived_.note_index(function);
+    std::vector<const Instruction*> sizes;
+    std::vector<const Instruction*> parameters;
+    std::vector<const Instruction*> atomics;
+    for_each_instruction(function, [&](const Instruction& each) {
+      if (names_special(module, each, "%nctaid")) sizes.push_back(&each);
+      if (function.is_entry && each.operation() == "ld" && each.has("param")) parameters.push_back(&each);
+      if (each.operation() == "atom") atomics.push_back(&each);
+    });
+    of_size_ = derived_.from(sizes);
+    of_parameter_ = derived_.from(parameters);
+    of_atomic_ = derived_.from(atomics);
+  }
+
+  /// The first load of a loop by which the loop may go on.
+  const Instruction* poll() {
+    for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
+      if (const Instruction* found = poll_in(cycle)) return found;
+    }
+    return nullptr;
+  }
+
+  /// Such a load in a loop that goes by the size of the grid, or that compares what it found with a parameter.
+  const Instruction* poll_by_size() {
+    for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
+      const Instruction* found = poll_in(cycle);
+      if (found == nullptr) continue;
+      const Names read = derived_.from({polls_.begin(), polls_.end()});
+      bool by_size = false;
+      loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
+        if (each.operation() != "setp") return;
+        by_size |= reads_any(each, of_size_) || names_special(module_, each, "%nctaid");
+        by_size |= reads_any(each, read) && reads_any(each, of_parameter_);
+      });
+      if (by_size) return found;
+    }
+    return nullptr;
+  }
+
+  /// Does it count blocks against the size of the grid, as whoever comes last?
+  bool counts_blocks() const {
+    return any_instruction(function_, [&](const Instruction& each) {
+      if (is_atomic(each)) return reads_any_value(each, of_size_);
+      return each.operation() == "setp" && reads_any(each, of_atomic_) &&
+             (reads_any(each, of_size_) || names_special(module_, each, "%nctaid"));
+    });
+  }
+
+ private:
+  /// Also sets polls_: the loads of the loop that see what other blocks write. Plain loads are there for their data,
+  /// unless the loop does nothing but look.
+  const Instruction* poll_in(std::size_t cycle) {
+    bool is_fenced = false;
+    bool writes = false;
+    loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
+      is_fenced |= is_memory_fence(each);
+      writes |= is_any_of(each.operation(), {"st", "atom", "red", "call"});
+    });
+    polls_.clear();
+    loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
+      const bool sees = watches_other_blocks(each) || (each.operation() == "ld" && sees_other_blocks(each)) ||
+                        only_reads(module_, each) || (is_fenced && !writes && is_plain_load(each));
+      if (sees) polls_.push_back(&each);
+    });
+    if (polls_.empty()) return nullptr;
+    const Names read = derived_.from(polls_);
+    bool decides = false;
+    loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
+      decides |= each.operation() == "setp" && reads_any(each, read);
+    });
+    return decides ? polls_.front() : nullptr;
+  }
+
+  bool reads_any(const Instruction& instruction, const Names& names) const {
+    return std::ranges::any_of(names_read(module_, instruction),
+                               [&](std::string_view name) { return names.contains(name); });
+  }
+
+  /// In what is added or exchanged, not in the address.
+  bool reads_any_value(const Instruction& atomic, const Names& names) const {
+    for (const TokenRange& operand : atomic.operands) {
+      if (module_.token(operand.begin).is("[")) continue;
+      for (std::size_t token = operand.begin; token < operand.end; ++token) {
+        const std::string_view word = module_.token(token).text;
+        const bool is_result = atomic.operation() == "atom" && operand.begin == atomic.operands.front().begin;
+        if (!is_result && (names.contains(word) || word.starts_with("%nctaid"))) return true;
+      }
+    }
+    return false;
+  }
+
+  const Module& module_;
+  const Function& function_;
+  Loops loops_;
+  Derived derived_;
+  Names of_size_;
+  Names of_parameter_;
+  Names of_atomic_;
+  std::vector<const Instruction*> polls_;
+};
+
+}  // namespace
+
+std::optional<std::size_t> find_wait_for_all_blocks(const Module& module, FunctionAnalyses& analyses,
+                                                    const Function& entry, const std::vector<const Function*>& called) {
+  std::vector<const Function*> functions{&entry};
+  functions.insert(functions.end(), called.begin(), called.end());
+  const Instruction* poll = nullptr;
+  bool counts = false;
+  for (const Function* function : functions) {
+    GridWaits waits(module, *function, analyses.flow(*function));
+    if (const Instruction* by_size = waits.poll_by_size()) return by_size->tokens.begin;
+    if (poll == nullptr) poll = waits.poll();
+    counts = counts || waits.counts_blocks();
+  }
+  return poll != nullptr && counts ? std::optional(poll->tokens.begin) : std::nullopt;
+}
+
+}  // namespace gpushare::ptx

@@ -160,6 +160,28 @@ class Session:
         self._require_open()
         self._on.load(kernel)
 
+    def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
+        """A ``__device__``, ``__managed__`` or ``__constant__`` variable of the kernel's source, as an array.
+
+        Its memory is the variable's own: what is uploaded, later launches of all kernels of that source find. The
+        session has a copy of its own of each, with the value of the source to begin with. Wait for the jobs that use it
+        before you read or set it.
+
+        Args:
+            kernel: one of the source's.
+            name: in C++, such as ``"ns::coefficient"``, or its symbol. Of a static variable of a function, which may
+                have it together with others, the end of the name will do if no other one ends so.
+            dtype: what it is made of. PTX tells that of scalars, except whether integers have a sign, and not of arrays
+                and structs of CUDA C++, which are bytes without it.
+            shape: the same elements in several dimensions.
+
+        Raises:
+            InvalidInput: there is no such variable, and the message lists those there are; or it has not that size.
+        """
+        self._require_open()
+        require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
+        return self._on.variable(kernel, name, dtype, shape)
+
     def set_policy(self, policy: str | Policy) -> None:
         """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
 
@@ -221,11 +243,15 @@ class Session:
             done, record = self._core.finish(self.device.description, timeout)
         except _core.DeviceError:
             self._on.check()
+            self._forget()
             raise
         except KeyboardInterrupt:
             self._finished = False  # all goes on, until somebody closes it
             raise
-        workload, alone = begun_work(busy, done, record, self._alone_ns)
+        try:
+            workload, alone = begun_work(busy, done, record, self._alone_ns)
+        finally:
+            self._forget()
         policy, measured = decided_by(self.ordering, self._policies), self._on.conditions(workload, done)
         return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
 
@@ -238,9 +264,17 @@ class Session:
 
     def close(self) -> None:
         """Ends the session without waiting: what runs stops at the next block boundary."""
+        was_finished, self._finished = self._finished, True
         self._core.close()  # also where another thread waits in finish()
-        self._finished = True
         self._on.check()
+        if not was_finished:
+            self._forget()
+
+    def _forget(self) -> None:
+        """What kept the session's copies of variables."""
+        self._on.forget()
+        for each in self._applications:
+            each._launches = []
 
     def __enter__(self) -> Session:
         return self

@@ -896,6 +896,11 @@ class ModuleVariable:
         By the kernel that was asked about?
         """
     @property
+    def is_written(self) -> bool:
+        """
+        By kernels of the module, perhaps?
+        """
+    @property
     def name(self) -> str:
         """
         Its symbol.

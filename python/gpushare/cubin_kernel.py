@@ -31,7 +31,8 @@ def cubin_kernel(source: KernelSource, name: str, types: Sequence[str] | None, a
     _require_runs_on(cubin, source.file_name, arch)
     symbol = entry_named(name, cubin.kernels, source.file_name)
     variables = tuple(
-        ModuleVariable(each.symbol, BYTES, (each.size,), each.size, each.is_constant) for each in cubin.variables
+        ModuleVariable(each.symbol, BYTES, (each.size,), each.size, each.is_constant, is_written=not each.is_constant)
+        for each in cubin.variables
     )
     return CompiledKernel(
         name=name,

@@ -83,7 +83,14 @@ def _ptx_of(request: CompileRequest) -> tuple[str, str, _core.KernelSignature]:
 def _variables(ptx: str, symbol: str) -> tuple[ModuleVariable, ...]:
     return tuple(
         ModuleVariable(
-            each.name, each.type, tuple(each.extents), each.bytes, each.is_constant, each.is_managed, each.is_used
+            each.name,
+            each.type,
+            tuple(each.extents),
+            each.bytes,
+            each.is_constant,
+            each.is_managed,
+            each.is_written,
+            each.is_used,
         )
         for each in _core.module_variables(ptx, symbol)
     )

@@ -132,7 +132,7 @@ class LoadedCode:
         if compiled.module not in self._modules:
             variables = compiled.variables
             self._take(sum(each.bytes for each in variables))
-            written = any(not each.is_constant for each in variables)
+            written = any(each.is_written for each in variables)
             core = self._device.core.load(compiled.original, has_variables=written, has_constants=True)
             module = self._modules[compiled.module] = LoadedModule(core, variables)
             if self._keeps_first_values:
@@ -141,7 +141,7 @@ class LoadedCode:
         return self._modules[compiled.module]
 
     def _kept(self, module: LoadedModule) -> list[Kept]:
-        written = [each for each in module.variables if not each.is_constant]
+        written = [each for each in module.variables if each.is_written]
         return [Kept(self._device.core, module.array(each, "u1")) for each in written]
 
     def _other_users(self, kernel: Kernel, compiled: CompiledKernel) -> dict[str, tuple[str, str]]:

@@ -37,6 +37,7 @@ class ModuleVariable:
         bytes: in all.
         is_constant: only the host can set it.
         is_managed: it is declared ``__managed__``.
+        is_written: a kernel of the source may write it.
         is_used: by the kernel that was compiled, or by what it may call.
     """
 
@@ -46,6 +47,7 @@ class ModuleVariable:
     bytes: int
     is_constant: bool = False
     is_managed: bool = False
+    is_written: bool = True
     is_used: bool = True
 
     @property

@@ -56,6 +56,7 @@ void bind_transform(py::module_& module) {
       .def_readonly("bytes", &ptx::ModuleVariable::bytes)
       .def_readonly("is_constant", &ptx::ModuleVariable::is_constant, "Can only the host set it?")
       .def_readonly("is_managed", &ptx::ModuleVariable::is_managed)
+      .def_readonly("is_written", &ptx::ModuleVariable::is_written, "By kernels of the module, perhaps?")
       .def_readonly("is_used", &ptx::ModuleVariable::is_used, "By the kernel that was asked about?");
   module.def("module_variables", &ptx::module_variables, py::arg("ptx"), py::arg("entry"),
              py::call_guard<py::gil_scoped_release>(), "Those of the module that its kernels mention.");

@@ -16,7 +16,7 @@ namespace gpushare::cuda {
 /// What of a module's variables is state.
 enum class ModuleState {
   None,       ///< every copy of the module is as good as another
-  Constants,  ///< the host can set them
+  Constants,  ///< the host can set them, and no kernel writes them
   Variables   ///< kernels can write them
 };
 

@@ -36,6 +36,7 @@ def test_what_is_known_of_variables():
     }  # fmt: skip
     assert [name for name, each in known.items() if each.is_constant] == ["coefficient"]
     assert [name for name, each in known.items() if each.is_managed] == ["level"]
+    assert [name for name, each in known.items() if each.is_written] == ["total", "count(int*)::inside"]
     assert {name for name, each in known.items() if each.is_used} == {"total", "count(int*)::inside"}
     again = gs.Kernel(SOURCE, "count").compile()
     assert (again.cached, again.variables, again.worker) == (True, count.variables, count.worker)

@@ -8,6 +8,7 @@
 
 #include "core/transform/ptx_cursor.hpp"
 #include "core/transform/ptx_module.hpp"
+#include "core/transform/written_variables.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -193,6 +194,15 @@ class Mentions {
   std::unordered_map<std::string_view, std::size_t> indices_;
 };
 
+/// Code that loads the address of one from another's initial value may write there.
+std::unordered_set<std::string_view> may_be_written(const Module& module, const std::vector<Declared>& declared) {
+  std::unordered_set<std::string_view> names;
+  for (const Declared& each : declared) names.insert(each.variable.name);
+  std::unordered_set<std::string_view> written = written_variables(module, names);
+  for (const Declared& each : declared) written.insert(each.addresses.begin(), each.addresses.end());
+  return written;
+}
+
 bool is_the_compilers(const Declared& each) {
   const std::string_view name = each.variable.name;
   return each.is_initialised && (name.starts_with('$') || name.starts_with("__"));
@@ -211,12 +221,14 @@ std::vector<ModuleVariable> module_variables(const std::string& ptx, const std::
   }
   const std::vector<bool> by_any = mentions.of(std::move(all));
   const std::vector<bool> by_entry = mentions.of({&kernel});
+  const std::unordered_set<std::string_view> written = may_be_written(module, declared);
   std::vector<ModuleVariable> variables;
   for (std::size_t index = 0; index < declared.size(); ++index) {
     const Declared& each = declared[index];
     if (!by_any[index] || !each.is_known || each.variable.bytes == 0 || is_the_compilers(each)) continue;
     variables.push_back(each.variable);
     variables.back().is_used = by_entry[index];
+    variables.back().is_written = !each.variable.is_constant && written.contains(each.variable.name);
   }
   return variables;
 }

@@ -14,7 +14,8 @@ struct ModuleVariable {
   std::size_t bytes = 0;
   bool is_constant = false;  ///< in constant memory: the host can set it, and no kernel can
   bool is_managed = false;
-  bool is_used = false;  ///< by the kernel that was asked about, or by what it may call
+  bool is_written = false;  ///< perhaps, by a kernel of the module
+  bool is_used = false;     ///< by the kernel that was asked about, or by what it may call
 };
 
 /// Those that kernels can write or the host can set, in the order of the module. Not what no kernel mentions, since it

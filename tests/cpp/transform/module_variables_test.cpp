@@ -90,6 +90,47 @@ TEST(ModuleVariables, OfAParameterOrABodyAreNotTheModules) {
   EXPECT_THAT(module_variables(text, "k"), IsEmpty());
 }
 
+std::vector<std::string> names_written(const std::string& declarations, const std::string& body) {
+  std::vector<std::string> found;
+  for (const ModuleVariable& each : module_variables(module_of(declarations, body), "k")) {
+    if (each.is_written) found.push_back(each.name);
+  }
+  return found;
+}
+
+TEST(ModuleVariables, AreNotWrittenWhereTheyAreLoadedOnly) {
+  const std::string declarations = ".global .b8 table[64] = {1};\n.const .b8 set[64];\n.global .u32 total;\n";
+  EXPECT_THAT(names_written(declarations,
+                            "mov.u64 %rd1, table;\ncvta.global.u64 %rd2, %rd1;\nadd.s64 %rd3, %rd2, 4;\n"
+                            "ld.global.nc.u32 %r1, [%rd3];\nld.const.u32 %r2, [set+4];\nst.global.u32 [%rd4], %r1;\n"
+                            "st.global.u32 [total], %r2;\n"),
+              ElementsAre("total"));
+}
+
+TEST(ModuleVariables, AreWrittenThroughEveryWayOfAnAddress) {
+  const std::string declarations = ".global .u32 table[4] = {1};\n";
+  const std::string load = "mov.u64 %rd1, table;\nadd.s64 %rd2, %rd1, %rd9;\n";
+  for (const std::string& use : {"st.global.u32 [%rd2], 1;\n", "atom.global.add.u32 %r1, [%rd2+4], 1;\n",
+                                 "red.global.add.u32 [%rd2], 1;\n", "st.global.u64 [%rd7], %rd2;\n",
+                                 "call.uni f, (%rd2);\n", "selp.b64 %rd3, %rd2, %rd7, %p1;\nst.u32 [%rd3], 1;\n",
+                                 "mov.b64 {%r1, %r2}, %rd2;\nmov.b64 %rd3, {%r1, %r2};\nst.u32 [%rd3], 1;\n"}) {
+    EXPECT_THAT(names_written(declarations, load + use), ElementsAre("table")) << use;
+  }
+  EXPECT_THAT(names_written(declarations, "st.u32 [%rd3], 1;\nmov.u64 %rd3, %rd2;\n" + load), ElementsAre("table"))
+      << "in a loop";
+}
+
+TEST(ModuleVariables, AreWrittenWhereAddressesMeet) {
+  const std::string declarations = ".global .u32 one = 1;\n.global .u32 other = 2;\n.global .u64 where = one;\n";
+  EXPECT_THAT(names_written(declarations,
+                            "mov.u64 %rd1, one;\nmov.u64 %rd2, other;\nld.u32 %r1, [%rd2];\n"
+                            "ld.global.u64 %rd3, [where];\n"),
+              ElementsAre("one"));
+  EXPECT_THAT(names_written(".global .u32 one = 1;\n.global .u32 other = 2;\n",
+                            "mov.u64 %rd1, one;\nmov.u64 %rd1, other;\nld.u32 %r1, [%rd1];\n"),
+              ElementsAre("one", "other"));
+}
+
 TEST(ModuleVariables, ASizeBeyondAllMemoryIsRefused) {
   const std::string declarations = ".global .u64 huge[4294967296][4294967296];\n";
   EXPECT_THROW(module_variables(module_of(declarations, "mov.u64 %rd1, huge;\n"), "k"), InvalidInput);

@@ -310,6 +310,9 @@ class StandIn:
     def module_of(self, kernel):
         return None
 
+    def variable(self, kernel, name, code):
+        raise gs.InvalidInput(f"kernel {kernel.name!r} has no variable {name!r}")
+
     def kernel(self, port, kernel, block, shared_bytes, alone, code):
         self.require_alive()
         if kernel.name not in KERNELS:

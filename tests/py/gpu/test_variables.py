@@ -152,6 +152,35 @@ def test_green_contexts_of_the_baseline_would_have_copies(runner, count, read):
         runner.run(runner.prepare(workload), "green-contexts", 0, record=True)
 
 
+READ_ONLY = """
+__device__ const int table[4] = {10, 20, 30, 40};
+__constant__ int step = 2;
+__global__ void look_up(int* out) { if (threadIdx.x == 0) out[blockIdx.x] += table[blockIdx.x % 4] * step; }
+"""
+
+
+def test_what_kernels_only_read_each_green_context_may_have(runner):
+    launches = [gs.Launch(gs.Kernel(READ_ONLY, "look_up"), grid=8, block=32, args=[np.zeros(8, np.int32)])]
+    prepared = runner.prepare(gs.Workload("pair", [gs.Application(name, launches) for name in ("alice", "bob")]))
+    runner.run(prepared, "green-contexts", 0, record=True)
+    (loaded,) = prepared.launches()
+    assert loaded.arguments[0].numpy().tolist() == 2 * [2 * 20, 2 * 40, 2 * 60, 2 * 80]
+
+
+def test_what_kernels_only_read_the_host_can_set():
+    kernel = gs.Kernel(READ_ONLY, "look_up")
+    with gs.Session(DEVICE, "even:whole_up_to_us=100000", measure_alone=False) as session:
+        out, applications = session.zeros(8, np.int32), [session.application(name) for name in ("alice", "bob")]
+        session.variable(kernel, "table", np.int32).upload([1, 2, 3, 4])
+        session.variable(kernel, "step").upload(5)
+        for _ in range(8):
+            jobs = [each.submit(kernel, grid=8, block=32, args=[session.zeros(8, np.int32)]) for each in applications]
+            jobs.append(applications[0].submit(kernel, grid=8, block=32, args=[out]))
+            for job in jobs:
+                job.result(PATIENCE_S)
+        assert out.numpy().tolist() == 2 * [8 * 5, 8 * 10, 8 * 15, 8 * 20]
+
+
 def test_instances_of_a_template_share_them_if_they_are_compiled_together():
     module = gs.Module(TEMPLATE, ["count<1>", "count<10>"])
     with gs.Session(DEVICE, "fifo", measure_alone=False) as session:

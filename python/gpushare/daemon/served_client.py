@@ -185,7 +185,10 @@ class ServedClient:
             InvalidInput: there is no room.
         """
         accounts = self.worker.accounts
-        ticket = accounts.take(self.number, amount, self.grant.memory_bytes)
+        try:
+            ticket = accounts.take(self.number, amount, self.grant.memory_bytes)
+        except InvalidInput as error:
+            raise InvalidInput(f"the variables of this kernel's source, which count as arrays do: {error}") from None
         if ticket is not None:
             accounts.leave(ticket)
             raise InvalidInput(

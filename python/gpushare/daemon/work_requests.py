@@ -22,6 +22,7 @@ from gpushare.daemon.messages import (
 )
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient, descriptor_in
+from gpushare.kernel import Kernel
 from gpushare.launch_geometry import block_of
 from gpushare.terms import Terms
 
@@ -127,6 +128,8 @@ def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors
     kernel = client.kernels[request.kernel]
     block = block_of(f"launch of {kernel.name!r}: block", request.block)
     session, code = client.worker.session, client.code
+    if isinstance(kernel, Kernel):
+        session.load(kernel, code)  # what it is refused for is to be said, and not taken for a lack of a profile
     alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, code)
     handle, parameters = session.kernel(client.port, kernel, block, request.shared_bytes, alone, code)
     return {"kernel": handle, "parameters": parameters, "module": session.module_of(kernel)}

@@ -37,7 +37,8 @@ void check_transform(const std::string& text) {
     if (verdict.preemptible()) expected.push_back(worker_name(verdict.name));
   }
   try {
-    promise(Module(transformed.ptx).entry_names() == expected, "a transformed module has the kernels and their workers");
+    promise(Module(transformed.ptx).entry_names() == expected,
+            "a transformed module has the kernels and their workers");
   } catch (const InvalidInput& error) {
     throw std::logic_error(std::string("a transformed module cannot be read: ") + error.what());
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "core/transform/instructions.hpp"
 
@@ -80,6 +81,21 @@ std::string_view single_name(const Module& module, const Instruction& instructio
   if (operand >= instruction.operands.size() || instruction.operands[operand].size() != 1) return {};
   const Token& token = module.token(instruction.operands[operand].begin);
   return token.kind == TokenKind::Word ? without_component(token.text) : std::string_view();
+}
+
+std::optional<std::int64_t> parsed_number(const Module& module, TokenRange operand) {
+  const bool is_negative = operand.size() == 2 && module.token(operand.begin).is("-");
+  if (operand.size() != 1 && !is_negative) return std::nullopt;
+  const Token& token = module.token(operand.end - 1);
+  if (token.kind != TokenKind::Number) return std::nullopt;
+  std::string_view text = token.text;
+  const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (is_hexadecimal) text.remove_prefix(2);
+  if (text.ends_with('U')) text.remove_suffix(1);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, is_hexadecimal ? 16 : 10);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return static_cast<std::int64_t>(is_negative ? -value : value);
 }
 
 }  // namespace gpushare::ptx

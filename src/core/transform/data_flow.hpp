@@ -3,6 +3,8 @@
 // memory of a block and that of a thread, each as a whole, and the carry flag. Rather too much than too little.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,5 +22,8 @@ std::string_view without_component(std::string_view word);
 
 /// The one name that an operand consists of; empty where it is something else.
 std::string_view single_name(const Module& module, const Instruction& instruction, std::size_t operand);
+
+/// The integer that an operand is, as registers hold it; nothing of what is written as a float, and what does not fit.
+std::optional<std::int64_t> parsed_number(const Module& module, TokenRange operand);
 
 }  // namespace gpushare::ptx

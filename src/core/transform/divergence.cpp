@@ -15,9 +15,9 @@
 namespace gpushare::ptx {
 namespace {
 
-bool is_thread_dependent_register(std::string_view name, Among among) {
+bool is_thread_dependent_register(std::string_view name, const ThreadGroup& group) {
   constexpr std::array<std::string_view, 5> prefixes{"%tid", "%laneid", "%lanemask", "%clock", "%globaltimer"};
-  if (name.starts_with("%warpid")) return among == Among::Block;
+  if (name.starts_with("%warpid")) return group.is_block();
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
@@ -28,40 +28,42 @@ bool is_barrier_of_all(const Module& module, const Instruction& barrier) {
 }
 
 /// Does the result differ between threads whatever the operands are?
-bool yields_thread_dependent_value(const Module& module, const Instruction& instruction, Among among) {
+bool yields_thread_dependent_value(const Module& module, const Instruction& instruction, const ThreadGroup& group) {
   if (is_block_barrier(instruction)) return instruction.has("red") && !is_barrier_of_all(module, instruction);
-  if (instruction.operation() == "activemask") return among == Among::Block;
+  if (instruction.operation() == "activemask") return group.is_block();
   return is_any_of(instruction.operation(), {"atom", "shfl", "vote", "match", "redux", "elect", "ldmatrix", "wmma",
                                              "wgmma", "tcgen05", "mbarrier", "call"});
 }
 
-/// Lanes that load together from the same place find the same there. Not in memory of their own, where the same address
-/// is another place for each; and who loads again and again may be alone.
-bool is_same_for_same_address(const Instruction& load, Among among) {
-  if (load.has("nc") || load.has("const")) return true;
-  if (among == Among::Block) return false;
-  constexpr std::array<std::string_view, 4> watching{"volatile", "relaxed", "acquire", "mmio"};
-  const bool watches = std::ranges::any_of(watching, [&](std::string_view suffix) { return load.has(suffix); });
-  return !watches && (load.names_space("global") || load.names_space("shared"));
+bool is_load(const Instruction& instruction) {
+  return instruction.operation() == "ld" || instruction.operation() == "ldu";
 }
+
+/// Does it look again and again at what others write?
+bool watches(const Instruction& load) {
+  constexpr std::array<std::string_view, 4> watching{"volatile", "relaxed", "acquire", "mmio"};
+  return std::ranges::any_of(watching, [&](std::string_view suffix) { return load.has(suffix); });
+}
+
+bool is_of_common_memory(const Instruction& load) { return load.names_space("global") || load.names_space("shared"); }
 
 /// Each statement is affected at most once, and each word of it is looked at once: the time is that of reading.
 class Taint {
  public:
-  Taint(const Module& module, const Function& function, const ControlFlow& flow, Among among)
+  Taint(const Module& module, const Function& function, const ControlFlow& flow, const ThreadGroup& group,
+        const LoadsForAll* for_all)
       : module_(module),
         function_(function),
         flow_(flow),
-        among_(among),
+        group_(group),
+        for_all_(for_all),
         blocks_(flow),
         affected_(function.statements.size(), false),
         divergent_(function.statements.size(), false) {
-    if (among == Among::Warp) warp_.emplace(module, function, flow);
-    if (!function.is_entry) return;  // what is handed over in a call may differ
-    for (const Parameter& parameter : function.parameters) parameters_.insert(parameter.name);
+    if (!group.is_block()) warp_.emplace(module, function, flow, group);
   }
 
-  std::vector<bool> divergent_statements() {
+  void find() {
     for (std::size_t index = 0; index < function_.statements.size(); ++index) {
       const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
       if (instruction != nullptr) enter(*instruction, index);
@@ -71,8 +73,10 @@ class Taint {
       open_.pop_back();
       spread(index);
     }
-    return std::move(divergent_);
   }
+
+  bool is_affected(std::size_t statement) const { return affected_[statement]; }
+  std::vector<bool>& divergent() { return divergent_; }
 
  private:
   /// Statements, by what they do with what they read.
@@ -83,8 +87,8 @@ class Taint {
   struct Warp {
     OnlyWriters writers;
     LaneValues values;
-    Warp(const Module& module, const Function& function, const ControlFlow& flow)
-        : writers(module, function, flow), values(module, function, writers) {}
+    Warp(const Module& module, const Function& function, const ControlFlow& flow, const ThreadGroup& group)
+        : writers(module, function, flow), values(module, function, writers, group) {}
   };
 
   /// Notes what the instruction reads, and whether it is affected whatever the others do.
@@ -92,14 +96,16 @@ class Taint {
     if (!instruction.predicate.empty())
       readers_of(without_component(instruction.predicate), index).guarded.push_back(index);
     const bool depends = !warp_ || !warp_->values.is_same_in_warp(index);
-    bool affected =
-        is_tainted_load(instruction) || (depends && yields_thread_dependent_value(module_, instruction, among_));
+    const bool loads_same = is_load(instruction) && is_same_for_same_address(instruction, index);
+    bool affected = (is_load(instruction) && !loads_same) ||
+                    (depends && yields_thread_dependent_value(module_, instruction, group_));
     if (depends) {
       for (const std::string_view name : names_read(module_, instruction)) {
+        if (loads_same && name == "[shared]") continue;  // whatever is there
         readers_of(name, index).computing.push_back(index);
       }
       for_each_word(instruction.tokens,
-                    [&](std::string_view name) { affected |= is_thread_dependent_register(name, among_); });
+                    [&](std::string_view name) { affected |= is_thread_dependent_register(name, group_); });
     }
     if (affected) affect(index);
   }
@@ -153,15 +159,14 @@ class Taint {
     }
   }
 
-  /// Parameters of the kernel are the same for all threads, and so is what nobody changes, at the same address.
-  /// Whatever else is loaded may differ.
-  bool is_tainted_load(const Instruction& instruction) const {
-    if (instruction.operation() != "ld" && instruction.operation() != "ldu") return false;
-    if (is_same_for_same_address(instruction, among_)) return false;
-    if (!instruction.has("param") || instruction.operands.size() < 2) return true;
-    bool of_kernel = false;
-    for_each_word(instruction.operands[1], [&](std::string_view name) { of_kernel |= parameters_.contains(name); });
-    return !of_kernel;
+  /// Parameters of the kernel are, and what is constant. Lanes that load together from memory of all find the same; but
+  /// a thread that loads again and again may be alone.
+  bool is_same_for_same_address(const Instruction& load, std::size_t index) const {
+    if (load.has("nc") || load.has("const")) return true;
+    if (load.has("param")) return function_.is_entry;  // what is handed over in a call may differ
+    if (load.has("local")) return true;                // if all threads have stored the same
+    if (group_.is_block()) return for_all_ != nullptr && for_all_->contains(index);
+    return !watches(load) && is_of_common_memory(load);
   }
 
   template <typename Use>
@@ -174,10 +179,10 @@ class Taint {
   const Module& module_;
   const Function& function_;
   const ControlFlow& flow_;
-  const Among among_;
+  const ThreadGroup group_;
+  const LoadsForAll* for_all_;
   std::optional<Warp> warp_;
   DivergentBlocks blocks_;
-  std::unordered_set<std::string_view> parameters_;
   std::unordered_map<std::string_view, Readers> readers_of_name_;
   std::unordered_map<std::size_t, Readers> readers_of_writer_;
   std::unordered_set<std::string_view> tainted_;
@@ -194,8 +199,24 @@ bool is_block_barrier(const Instruction& instruction) {
 }
 
 std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow,
-                                       Among among) {
-  return Taint(module, function, flow, among).divergent_statements();
+                                       const ThreadGroup& group, const LoadsForAll& for_all) {
+  Taint taint(module, function, flow, group, &for_all);
+  taint.find();
+  return std::move(taint.divergent());
+}
+
+LoadsForAll find_loads_for_all(const Module& module, const Function& function, const ControlFlow& flow) {
+  LoadsForAll loads;
+  for (std::size_t index = 0; index < function.statements.size(); ++index) {
+    const auto* load = std::get_if<Instruction>(&function.statements[index]);
+    if (load == nullptr || !is_load(*load) || watches(*load) || !is_of_common_memory(*load)) continue;
+    if (load->operands.size() == 2) loads.insert(index);
+  }
+  if (loads.empty()) return loads;
+  Taint taint(module, function, flow, ThreadGroup{}, &loads);
+  taint.find();
+  std::erase_if(loads, [&](std::size_t load) { return taint.is_affected(load) || taint.divergent()[load]; });
+  return loads;
 }
 
 }  // namespace gpushare::ptx

@@ -3,24 +3,29 @@
 // original a returned thread leaves the barrier's count, in a worker it stays alive for the next task.
 #pragma once
 
-#include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "core/transform/control_flow.hpp"
+#include "core/transform/thread_group.hpp"
 
 namespace gpushare::ptx {
 
 /// Is this a barrier of the block (bar, barrier; not bar.warp.sync and not barrier.cluster)?
 bool is_block_barrier(const Instruction& instruction);
 
-/// Between which threads things may differ: those of a block, or the lanes of a warp.
-enum class Among : std::uint8_t { Block, Warp };
+/// What a load finds at the same address is the same for all threads, if one of them loads it for all.
+using LoadsForAll = std::unordered_set<std::size_t>;
 
-/// The statements of the function that not all threads of a block, or of a warp, need to execute: between a branch on a
-/// value that may differ between threads (from %tid, %laneid, %clock, loads other than of parameters, atomics, warp
-/// exchanges, calls, or what was assigned under such a branch) and the point where all ways meet again, and what such a
-/// value guards. One entry per statement.
+/// The statements of the function that not all threads of the group need to execute: between a branch on a value that
+/// may differ between them (from %tid, %laneid, %clock, loads other than of parameters, atomics, warp exchanges, calls,
+/// or what was assigned under such a branch) and the point where all ways meet again, and what such a value guards. One
+/// entry per statement. `for_all`: the loads, as statements, that are done by one thread of a block for all.
 std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow,
-                                       Among among = Among::Block);
+                                       const ThreadGroup& group, const LoadsForAll& for_all = {});
+
+/// The loads that one thread of a block could do for all of them, given that it does: those from an address that is the
+/// same for all, at places that all come by.
+LoadsForAll find_loads_for_all(const Module& module, const Function& function, const ControlFlow& flow);
 
 }  // namespace gpushare::ptx

@@ -11,9 +11,9 @@ const ControlFlow& FunctionAnalyses::flow(const Function& function) {
   return *flow;
 }
 
-const std::vector<bool>& FunctionAnalyses::divergent_statements(const Function& function, Among among) {
-  const auto [found, is_new] = known_[&function].divergent.try_emplace(among);
-  if (is_new) found->second = ptx::divergent_statements(module_, function, flow(function), among);
+const std::vector<bool>& FunctionAnalyses::divergent_statements(const Function& function, const ThreadGroup& group) {
+  const auto [found, is_new] = known_[&function].divergent.try_emplace(group);
+  if (is_new) found->second = ptx::divergent_statements(module_, function, flow(function), group);
   return found->second;
 }
 

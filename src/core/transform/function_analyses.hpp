@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -17,14 +18,14 @@ class FunctionAnalyses {
   explicit FunctionAnalyses(const Module& module) : module_(module) {}
 
   const ControlFlow& flow(const Function& function);
-  const std::vector<bool>& divergent_statements(const Function& function, Among among);
+  const std::vector<bool>& divergent_statements(const Function& function, const ThreadGroup& group);
   /// `reads`: of any kernel that calls the function, or is it.
   bool waits_in_loop(const Function& function, const ExecutedReads& reads);
 
  private:
   struct Known {
     std::unique_ptr<ControlFlow> flow;
-    std::unordered_map<Among, std::vector<bool>> divergent;
+    std::map<ThreadGroup, std::vector<bool>> divergent;
     std::optional<bool> waits_in_loop;
   };
 

@@ -49,7 +49,7 @@ std::vector<KernelSignature> kernel_signatures(const std::string& ptx) {
   const Module module(ptx);
   std::vector<KernelSignature> found;
   for (const Function& function : module.functions) {
-    if (function.is_entry && function.has_body) found.push_back(signature(module, function));
+    if (function.is_entry && function.has_body && !function.name.empty()) found.push_back(signature(module, function));
   }
   return found;
 }

@@ -2,7 +2,6 @@
 #include "core/transform/lane_values.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/transform/data_flow.hpp"
 #include "core/transform/instructions.hpp"
@@ -12,20 +11,6 @@ namespace {
 
 constexpr int longest_derivation = 200;
 constexpr std::int64_t lanes = 32;
-
-/// Not of what is written as a float, and not of what does not fit.
-std::optional<std::int64_t> parsed(std::string_view text) {
-  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-  if (hexadecimal) text.remove_prefix(2);
-  if (text.ends_with('U')) text.remove_suffix(1);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
-/// As registers do it: the least number stays what it is.
-std::int64_t negated(std::int64_t value) { return static_cast<std::int64_t>(-static_cast<std::uint64_t>(value)); }
 
 /// Of integers: the type is the last suffix, that of a conversion's source, too, the last but one.
 bool is_of_integers(const Instruction& instruction) {
@@ -40,21 +25,11 @@ bool is_of_integers(const Instruction& instruction) {
   return take_integer() && (instruction.operation() != "cvt" || take_integer());
 }
 
-bool rows_are_whole_warps(const Module& module, const Function& function) {
-  return std::ranges::any_of(function.directives, [&](const TokenRange& directive) {
-    if (!module.token(directive.begin).is(".reqntid") || directive.size() < 2) return false;
-    const auto width = parsed(module.token(directive.begin + 1).text);
-    return width && *width % lanes == 0;
-  });
-}
-
 }  // namespace
 
-LaneValues::LaneValues(const Module& module, const Function& function, const OnlyWriters& writers)
-    : module_(module),
-      function_(function),
-      rows_are_whole_warps_(ptx::rows_are_whole_warps(module, function)),
-      writers_(writers) {}
+LaneValues::LaneValues(const Module& module, const Function& function, const OnlyWriters& writers,
+                       const ThreadGroup& group)
+    : module_(module), function_(function), group_(group), writers_(writers) {}
 
 bool LaneValues::is_same_in_warp(std::size_t statement) {
   const Place here = place(statement);
@@ -69,13 +44,23 @@ bool LaneValues::gives_all_lanes_one_value(const Place& place) {
   const bool shuffles = operation == "shfl";
   if (operands.size() < (shuffles ? 5u : 3u) || !(shuffles || is_any_of(operation, {"vote", "redux"}))) return false;
   const auto mask = of(place, operands.size() - 1).number;
-  if (!mask || static_cast<std::uint32_t>(*mask) != ~std::uint32_t{0}) return false;
+  if (!mask || (static_cast<std::uint32_t>(*mask) & group_.lanes) != group_.lanes) return false;
   if (!shuffles) return true;
   return place.instruction.has("idx") && of(place, 2).is_uniform() && of(place, 3).number == lanes - 1;
 }
 
-/// Consecutive values and multiples of 32 compare alike in all lanes, and so does what is "up to 31" instead of "below
-/// 32". What is compared after that with a second predicate is for others to look at.
+bool LaneValues::is_alike_by_lane(std::int64_t lane) const {
+  const std::uint32_t one = std::uint32_t{1} << lane;
+  return (group_.lanes & one) == 0 || group_.lanes == one;
+}
+
+bool LaneValues::is_alike_before(std::int64_t lane) const {
+  const std::uint32_t before = group_.lanes & ((std::uint32_t{1} << lane) - 1);
+  return before == 0 || before == group_.lanes;
+}
+
+/// Consecutive values compare with a number in one way up to some lane, and in the other from there. A multiple of 32
+/// stands for all numbers that are one. What is compared after that with a second predicate is for others to look at.
 bool LaneValues::compares_whole_warps(const Place& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() != 3 || !is_of_integers(instruction)) return false;
@@ -84,10 +69,12 @@ bool LaneValues::compares_whole_warps(const Place& place) {
   };
   const bool parts_before = has_any({"lt", "ge", "lo", "hs"});  // before the right one, if that is the bound
   const bool parts_behind = has_any({"gt", "le", "hi", "ls"});
-  const auto parts_warps = [](const Value& value, const Value& bound, bool before, bool behind) {
+  const bool parts_one = has_any({"eq", "ne"});
+  const auto parts_warps = [&](const Value& value, const Value& bound, bool before, bool behind) {
     if (!bound.number) return before && value.offset % lanes == 0 && bound.is_multiple();
     const std::int64_t lane = (*bound.number % lanes - value.offset) & (lanes - 1);
-    return (before && lane == 0) || (behind && lane == lanes - 1);
+    return (before && is_alike_before(lane)) || (behind && is_alike_before((lane + 1) % lanes)) ||
+           (parts_one && is_alike_by_lane(lane));
   };
   const Value left = of(place, 1);
   const Value right = of(place, 2);
@@ -106,12 +93,9 @@ LaneValues::Place LaneValues::place(std::size_t statement) const {
 
 LaneValues::Value LaneValues::of(const Place& place, std::size_t operand) {
   const TokenRange tokens = place.instruction.operands[operand];
-  const Token& last = module_.token(tokens.end - 1);
-  const bool negative = tokens.size() == 2 && module_.token(tokens.begin).is("-");
-  if (tokens.size() != 1 && !negative) return {};
-  if (last.kind == TokenKind::Word && !negative) return of(last.text, place.statement);
-  const auto value = last.kind == TokenKind::Number ? parsed(last.text) : std::nullopt;
-  return value ? of_number(negative ? negated(*value) : *value) : Value{};
+  if (const auto number = parsed_number(module_, tokens)) return of_number(*number);
+  const Token& only = module_.token(tokens.begin);
+  return tokens.size() == 1 && only.kind == TokenKind::Word ? of(only.text, place.statement) : Value{};
 }
 
 LaneValues::Value LaneValues::of(std::string_view word, std::size_t reader) {
@@ -128,17 +112,26 @@ LaneValues::Value LaneValues::of(std::string_view word, std::size_t reader) {
 
 LaneValues::Value LaneValues::of_special_register(std::string_view word) const {
   if (word == "WARP_SZ") return of_number(lanes);
-  if (word == "%tid.x") return {Kind::Consecutive};
-  if (word == "%tid.y" || word == "%tid.z") return {rows_are_whole_warps_ ? Kind::Uniform : Kind::Row};
-  if (word == "%ntid.x") return {Kind::Width};
+  using Shapes = BlockShapes::Kind;
+  const BlockShapes& blocks = group_.blocks;
+  const bool is_fixed = blocks.kind == Shapes::OneWidth;
+  const bool are_lines =
+      blocks.kind == Shapes::Lines || blocks.kind == Shapes::WholeWarps || (is_fixed && blocks.width % lanes == 0);
+  if (word == "%laneid") return {Kind::Consecutive};
+  if (word == "%tid.x") return {are_lines ? Kind::Consecutive : Kind::Column};
+  if (word == "%tid.y" || word == "%tid.z") return {are_lines ? Kind::Uniform : Kind::Row};
+  if (word == "%ntid.x" && is_fixed) return of_number(blocks.width);
+  if (word == "%ntid.x") return {blocks.kind == Shapes::WholeWarps ? Kind::Multiple : Kind::Width};
   const bool is_of_block = word.starts_with("%ntid.") || word.starts_with("%ctaid.") || word.starts_with("%nctaid.");
-  return {is_of_block || word == "%warpid" ? Kind::Uniform : Kind::Unknown};
+  const bool is_parameter = function_.is_entry && std::ranges::find(function_.parameters, word, &Parameter::name) !=
+                                                      function_.parameters.end();
+  return {is_of_block || is_parameter || word == "%warpid" ? Kind::Uniform : Kind::Unknown};
 }
 
 LaneValues::Value LaneValues::assigned(const Place& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() < 2 || instruction.operands[0].size() != 1) return {};
-  if (is_parameter_load(instruction)) return {Kind::Uniform};
+  if (is_parameter_load(place)) return {Kind::Uniform};
   if (is_any_of(instruction.operation(), {"mov", "cvt"}) && is_of_integers(instruction)) return of(place, 1);
   return computed(place);
 }
@@ -159,6 +152,9 @@ LaneValues::Value LaneValues::computed(const Place& place) {
                : Value{};
   if (operation == "mul") return {product(left, right)};
   if (operation == "mad" && instruction.operands.size() == 4) return sum({product(left, right)}, of(place, 3));
+  if (operation == "shl" && left.kind == Kind::Row && right.number && *right.number < 31) {
+    return {product(left, of_number(std::int64_t{1} << *right.number))};
+  }
   if (operation == "shl") return {shifted_left(left, right)};
   if (is_any_of(operation, {"shr", "bfe"})) return {shifted_right(instruction, left, right)};
   if (operation == "and") return {masked(left, right)};
@@ -171,6 +167,11 @@ LaneValues::Value LaneValues::sum(const Value& left, const Value& right) {
     return {left.is_multiple() && right.is_multiple() ? Kind::Multiple : Kind::Uniform};
   }
   if (right.kind == Kind::Consecutive) return left.kind == Kind::Consecutive ? Value{} : sum(right, left);
+  if (right.kind == Kind::Column) return left.kind == Kind::Column ? Value{} : sum(right, left);
+  if (left.kind == Kind::Column) {
+    if (right.kind == Kind::RowStart) return {Kind::Consecutive};
+    return {right.is_multiple() ? Kind::Column : Kind::Unknown};
+  }
   if (left.kind == Kind::Consecutive) {
     if (right.number) return {Kind::Consecutive, {}, (left.offset + *right.number % lanes) % lanes};
     return right.is_multiple() || right.kind == Kind::RowStart ? left : Value{};
@@ -181,13 +182,18 @@ LaneValues::Value LaneValues::sum(const Value& left, const Value& right) {
   return {counts_rows(left) && counts_rows(right) ? Kind::Row : Kind::Unknown};
 }
 
-LaneValues::Kind LaneValues::product(const Value& left, const Value& right) {
+bool LaneValues::is_width(const Value& value) const {
+  const bool is_fixed = group_.blocks.kind == BlockShapes::Kind::OneWidth;
+  return value.kind == Kind::Width || (is_fixed && value.number == group_.blocks.width);
+}
+
+LaneValues::Kind LaneValues::product(const Value& left, const Value& right) const {
   if (left.is_uniform() && right.is_uniform()) {
     return left.is_multiple() || right.is_multiple() ? Kind::Multiple : Kind::Uniform;
   }
   const bool has_row = left.kind == Kind::Row || right.kind == Kind::Row;
   if (!has_row) return Kind::Unknown;
-  if (left.kind == Kind::Width || right.kind == Kind::Width) return Kind::RowStart;
+  if (is_width(left) || is_width(right)) return Kind::RowStart;
   return left.is_uniform() || right.is_uniform() ? Kind::Row : Kind::Unknown;
 }
 
@@ -214,12 +220,15 @@ LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {
   return low == 0 ? Kind::Multiple : low == lanes - 1 ? Kind::Consecutive : Kind::Unknown;
 }
 
-/// Of the kernel: what a called function is given may differ.
-bool LaneValues::is_parameter_load(const Instruction& instruction) const {
-  if (!function_.is_entry || instruction.operation() != "ld" || !instruction.has("param")) return false;
-  if (instruction.operands[1].size() < 3) return false;
-  const std::string_view name = module_.token(instruction.operands[1].begin + 1).text;
-  return std::ranges::find(function_.parameters, name, &Parameter::name) != function_.parameters.end();
+/// Of the kernel, at an address that is the same for all: what a called function is given may differ.
+bool LaneValues::is_parameter_load(const Place& place) {
+  const Instruction& load = place.instruction;
+  if (!function_.is_entry || load.operation() != "ld" || !load.has("param") || load.operands[1].size() < 3)
+    return false;
+  const Token& address = module_.token(load.operands[1].begin + 1);
+  const bool is_name =
+      std::ranges::find(function_.parameters, address.text, &Parameter::name) != function_.parameters.end();
+  return is_name || of(address.text, place.statement).is_uniform();
 }
 
 }  // namespace gpushare::ptx

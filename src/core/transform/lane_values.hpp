@@ -7,15 +7,15 @@
 #include <unordered_map>
 
 #include "core/transform/only_writers.hpp"
+#include "core/transform/thread_group.hpp"
 
 namespace gpushare::ptx {
 
-/// Knows which values made from thread indices are the same in all lanes of a warp, such as `threadIdx.x < 32` and
-/// `threadIdx.x / 32`. Everybody who writes these takes it that warps consist of threads consecutive in x: that blocks
-/// have one dimension, or are a multiple of 32 threads wide. So does this, and that an index is not negative.
+/// Knows which values made from thread indices are the same in all these lanes of a warp, such as `threadIdx.x < 32`
+/// and `threadIdx.x / 32`, in blocks of these shapes. An index is taken not to be negative.
 class LaneValues {
  public:
-  LaneValues(const Module& module, const Function& function, const OnlyWriters& writers);
+  LaneValues(const Module& module, const Function& function, const OnlyWriters& writers, const ThreadGroup& group);
 
   /// Is the result the same in all lanes that come by, although this reads the thread's index?
   bool is_same_in_warp(std::size_t statement);
@@ -27,7 +27,8 @@ class LaneValues {
     Uniform,
     Multiple,
     Zero,         ///< the sign of an index
-    Width,        ///< of the block: a multiple, or the block has one dimension
+    Width,        ///< of the block
+    Column,       ///< threadIdx.x in a block of any width
     Consecutive,  ///< a multiple + the lane + an offset
     Row,          ///< threadIdx.y and the like
     RowStart,     ///< what adds up with threadIdx.x to consecutive indices, however wide the block is
@@ -37,8 +38,8 @@ class LaneValues {
     std::optional<std::int64_t> number{};
     std::int64_t offset = 0;  ///< of consecutive ones
 
-    bool is_uniform() const { return kind == Kind::Uniform || is_multiple(); }
-    bool is_multiple() const { return kind == Kind::Multiple || kind == Kind::Zero || kind == Kind::Width; }
+    bool is_uniform() const { return kind == Kind::Uniform || kind == Kind::Width || is_multiple(); }
+    bool is_multiple() const { return kind == Kind::Multiple || kind == Kind::Zero; }
     bool is_consecutive_from_lane_0() const { return kind == Kind::Consecutive && offset % 32 == 0; }
   };
   /// What an instruction reads is what was written before it.
@@ -49,7 +50,12 @@ class LaneValues {
 
   static Value of_number(std::int64_t number);
   static Value sum(const Value& left, const Value& right);
-  static Kind product(const Value& left, const Value& right);
+  Kind product(const Value& left, const Value& right) const;
+  bool is_width(const Value& value) const;
+  /// Does a comparison that holds for this lane and not for others come out alike in all lanes of the group?
+  bool is_alike_by_lane(std::int64_t lane) const;
+  /// Likewise for one that holds for all lanes before this one, or for all others.
+  bool is_alike_before(std::int64_t lane) const;
   static Kind shifted_left(const Value& value, const Value& by);
   static Kind shifted_right(const Instruction& instruction, const Value& value, const Value& by);
   static Kind masked(const Value& value, const Value& mask);
@@ -62,11 +68,11 @@ class LaneValues {
   Value computed(const Place& place);
   bool gives_all_lanes_one_value(const Place& place);
   bool compares_whole_warps(const Place& place);
-  bool is_parameter_load(const Instruction& instruction) const;
+  bool is_parameter_load(const Place& place);
 
   const Module& module_;
   const Function& function_;
-  bool rows_are_whole_warps_ = false;
+  ThreadGroup group_;
   const OnlyWriters& writers_;
   std::unordered_map<std::size_t, Value> known_;  ///< by the statement that writes it
   int depth_ = 0;

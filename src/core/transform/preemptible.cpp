@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,6 +12,7 @@
 #include "core/transform/called_functions.hpp"
 #include "core/transform/divergence.hpp"
 #include "core/transform/instructions.hpp"
+#include "core/transform/register_scopes.hpp"
 #include "core/transform/text_edits.hpp"
 #include "core/transform/worker_text.hpp"
 
@@ -135,10 +137,26 @@ class WorkerWriter {
       return replace(instruction,
                      worker_text::instead_of_barrier(barriers_, guard(instruction), guard(instruction, true)));
     }
+    if (std::ranges::find(needs_.loads_for_all, instruction.tokens.begin) != needs_.loads_for_all.end()) {
+      return replace(instruction, load_for_all(instruction));
+    }
     if (reads_block_index_as_vector(module_, instruction)) {
       return replace(instruction, instead_of_vector_read(module_, instruction, read_in_entry));
     }
     if (reads_block_index(module_, instruction)) rewrite_block_index(instruction);
+  }
+
+  /// What the address leads to may change meanwhile: all threads get what one has found.
+  std::string load_for_all(const Instruction& load) {
+    const std::string_view type = load.opcode.substr(load.opcode.rfind('.'));
+    std::string vector;
+    for (const std::string_view each : {"v2", "v4", "v8"}) {
+      if (load.has(each)) vector = "." + std::string(each);
+    }
+    const std::string_view whole = module_.source(load.tokens);
+    const auto behind_guard = static_cast<std::size_t>(load.opcode.data() - whole.data());
+    return worker_text::load_for_all(++loads_for_all_, guard(load, true), std::string(whole.substr(behind_guard)),
+                                     vector + std::string(type), std::string(module_.source(load.operands[0])));
   }
 
   /// Block index components become registers. Grid sizes are loaded from the parameter first.
@@ -176,6 +194,7 @@ class WorkerWriter {
   const WorkerNeeds& needs_;
   TextEdits edits_;
   int barriers_ = 0;
+  int loads_for_all_ = 0;
 };
 
 /// In a called function, a read of the block index becomes a load from where the worker has put it.
@@ -237,7 +256,8 @@ std::vector<const Function*> chosen_entries(const Module& module, const std::vec
   std::vector<const Function*> chosen;
   for (const Function& function : module.functions) {
     const bool is_wanted = names.empty() || wanted.contains(function.name);
-    if (function.is_entry && function.has_body && is_wanted) chosen.push_back(&function);
+    const bool is_known = function.is_entry && function.has_body && !function.name.empty();
+    if (is_known && is_wanted) chosen.push_back(&function);
   }
   return chosen;
 }
@@ -265,7 +285,7 @@ void rewrite_readers(const Module& module, const std::unordered_set<const Functi
     if (!entry.is_entry || !entry.has_body || !entries.contains(entry.name)) continue;
     const bool calls_reader =
         std::ranges::any_of(callees(module, entry), [&](const Function* callee) { return readers.contains(callee); });
-    if (calls_reader) edits.insert(body_offset(module, entry), worker_text::fill_block_index_slot());
+    if (calls_reader) edits.insert(module.token(entry.body.begin).end(), worker_text::fill_block_index_slot());
   }
 }
 
@@ -274,14 +294,18 @@ void rewrite_readers(const Module& module, const std::unordered_set<const Functi
 std::string worker_name(std::string_view entry) { return std::string(entry) + "$worker"; }
 
 Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries) {
-  const Module module(ptx);
+  const auto as_given = std::make_unique<const Module>(ptx);
+  const auto renamed = with_distinct_registers(*as_given);
+  const auto distinct = renamed ? std::make_unique<const Module>(*renamed) : nullptr;
+  const Module& module = distinct ? *distinct : *as_given;
   const std::vector<const Function*> chosen = chosen_entries(module, entries);
   Transformed result{.ptx = {}, .kernels = judge_all(module, chosen)};
   TextEdits edits;
   std::unordered_set<std::string_view> kept = entries_in_use(module);
   for (const Function* entry : chosen) kept.insert(entry->name);
   for (const Function& function : module.functions) {
-    if (function.is_entry && !kept.contains(function.name)) remove(module, function, edits);
+    const bool is_known = function.is_entry && !function.name.empty();
+    if (is_known && !kept.contains(function.name)) remove(module, function, edits);
   }
   std::unordered_set<const Function*> readers;
   for (std::size_t index = 0; index < chosen.size(); ++index) {

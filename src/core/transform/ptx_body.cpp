@@ -4,11 +4,23 @@
 namespace gpushare::ptx {
 namespace {
 
+/// .loc 1 12 5   or   .loc 1 7 9, function_name $L__info_string0+4, inlined_at 1 12 5
+/// It may take several lines, and a statement may follow on its last one.
+void skip_location(Cursor& cursor) {
+  cursor.skip_numbers(3);
+  while (cursor.accept(",")) {
+    cursor.take_word();  // function_name or inlined_at
+    if (cursor.peek().kind == TokenKind::Word) cursor.take();
+    if (cursor.accept("+")) cursor.take();
+    cursor.skip_numbers(3);
+  }
+}
+
 Declaration parse_declaration(Cursor& cursor, std::string_view label, std::size_t begin) {
   Declaration declaration{.directive = cursor.peek().text, .label = label, .tokens = {begin, begin}};
   const Token directive = cursor.take();
   if (directive.is(".loc")) {
-    cursor.skip_line(directive);
+    skip_location(cursor);
   } else {
     cursor.skip_to_semicolon();
   }

@@ -21,6 +21,7 @@ class Cursor {
 
   bool at_end() const { return position_ >= tokens_.size(); }
   std::size_t position() const { return position_; }
+  void go_to(std::size_t position) { position_ = position; }
 
   /// The token so many places ahead; an empty one beyond the end.
   Token peek(std::size_t ahead = 0) const {
@@ -65,14 +66,8 @@ class Cursor {
     return value;
   }
 
-  /// Skips the rest of the line of a directive that ends with its line, which therefore must not hold statements.
-  void skip_line(const Token& directive) {
-    const std::size_t end = std::min(text_.find('\n', directive.offset), text_.size());
-    for (; !at_end() && peek().offset < end; ++position_) {
-      if (peek().is(";") || peek().is("{") || peek().is("}")) {
-        fail("expected the end of the line behind " + std::string(directive.text));
-      }
-    }
+  void skip_numbers(int most) {
+    for (; most > 0 && peek().kind == TokenKind::Number; --most) take();
   }
 
   void skip_to_semicolon() {

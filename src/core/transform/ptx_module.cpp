@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/transform/instructions.hpp"
 #include "core/transform/ptx_body.hpp"
 #include "core/transform/ptx_cursor.hpp"
+#include "core/transform/text_edits.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -84,9 +86,7 @@ bool begins_function(const Cursor& cursor) {
   return first.is(".entry") || first.is(".func");
 }
 
-Function parse_function(Cursor& cursor) {
-  Function function;
-  function.tokens.begin = cursor.position();
+void parse_function(Cursor& cursor, Function& function) {
   if (is_linkage(cursor.peek())) cursor.take();
   function.is_entry = cursor.take().is(".entry");
   while (cursor.peek().text.starts_with('.')) cursor.take();  // .attribute and the like
@@ -105,7 +105,39 @@ Function parse_function(Cursor& cursor) {
     function.statements = parse_body(cursor);
     function.body.end = cursor.position();
   }
-  function.tokens.end = cursor.position();
+}
+
+/// From the beginning of a function to the end of its body, or of its declaration, by braces alone.
+void skip_function(Cursor& cursor, Function& function) {
+  int depth = 0;
+  bool is_pragma = false;
+  function.has_body = false;
+  while (!cursor.at_end()) {
+    if (cursor.peek().is("{") && depth == 0) {
+      function.has_body = true;
+      function.body.begin = cursor.position();
+    }
+    const Token token = cursor.take();
+    if (token.is("{")) ++depth;
+    if (token.is("}") && --depth <= 0) break;
+    if (token.is(";") && depth == 0 && !is_pragma) break;
+    is_pragma = token.is(".pragma") || (is_pragma && !token.is(";"));
+  }
+  function.body.end = cursor.position();
+}
+
+Function parse_function(Cursor& cursor) {
+  Function function;
+  const std::size_t begin = cursor.position();
+  try {
+    parse_function(cursor, function);
+  } catch (const InvalidInput& error) {
+    function.not_understood = error.what();
+    function.statements.clear();
+    cursor.go_to(begin);
+    skip_function(cursor, function);
+  }
+  function.tokens = {begin, cursor.position()};
   return function;
 }
 
@@ -113,39 +145,40 @@ bool is_header(const Token& token) { return token.is(".version") || token.is(".t
 
 /// .version 9.0   .target sm_90, debug   .address_size 64
 void skip_header(Cursor& cursor) {
-  const Token directive = cursor.take();
+  cursor.take();
   do {
-    if (cursor.peek().text.starts_with('.')) cursor.fail("expected a value behind " + std::string(directive.text));
-    cursor.take();
+    if (!cursor.at_end() && !cursor.peek().text.starts_with('.')) cursor.take();
   } while (cursor.accept(","));
 }
 
-/// Variables, .file, .section, .pragma and the like: up to the semicolon, the end of the line, or the closing brace.
+/// .file 1 "a.cu", 1700000000, 1234
+void skip_file(Cursor& cursor) {
+  cursor.skip_numbers(1);
+  do {
+    if (!cursor.at_end()) cursor.take();
+  } while (cursor.accept(","));
+}
+
+/// Variables, .section, .pragma and the like: up to the semicolon, or the closing brace. What is none of these is
+/// skipped up to where a function begins.
 void skip_directive(Cursor& cursor) {
-  const Token directive = cursor.peek();
-  if (!directive.text.starts_with('.')) {
-    cursor.fail("expected a directive, found '" + std::string(directive.text) + "'");
-  }
-  cursor.take();
-  if (directive.is(".file") || directive.is(".loc")) return cursor.skip_line(directive);
+  const Token directive = cursor.take();
+  if (directive.is(".file")) return skip_file(cursor);
   const bool is_section = directive.is(".section");
-  for (int depth = 0;;) {
-    if (cursor.peek().is("}") && depth == 0) cursor.fail("brackets do not match");
+  for (int depth = 0; !cursor.at_end();) {
+    if (depth <= 0 && begins_function(cursor)) return;
     const Token token = cursor.take();
     if (token.is("{")) ++depth;
     if (token.is("}") && --depth == 0 && is_section) return;
-    if (token.is(";") && depth == 0) return;
+    if (token.is(";") && depth <= 0) return;
   }
 }
 
 /// .alias f, g;   f is another name of g.
 std::pair<std::string_view, std::string_view> parse_alias(Cursor& cursor) {
-  cursor.expect(".alias");
-  const std::string_view alias = cursor.take_word().text;
-  cursor.expect(",");
-  const std::string_view name = cursor.take_word().text;
-  cursor.expect(";");
-  return {alias, name};
+  const std::pair names(cursor.peek(1).text, cursor.peek(3).text);
+  skip_directive(cursor);
+  return names;
 }
 
 /// The token behind a header directive: .version 9.0, .target sm_90.
@@ -155,6 +188,31 @@ std::string_view header(const std::vector<Token>& tokens, std::string_view direc
     throw InvalidInput("this is not PTX: it has no " + std::string(directive) + " directive");
   }
   return (found + 1)->text;
+}
+
+/// A suffix in a word of its own is a part of the word before it.
+TextEdits joined_suffixes(const Module& module) {
+  TextEdits edits;
+  const auto is_suffix = [&](std::size_t token) {
+    return module.token(token).text.starts_with('.') && module.token(token - 1).kind == TokenKind::Word;
+  };
+  for (const Function& function : module.functions) {
+    for_each_instruction(function, [&](const Instruction& instruction) {
+      for (std::size_t token = instruction.tokens.begin + 1; token < instruction.tokens.end; ++token) {
+        if (!is_suffix(token)) continue;
+        const std::size_t begin = module.token(token - 1).end();
+        std::string suffixes;
+        std::string between;
+        for (; is_suffix(token); ++token) {
+          const std::size_t end = module.token(token - 1).end();
+          between += module.text.substr(end, module.token(token).offset - end);
+          suffixes += module.token(token).text;
+        }
+        edits.replace(begin, suffixes.size() + between.size(), suffixes + between);
+      }
+    });
+  }
+  return edits;
 }
 
 template <typename Is>
@@ -176,7 +234,18 @@ bool Instruction::names_space(std::string_view space) const {
   return any_suffix(opcode, [&](std::string_view each) { return each.substr(0, each.find("::")) == space; });
 }
 
-Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {
+Module::Module(std::string ptx) : text(std::move(ptx)) {
+  read();
+  TextEdits joined = joined_suffixes(*this);
+  if (joined.empty()) return;
+  text = joined.apply(text);
+  read();
+}
+
+void Module::read() {
+  tokens = tokenize(text);
+  functions.clear();
+  line_ends_.clear();
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1)) {
     line_ends_.push_back(end);
   }
@@ -197,12 +266,16 @@ Module::Module(std::string ptx) : text(std::move(ptx)), tokens(tokenize(text)) {
       skip_directive(cursor);
     }
   }
+  index_functions(aliases);
+}
+
+void Module::index_functions(const std::vector<std::pair<std::string_view, std::string_view>>& aliases) {
+  definitions_.clear();
+  has_functions_ = false;
   for (std::size_t index = 0; index < functions.size(); ++index) {
     const Function& function = functions[index];
     has_functions_ |= function.has_body && !function.is_entry;
-    if (!function.has_body || definitions_.emplace(function.name, index).second) continue;
-    throw InvalidInput("PTX line " + std::to_string(line(function.name_token)) + ": '" + std::string(function.name) +
-                       "' is defined a second time");
+    if (function.has_body && !function.name.empty()) definitions_.emplace(function.name, index);
   }
   for (const auto& [alias, name] : aliases) {
     if (const auto found = definitions_.find(name); found != definitions_.end())
@@ -229,7 +302,7 @@ std::string_view Module::source(TokenRange range) const {
 std::vector<std::string> Module::entry_names() const {
   std::vector<std::string> names;
   for (const Function& function : functions) {
-    if (function.is_entry && function.has_body) names.emplace_back(function.name);
+    if (function.is_entry && function.has_body && !function.name.empty()) names.emplace_back(function.name);
   }
   return names;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A PTX module as functions and statements. Every part remembers its tokens, and tokens their place in the text, so
 // that a transformation can say "replace this" without printing the rest anew.
+//
+// Whether a text is right, the assembler judges. What is not understood here is noted and left alone.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -74,9 +77,11 @@ struct Function {
   std::vector<TokenRange> directives;  ///< .maxntid and the like, between parameters and body
   TokenRange body;                     ///< with its braces
   std::vector<Statement> statements;
+  std::string not_understood;  ///< what the parser stumbled over, and where; what stands there is none of the above
 };
 
 struct Module {
+  /// As it was given, but that blanks between a word and its suffix (`st .shared.u32`) stand behind the suffix.
   std::string text;
   std::vector<Token> tokens;
   std::string_view version;    ///< "9.0"
@@ -84,6 +89,7 @@ struct Module {
   std::size_t header_end = 0;  ///< the token behind .version, .target and .address_size
   std::vector<Function> functions;
 
+  /// Throws InvalidInput where the text has no .version and .target.
   explicit Module(std::string ptx);
   Module(const Module&) = delete;  // tokens point into text
   Module& operator=(const Module&) = delete;
@@ -102,6 +108,9 @@ struct Module {
   bool has_functions() const { return has_functions_; }
 
  private:
+  void read();
+  void index_functions(const std::vector<std::pair<std::string_view, std::string_view>>& aliases);
+
   std::unordered_map<std::string_view, std::size_t> definitions_;
   bool has_functions_ = false;
   std::vector<std::size_t> line_ends_;

@@ -13,7 +13,7 @@ enum class TokenKind : std::uint8_t {
   Word,         ///< identifiers, registers (%r1), directives (.reg), opcodes with their suffixes (ld.global.f32)
   Number,       ///< integers and floats in all notations of PTX
   String,       ///< "..."
-  Punctuation,  ///< one character: , ; : { } ( ) [ ] < > + - = @ ! |
+  Punctuation,  ///< any other character: , ; : { } ( ) [ ] < > + - = @ ! |
 };
 
 struct Token {
@@ -25,8 +25,8 @@ struct Token {
   std::size_t end() const { return offset + text.size(); }
 };
 
-/// The tokens of a PTX text, comments and white space left out. The text must outlive them.
-/// Throws InvalidInput, naming the line, where a comment or a string does not end or a character is not PTX.
+/// The tokens of a PTX text, comments and white space left out. The text must outlive them. Every text has tokens: the
+/// assembler judges whether it is PTX.
 std::vector<Token> tokenize(std::string_view text);
 
 /// The line, counted from 1, on which this offset lies.

@@ -12,6 +12,7 @@ namespace gpushare::ptx {
 /// appear in the order they were made.
 class TextEdits {
  public:
+  bool empty() const { return edits_.empty(); }
   void insert(std::size_t offset, std::string text) { edits_.push_back({offset, 0, std::move(text)}); }
   void replace(std::size_t offset, std::size_t length, std::string text) {
     edits_.push_back({offset, length, std::move(text)});

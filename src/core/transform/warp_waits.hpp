@@ -9,10 +9,12 @@
 
 namespace gpushare::ptx {
 
-/// The function, or a function that it calls, executes this instruction in a part that not all lanes of a warp enter.
-/// It waits, or calls what waits, for lanes by a mask that may name those that do not come by: one that is a number or
-/// made up otherwise, and not what a vote or the like has found. Nullptr where there is none.
+/// In blocks of these shapes, the function, or a function that it calls, executes this instruction in a part that not
+/// all lanes of a warp enter. It waits, or calls what waits, for lanes by a mask that may name those that do not come
+/// by: one that is a number or made up otherwise, and not what a vote or the like has found. Nullptr where there is
+/// none.
 const Instruction* find_wait_for_missing_lanes(const Module& module, FunctionAnalyses& analyses,
-                                               const Function& function, const std::vector<const Function*>& called);
+                                               const Function& function, const std::vector<const Function*>& called,
+                                               const BlockShapes& blocks);
 
 }  // namespace gpushare::ptx

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "core/transform/block_index_reads.hpp"
 #include "core/transform/called_functions.hpp"
+#include "core/transform/data_flow.hpp"
 #include "core/transform/divergence.hpp"
 #include "core/transform/instructions.hpp"
 #include "core/transform/mbarriers.hpp"
@@ -18,6 +20,8 @@
 
 namespace gpushare::ptx {
 namespace {
+
+constexpr const char* not_understood = "its PTX is not understood: ";
 
 /// What no worker can do, wherever it stands: in the kernel, or also in what it calls.
 struct Obstacle {
@@ -41,7 +45,6 @@ constexpr std::array obstacles{
              "it gives up allocating tensor memory, so a second task could not"},
     Obstacle{Obstacle::In::AnyWord, "%envreg", "it synchronizes the whole grid (cooperative launch)"},
     Obstacle{Obstacle::In::Opcode, "setmaxnreg", "it moves registers between warps (setmaxnreg)"},
-    Obstacle{Obstacle::In::Opcode, "griddepcontrol", "it is launched dependent on another grid (griddepcontrol)"},
     Obstacle{Obstacle::In::AnyWord, "cudaLaunchDevice", "it launches kernels itself (dynamic parallelism)"},
     Obstacle{Obstacle::In::AnyWord, "cudaGetParameterBuffer", "it launches kernels itself (dynamic parallelism)"},
     Obstacle{Obstacle::In::AnyWord, "__cudaCDP2", "it launches kernels itself (dynamic parallelism)"},
@@ -95,25 +98,68 @@ std::optional<Refusal> find_reused_mbarrier(const Module& module, const Function
 
 using Functions = std::vector<const Function*>;
 
-bool has_divergent_barrier(FunctionAnalyses& analyses, const Function& function, const CalledInstructions& barriers) {
-  const std::vector<bool>& divergent = analyses.divergent_statements(function, Among::Block);
+bool any_barrier_among(const std::vector<bool>& divergent, const Function& function,
+                       const CalledInstructions& barriers) {
   for (std::size_t index = 0; index < function.statements.size(); ++index) {
     const auto* instruction = std::get_if<Instruction>(&function.statements[index]);
-    if (instruction == nullptr || !divergent[index]) continue;
-    if (barriers.may_be_executed_by(*instruction)) return true;
+    if (instruction != nullptr && divergent[index] && barriers.may_be_executed_by(*instruction)) return true;
   }
   return false;
 }
 
-/// In the kernel or in what it calls.
-bool has_divergent_barrier(const Module& module, FunctionAnalyses& analyses, const Function& entry,
-                           const Functions& called) {
-  const CalledInstructions barriers(module, called, is_block_barrier);
-  if (has_divergent_barrier(analyses, entry, barriers)) return true;
-  return barriers.any() && std::ranges::any_of(called, [&](const Function* callee) {
-           return has_divergent_barrier(analyses, *callee, barriers);
-         });
-}
+/// In the kernel or in what it calls, a barrier that some threads may skip.
+class DivergentBarriers {
+ public:
+  DivergentBarriers(const Module& module, FunctionAnalyses& analyses, const Function& entry, const Functions& called)
+      : module_(module),
+        analyses_(analyses),
+        entry_(entry),
+        called_(called),
+        barriers_(module, called, is_block_barrier) {}
+
+  bool any() {
+    return any_barrier_among(analyses_.divergent_statements(entry_, ThreadGroup{}), entry_, barriers_) ||
+           any_in_called();
+  }
+
+  /// The fewest loads that one thread has to do for all so that there is none; nothing where that does not help.
+  std::optional<std::vector<std::size_t>> loads_for_all() {
+    const ControlFlow& flow = analyses_.flow(entry_);
+    const LoadsForAll candidates = find_loads_for_all(module_, entry_, flow);
+    if (candidates.empty() || candidates.size() > most_loads_tried || any_in_called()) return std::nullopt;
+    if (any_in_entry(flow, candidates)) return std::nullopt;
+    std::vector<std::size_t> needed;
+    for (const std::size_t load : candidates) {
+      LoadsForAll others = candidates;
+      others.erase(load);
+      if (any_in_entry(flow, others)) needed.push_back(load);
+    }
+    std::ranges::sort(needed);
+    if (needed.size() > most_loads_for_all) return std::nullopt;
+    return needed;
+  }
+
+ private:
+  /// Each takes an analysis.
+  static constexpr std::size_t most_loads_tried = 100;
+  static constexpr std::size_t most_loads_for_all = 8;
+
+  bool any_in_entry(const ControlFlow& flow, const LoadsForAll& for_all) const {
+    return any_barrier_among(divergent_statements(module_, entry_, flow, ThreadGroup{}, for_all), entry_, barriers_);
+  }
+
+  bool any_in_called() const {
+    return barriers_.any() && std::ranges::any_of(called_, [&](const Function* callee) {
+             return any_barrier_among(analyses_.divergent_statements(*callee, ThreadGroup{}), *callee, barriers_);
+           });
+  }
+
+  const Module& module_;
+  FunctionAnalyses& analyses_;
+  const Function& entry_;
+  const Functions& called_;
+  CalledInstructions barriers_;
+};
 
 /// The single site could not go back there: what braces hold is not seen from outside.
 std::optional<Refusal> find_barrier_in_inner_scope(const Module& module, const Function& entry) {
@@ -167,17 +213,53 @@ std::optional<Refusal> find_exit_in(const Module& module, const Function& callee
   return found;
 }
 
-std::optional<Refusal> find_lost_lanes(const Module& module, FunctionAnalyses& analyses, const Function& entry,
-                                       const Functions& called) {
-  const Instruction* wait = find_wait_for_missing_lanes(module, analyses, entry, called);
-  if (wait == nullptr) return std::nullopt;
+/// What .reqntid says, as far as it does.
+std::optional<std::array<std::int64_t, 3>> required_block(const Module& module, const Function& entry) {
+  for (const TokenRange& directive : entry.directives) {
+    if (!module.token(directive.begin).is(".reqntid")) continue;
+    std::array<std::int64_t, 3> block{1, 1, 1};
+    std::size_t dimension = 0;
+    for (std::size_t token = directive.begin + 1; token < directive.end; ++token) {
+      const auto number = parsed_number(module, {token, token + 1});
+      if (number && dimension < block.size()) block[dimension++] = *number;
+    }
+    return block;
+  }
+  return std::nullopt;
+}
+
+/// From those that hold for most blocks to those that hold for few.
+std::vector<BlockShapes> shapes_to_try(const Module& module, const Function& entry) {
+  using Kind = BlockShapes::Kind;
+  std::vector<BlockShapes> shapes{{Kind::Flat}, {Kind::Lines}, {Kind::WholeWarps}};
+  for (const std::int64_t width : {16, 8}) shapes.push_back({Kind::OneWidth, width});
+  if (const auto block = required_block(module, entry)) {
+    std::erase_if(shapes, [&](const BlockShapes& each) { return !each.suit((*block)[0], (*block)[1], (*block)[2]); });
+  }
+  return shapes;
+}
+
+/// The blocks in which no lane waits for one that may have returned, or the wait that is in the way.
+std::variant<BlockShapes, Refusal> find_blocks(const Module& module, FunctionAnalyses& analyses, const Function& entry,
+                                               const Functions& called) {
+  const Instruction* wait = nullptr;
+  for (const BlockShapes& blocks : shapes_to_try(module, entry)) {
+    wait = find_wait_for_missing_lanes(module, analyses, entry, called, blocks);
+    if (wait == nullptr) return blocks;
+  }
+  if (wait == nullptr) return BlockShapes{};
   return refusal_at(module, *wait,
                     "some lanes of a warp may return before others wait for them (" + std::string(wait->operation()) +
                         (wait->operation() == "bar" ? ".warp.sync)" : ")"));
 }
 
-std::optional<Refusal> find_refusal(const Module& module, FunctionAnalyses& analyses, const Function& entry,
-                                    const Functions& called) {
+std::optional<Refusal> find_unknown(const Function& function) {
+  if (function.not_understood.empty()) return std::nullopt;
+  return Refusal{not_understood + function.not_understood};
+}
+
+std::optional<Refusal> find_refusal(const Module& module, const Function& entry, const Functions& called) {
+  if (auto unknown = find_unknown(entry)) return unknown;
   if (std::ranges::find(entry.parameters, "gpushare_worker", &Parameter::name) != entry.parameters.end()) {
     return Refusal{"it is a worker already", module.line(entry.name_token)};
   }
@@ -185,12 +267,13 @@ std::optional<Refusal> find_refusal(const Module& module, FunctionAnalyses& anal
   if (auto unsuitable = find_unsuitable_block_index(module, entry, false)) return unsuitable;
   if (auto reused = find_reused_mbarrier(module, entry)) return reused;
   for (const Function* callee : called) {
+    if (auto unknown = find_unknown(*callee)) return unknown;
     if (auto obstacle = find_obstacle(module, *callee)) return obstacle;
     if (auto unsuitable = find_unsuitable_block_index(module, *callee, true)) return unsuitable;
     if (auto reused = find_reused_mbarrier(module, *callee)) return reused;
     if (auto exits = find_exit_in(module, *callee)) return exits;
   }
-  return find_lost_lanes(module, analyses, entry, called);
+  return std::nullopt;
 }
 
 WorkerNeeds find_needs(const Module& module, const Function& entry, Functions functions) {
@@ -225,19 +308,37 @@ bool may_wait_in_loop(const Module& module, FunctionAnalyses& analyses, const Fu
   return std::ranges::any_of(called, [&](const Function* callee) { return analyses.waits_in_loop(*callee, reads); });
 }
 
+std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const Function& entry,
+                                                    FunctionAnalyses& analyses) {
+  const Functions called = callees(module, entry);
+  if (auto refusal = find_refusal(module, entry, called)) return *std::move(refusal);
+  auto blocks = find_blocks(module, analyses, entry, called);
+  if (auto* refusal = std::get_if<Refusal>(&blocks)) return std::move(*refusal);
+  WorkerNeeds needs = find_needs(module, entry, called);
+  needs.blocks = std::get<BlockShapes>(blocks);
+  DivergentBarriers barriers(module, analyses, entry, called);
+  if (barriers.any()) {
+    const auto loads = barriers.loads_for_all();
+    needs.single_barrier_site = !loads;
+    for (const std::size_t load : loads.value_or(std::vector<std::size_t>{})) {
+      needs.loads_for_all.push_back(std::get<Instruction>(entry.statements[load]).tokens.begin);
+    }
+    if (!loads) {
+      if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
+    }
+  }
+  needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, analyses, entry, called);
+  return needs;
+}
+
 }  // namespace
 
 std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses) {
-  const Functions called = callees(module, entry);
-  if (auto refusal = find_refusal(module, analyses, entry, called)) return *std::move(refusal);
-  const bool divergent_barrier = has_divergent_barrier(module, analyses, entry, called);
-  if (divergent_barrier) {
-    if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
+  try {
+    return judge_understood(module, entry, analyses);
+  } catch (const InvalidInput& error) {  // as of a branch that goes nowhere, which the assembler will not take either
+    return Refusal{not_understood + std::string(error.what())};
   }
-  WorkerNeeds needs = find_needs(module, entry, called);
-  needs.single_barrier_site = divergent_barrier;
-  needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, analyses, entry, called);
-  return needs;
 }
 
 }  // namespace gpushare::ptx

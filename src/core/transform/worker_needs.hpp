@@ -4,6 +4,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/transform/function_analyses.hpp"
 
@@ -20,6 +21,11 @@ struct WorkerNeeds {
   bool single_barrier_site = false;
   /// Tasks share memory within the block: nobody starts the next one before all have ended this one.
   bool barrier_between_tasks = false;
+  /// Blocks of other shapes run as they were written.
+  BlockShapes blocks{};
+  /// One thread loads these for all of its block, as tokens of the instructions: then no thread returns before others
+  /// meet. Each costs two barriers, and the single site may cost half of the residency.
+  std::vector<std::size_t> loads_for_all{};
   /// Called functions read the logical block index, which then has to be in memory that they can see.
   bool functions_read_block_index = false;
   /// Asynchronous copies must have landed before the next task reuses their buffers.

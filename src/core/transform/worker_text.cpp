@@ -166,7 +166,7 @@ std::string block_index_slot() {
 }
 
 std::string fill_block_index_slot() {
-  std::string text = "{\t// gpushare: blockIdx and gridDim, for called functions\n\t.reg .b32 \t%gpushare_i;\n";
+  std::string text = "\n\t{  // gpushare: blockIdx and gridDim, for called functions\n\t.reg .b32 \t%gpushare_i;\n";
   int offset = 0;
   for (const std::string of : {"%ctaid", "%nctaid"}) {
     for (const std::string component : {".x", ".y", ".z"}) {
@@ -176,13 +176,14 @@ std::string fill_block_index_slot() {
     }
     offset = 16;
   }
-  return text + "}\n\t";
+  return text + "\t}";
 }
 
 std::string declarations(const WorkerNeeds& needs) {
   // The claim: 0, 16: two slots of {blockIdx, twice the tasks left and which slot this is}; 32: the SM's entry; 40:
   // when the chunk began; 48: its tasks; 52: does the worker hold a place? 56: the task claimed last; 64: the SM's
-  // order. The kernel's own arrays follow, and if they began at a multiple of 16 they still have to.
+  // order; 96: what a load for all threads has found. The kernel's own arrays follow, and if they began at a multiple
+  // of 16 they still have to.
   std::string text = R"(
 	// gpushare: registers of the worker, and 80 bytes in which its leader keeps and publishes claims
 	.reg .pred 	%gpushare_leader, %gpushare_p, %gpushare_any;
@@ -191,8 +192,12 @@ std::string declarations(const WorkerNeeds& needs) {
 	.reg .b32 	%gpushare_i, %gpushare_j, %gpushare_k, %gpushare_m;
 	.reg .b64 	%gpushare_a, %gpushare_b, %gpushare_c;
 )";
-  text += needs.keeps_shared_alignment ? "\t.shared .align 1024 .b8 gpushare_claim[1024];\n"
-                                       : "\t.shared .align 16 .b8 gpushare_claim[80];\n";
+  if (needs.keeps_shared_alignment) {
+    text += "\t.shared .align 1024 .b8 gpushare_claim[1024];\n";
+  } else {
+    text += needs.loads_for_all.empty() ? "\t.shared .align 16 .b8 gpushare_claim[80];\n"
+                                        : "\t.shared .align 32 .b8 gpushare_claim[128];\n";
+  }
   if (needs.single_barrier_site) text += "\t.reg .b32 \t%gpushare_continue, %gpushare_warp;\n";
   return text;
 }
@@ -214,6 +219,19 @@ std::string instead_of_barrier(int number, const std::string& guard, const std::
   const std::string skip = guard.empty() ? "" : inverse_guard + "bra \t" + after + ";\n\t";
   return skip + "mov.u32 \t%gpushare_continue, " + std::to_string(number) + ";\n\tbra \t$gpushare_site;\n" + after +
          ":";
+}
+
+/// The first barrier: all threads have read what the load before this one has found.
+std::string load_for_all(int number, const std::string& inverse_guard, const std::string& load, const std::string& type,
+                         const std::string& values) {
+  const std::string behind = "$gpushare_loaded_" + std::to_string(number);
+  const std::string text = R"(bar.sync 	0;
+	@%gpushare_leader {load}
+	@%gpushare_leader st.shared{type} 	[gpushare_claim+96], {values};
+	bar.sync 	0;
+	ld.shared{type} 	{values}, [gpushare_claim+96];)";
+  const std::string done = filled(filled(filled(text, "load", load), "type", type), "values", values);
+  return inverse_guard.empty() ? done : inverse_guard + "bra \t" + behind + ";\n\t" + done + "\n" + behind + ":";
 }
 
 std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int barriers) {

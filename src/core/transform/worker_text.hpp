@@ -37,6 +37,11 @@ std::string instead_of_return(const std::string& guard);
 /// Instead of the barrier with this number (from 1), where all barriers go through one site.
 std::string instead_of_barrier(int number, const std::string& guard, const std::string& inverse_guard);
 
+/// Instead of the load with this number (from 1): the leader loads, and all threads get what it has found. `type`: with
+/// the size of a vector; `values`: the registers.
+std::string load_for_all(int number, const std::string& inverse_guard, const std::string& load, const std::string& type,
+                         const std::string& values);
+
 /// Before the closing brace: end the task, go on with the next, and leave at last. `barriers`: how many barriers of
 /// the body go through the single site.
 std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int barriers);

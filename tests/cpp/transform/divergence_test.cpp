@@ -12,7 +12,7 @@ namespace {
 bool barrier_is_divergent(const std::string& body) {
   const Module module(module_with(body));
   const Function& kernel = module.entry("k");
-  const std::vector<bool> divergent = divergent_statements(module, kernel, ControlFlow(module, kernel));
+  const std::vector<bool> divergent = divergent_statements(module, kernel, ControlFlow(module, kernel), ThreadGroup{});
   for (std::size_t index = kernel.statements.size(); index-- > 0;) {
     const auto* instruction = std::get_if<Instruction>(&kernel.statements[index]);
     if (instruction != nullptr && is_block_barrier(*instruction)) return divergent[index];

@@ -62,7 +62,7 @@ TEST(DivergentBlocks, AreThoseBetweenAChoiceAndItsMeeting) {
       for (std::size_t other = 0; other < flow.exit_block(); ++other)
         expected[other] = expected[other] || between[other];
     }
-    const std::vector<bool> divergent = divergent_statements(module, kernel, flow);
+    const std::vector<bool> divergent = divergent_statements(module, kernel, flow, ThreadGroup{});
     for (std::size_t block = 0; block < flow.exit_block(); ++block) {
       EXPECT_EQ(divergent[flow.blocks()[block].begin], expected[block]) << "block " << block << "\n" << module.text;
     }

@@ -45,10 +45,10 @@ TEST(Preemptible, A16BitReadBecomesAConversion) {
 }
 
 TEST(Preemptible, AVectorReadBecomesOneReadOfEachComponent) {
-  const std::string ptx = worker_of(
-      module_with("@!%p1 mov.v4.u32 {%r1, _, %r3, %r4}, %ctaid;\n"
-                  "mov.v4.b32 {%r5, %r6, _, _}, %nctaid;\n"
-                  "mov.v4.u32 %v, %ctaid;\nret;\n"));
+  const std::string ptx =
+      worker_of(module_with("@!%p1 mov.v4.u32 {%r1, _, %r3, %r4}, %ctaid;\n"
+                            "mov.v4.b32 {%r5, %r6, _, _}, %nctaid;\n"
+                            "mov.v4.u32 %v, %ctaid;\nret;\n"));
   EXPECT_THAT(ptx, HasSubstr("@!%p1 mov.b32 \t%r1, %gpushare_x;\n\t@!%p1 mov.b32 \t%r3, %gpushare_z;\n\t"
                              "@!%p1 mov.b32 \t%r4, 0;"));
   EXPECT_THAT(ptx, HasSubstr("ld.param.b32 \t%r5, [gpushare_worker+24];\n\t"
@@ -178,7 +178,8 @@ TEST(Preemptible, OriginalsFillTheMemoryInWhichFunctionsFindTheBlockIndex) {
   const std::string idle = ".entry idle() { ret; }\n";
   const Module module(make_preemptible(module_with("call f, ();\nret;\n", callee + refused + idle)).ptx);
   const std::string fill = "mov.u32 \t%gpushare_i, %ctaid.x;\n\tst.shared.u32 \t[gpushare_block_index+0], %gpushare_i;";
-  for (const auto* name : {"k", "refused"}) EXPECT_THAT(std::string(module.source(module.entry(name).body)), HasSubstr(fill));
+  for (const auto* name : {"k", "refused"})
+    EXPECT_THAT(std::string(module.source(module.entry(name).body)), HasSubstr(fill));
   EXPECT_THAT(std::string(module.source(module.entry("idle").body)), Not(HasSubstr(fill)));
 }
 
@@ -268,12 +269,69 @@ TEST(Preemptible, AWorkerIsNotMadeAWorkerAgain) {
   EXPECT_EQ(std::get<Refusal>(again.kernels[1].outcome).reason, "it is a worker already");
 }
 
-TEST(Preemptible, BranchesThatGoNowhereAreNotPtx) {
+TEST(Preemptible, WhatIsNotUnderstoodRunsAsItIs) {
   for (const char* branch : {"bra;", "bra $L;", "brx.idx %r1;", "brx.idx %r1, $L;",
                              "$T: .branchtargets ;\nbrx.idx %r1, $T;", "$T: .branchtargets $L;\nbrx.idx %r1, $T;",
-                             "$T: .branchtargets $T;\nbrx.idx %r1, $T;", "$T:\nbrx.idx %r1, $T;"}) {
-    EXPECT_THROW(make_preemptible(module_with(branch + std::string("\nret;\n"))), InvalidInput) << branch;
+                             "$T: .branchtargets $T;\nbrx.idx %r1, $T;", "$T:\nbrx.idx %r1, $T;", "mov.u32 %r1, (2;"}) {
+    const std::string ptx = module_with(branch + std::string("\nret;\n"));
+    EXPECT_THAT(refusal_of(ptx), HasSubstr("its PTX is not understood: PTX line 1")) << branch;
+    EXPECT_EQ(make_preemptible(ptx).ptx, ptx) << branch;
   }
+  EXPECT_THAT(refusal_of(module_with("call f, ();\nret;\n", ".func f() { mov.u32 %r1, (2; }\n")),
+              HasSubstr("its PTX is not understood"));
+}
+
+/// Everything after the early return needs all threads; %p1 says whether a thread returns.
+std::string barrier_unless(const std::string& made) {
+  return module_with(made + "\n@%p1 ret;\nst.shared.u32 [%r5], %r1;\nbar.sync 0;\nret;\n", ".shared .b32 s;\n");
+}
+
+TEST(Preemptible, WhatIsLoadedFromOneAddressIsLoadedForAllThreads) {
+  const std::string loaded =
+      "ld.param.u64 %rd1, [k_param_0];\n@%p2 ld.global.v2.u32 {%r2, %r3}, [%rd1];\nsetp.ge.u32 %p1, %r2, 7;";
+  const std::string worker = worker_of(barrier_unless(loaded));
+  EXPECT_THAT(worker, Not(HasSubstr("$gpushare_site")));
+  EXPECT_THAT(worker,
+              HasSubstr("@!%p2 bra \t$gpushare_loaded_1;\n\tbar.sync \t0;\n"
+                        "\t@%gpushare_leader ld.global.v2.u32 {%r2, %r3}, [%rd1];\n"
+                        "\t@%gpushare_leader st.shared.v2.u32 \t[gpushare_claim+96], {%r2, %r3};\n\tbar.sync \t0;\n"
+                        "\tld.shared.v2.u32 \t{%r2, %r3}, [gpushare_claim+96];\n$gpushare_loaded_1:"));
+  EXPECT_THAT(worker, HasSubstr("gpushare_claim[128]"));
+}
+
+TEST(Preemptible, WhatDecidesNothingIsLoadedAsBefore) {
+  const std::string idle = "ld.param.u64 %rd1, [k_param_0];\nld.global.u32 %r4, [%rd1+8];\n";
+  const std::string worker = worker_of(barrier_unless(idle + "ld.global.u32 %r2, [%rd1];\nsetp.ge.u32 %p1, %r2, 7;"));
+  EXPECT_THAT(worker, HasSubstr("@%gpushare_leader ld.global.u32 %r2, [%rd1];"));
+  EXPECT_THAT(worker, Not(HasSubstr("@%gpushare_leader ld.global.u32 %r4")));
+}
+
+TEST(Preemptible, AnAddressOfEachThreadsOwnNeedsTheSingleSite) {
+  const std::string own =
+      "mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nld.global.u32 %r2, [%rd2];\nsetp.ge.u32 %p1, %r2, 7;";
+  const std::string watched = "ld.volatile.global.u32 %r2, [%rd1];\nsetp.ge.u32 %p1, %r2, 7;";
+  for (const std::string& made : {own, watched}) {
+    EXPECT_THAT(worker_of(barrier_unless(made)), HasSubstr("$gpushare_site")) << made;
+  }
+}
+
+TEST(Preemptible, ParametersAreTheSameForAllHoweverTheyAreRead) {
+  for (const std::string read :
+       {"ld.param.u32 %r2, [k_param_0];", "mov.b64 %rd1, k_param_0;\nld.param.u32 %r2, [%rd1+4];",
+        "mov.u32 %r3, %ctaid.y;\nmul.wide.u32 %rd2, %r3, 4;\nmov.b64 %rd1, k_param_0;\n"
+        "add.s64 %rd3, %rd1, %rd2;\nld.param.u32 %r2, [%rd3];"}) {
+    const std::string worker = worker_of(barrier_unless(read + "\nsetp.ge.u32 %p1, %r2, 7;"));
+    EXPECT_THAT(worker, Not(HasSubstr("$gpushare_site"))) << read;
+    EXPECT_THAT(worker, HasSubstr("gpushare_claim[80]")) << read;
+  }
+  const std::string by_thread =
+      "mov.u32 %r3, %tid.x;\nmul.wide.u32 %rd2, %r3, 4;\nmov.b64 %rd1, k_param_0;\n"
+      "add.s64 %rd3, %rd1, %rd2;\nld.param.u32 %r2, [%rd3];\nsetp.ge.u32 %p1, %r2, 7;";
+  EXPECT_THAT(worker_of(barrier_unless(by_thread)), HasSubstr("$gpushare_site"));
+}
+
+TEST(Preemptible, DependentLaunchesAreNoneHere) {
+  EXPECT_EQ(refusal_of(module_with("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\nret;\n")), "");
 }
 
 }  // namespace

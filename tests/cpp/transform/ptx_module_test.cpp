@@ -74,11 +74,6 @@ TEST(PtxModule, ReadsDirectivesBetweenParametersAndBody) {
   EXPECT_EQ(module.source(directives[1]), ".minnctapersm 2");
 }
 
-TEST(PtxModule, ADebugLineEndsWithItsLine) {
-  const Module module(module_with(".loc 1 12 0\nmov.u32 %r1, 1;\nret;\n"));
-  EXPECT_EQ(instruction(module.entry("k"), 0).opcode, "mov.u32");
-}
-
 TEST(PtxModule, VariablesSectionsAndPrototypesAreNotFunctions) {
   const Module module(ptx_header +
                       ".global .align 4 .b8 s[3] = {1, 2, 3};\n.extern .shared .align 16 .b8 e[];\n"
@@ -99,7 +94,7 @@ TEST(PtxModule, AnUnknownKernelIsAnsweredWithTheKnownOnes) {
   }
 }
 
-TEST(PtxModule, ComplainsByLine) {
+TEST(PtxModule, WhatHasNoVersionAndTargetIsNoPtx) {
   const auto complaint = [](const std::string& text) {
     try {
       const Module module(text);
@@ -109,21 +104,59 @@ TEST(PtxModule, ComplainsByLine) {
     return std::string();
   };
   EXPECT_THAT(complaint("int main() {}"), HasSubstr("no .version directive"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k() { mov.u32 %r1, (2; }"), HasSubstr("line 4: brackets do not match"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k() { mov.u32 %r1, 2"), HasSubstr("the text ends"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[x]) { ret; }"), HasSubstr("'x' is no size"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[0x]) { ret; }"), HasSubstr("'0x' is no size"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a[4294967296][2]) { ret; }"), HasSubstr("'a' is too large"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k(.param .b8 a,) { ret; }"), HasSubstr("expected '.param', found ')'"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k() { ret; }\n.entry k() { ret; }"),
-              HasSubstr("line 5: 'k' is defined a second time"));
-  EXPECT_THAT(complaint(ptx_header + "} .entry k() { ret; }"), HasSubstr("expected a directive, found '}'"));
-  EXPECT_THAT(complaint(ptx_header + ".global .u32 x } .entry k() { ret; }"), HasSubstr("brackets do not match"));
-  EXPECT_THAT(complaint(ptx_header + ".global .u32 x .entry k() { ret; }"), HasSubstr("the text ends"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k() 4 { ret; }"), HasSubstr("expected a directive or a body, found '4'"));
-  EXPECT_THAT(complaint(ptx_header + ".entry k() { .loc 1 2 3 ret; }"), HasSubstr("the end of the line behind .loc"));
-  EXPECT_THAT(complaint(".version .target sm_90\n"), HasSubstr("expected a value behind .version"));
   EXPECT_THAT(complaint(".target sm_90\n.version 8.0\n"), HasSubstr("does not begin with .version"));
+}
+
+TEST(PtxModule, WhatIsNotUnderstoodInAFunctionIsNotedByLineAndLeftAlone) {
+  const auto noted = [](const std::string& entry) {
+    const Module module(ptx_header + entry + "\n.entry next() { ret; }");
+    EXPECT_EQ(module.entry_names().back(), "next") << entry;
+    return module.functions.front().not_understood;
+  };
+  EXPECT_THAT(noted(".entry k() { mov.u32 %r1, (2; }"), HasSubstr("line 4: brackets do not match"));
+  EXPECT_THAT(noted(".entry k(.param .b8 a[x]) { ret; }"), HasSubstr("'x' is no size"));
+  EXPECT_THAT(noted(".entry k(.param .b8 a[0x]) { ret; }"), HasSubstr("'0x' is no size"));
+  EXPECT_THAT(noted(".entry k(.param .b8 a[4294967296][2]) { ret; }"), HasSubstr("'a' is too large"));
+  EXPECT_THAT(noted(".entry k(.param .b8 a,) { ret; }"), HasSubstr("expected '.param', found ')'"));
+  EXPECT_THAT(noted(".entry k() 4 { ret; }"), HasSubstr("expected a directive or a body, found '4'"));
+  EXPECT_THAT(noted(".entry k()\n.pragma \"a\";\n{ mov.u32 %r1, [2; { ret; } }"), HasSubstr("brackets do not match"));
+  EXPECT_EQ(noted(".entry k() { ret; }"), "");
+  EXPECT_THAT(Module(ptx_header + ".entry k() { mov.u32 %r1, 2").functions.front().not_understood,
+              HasSubstr("the text ends"));
+}
+
+TEST(PtxModule, WhatIsNotUnderstoodOutsideOfFunctionsIsSkipped) {
+  for (const std::string before : {"} ", ".global .u32 x } ", ".global .u32 x ", "? ", ".novel 1, 2 "}) {
+    EXPECT_THAT(Module(ptx_header + before + ".visible .entry k() { ret; }").entry_names(), ElementsAre("k")) << before;
+  }
+}
+
+TEST(PtxModule, ABlankBeforeASuffixHidesNothing) {
+  const Module module(
+      module_with("shfl .sync.bfly\n.b32 %r1|%p1, %r2, 1, 31, -1;\n@%p1 st/* there */.shared .u32 [%r1], %r2;\n"
+                  "mov .u32 %r3, %tid .x;\nret .uni;\n"));
+  const Function& kernel = module.entry("k");
+  EXPECT_EQ(instruction(kernel, 0).opcode, "shfl.sync.bfly.b32");
+  EXPECT_EQ(instruction(kernel, 1).opcode, "st.shared.u32");
+  EXPECT_EQ(module.source(instruction(kernel, 2).operands[1]), "%tid.x");
+  EXPECT_EQ(instruction(kernel, 3).opcode, "ret.uni");
+  EXPECT_THAT(module.text, HasSubstr("st.shared.u32/* there */  [%r1]"));
+}
+
+TEST(PtxModule, BlanksInSectionsAndDirectivesStay) {
+  const std::string text = ptx_header +
+                           ".section .debug_info\n{\n.b32 $L__x\n.b8 1\n}\n.visible .entry k\n.maxntid 32 {\n"
+                           ".reg .b32 %r<2>;\n.loc 1 1 1\nret;\n}\n";
+  EXPECT_EQ(Module(text).text, text);
+}
+
+TEST(PtxModule, ALocationMayTakeSeveralLinesOrShareOne) {
+  const Module module(
+      module_with(".loc 1 12 5\nmov.u32 %r1, 1;\n.loc 1 7 9,\n\tfunction_name $L__info_string0+4,\n"
+                  "\tinlined_at 1 12 5\nmov.u32 %r2, 1;\n.loc 1 1 1 mov.u32 %r3, 1;\nret;\n"));
+  const Function& kernel = module.entry("k");
+  for (std::size_t number = 0; number < 3; ++number) EXPECT_EQ(instruction(kernel, number).opcode, "mov.u32");
+  EXPECT_EQ(instruction(kernel, 3).opcode, "ret");
 }
 
 TEST(PtxModule, EveryTruncationIsReadOrRefused) {

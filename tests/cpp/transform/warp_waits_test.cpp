@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/transform/preemptible.hpp"
 #include "transform/sample_ptx.hpp"
 
@@ -63,7 +65,7 @@ TEST(WarpWaits, WhatPartsTheBlockBetweenWarpsIsFine) {
         "setp.le.u32 %p1, %r1, 64;", "shr.u32 %r2, %r1, 4;\nsetp.eq.u32 %p1, %r2, 0;",
         "and.b32 %r2, %r1, 48;\nsetp.eq.u32 %p1, %r2, 0;", "add.s32 %r2, %r1, 30;\nsetp.gt.u32 %p1, %r2, 62;",
         "setp.lt.and.u32 %p1, %r1, 32, %p3;\nsetp.eq.u32 %p1, %r1, 3;",
-        "mov.u32 %r2, %tid.y;\nsetp.eq.u32 %p1, %r2, 0;", "mov.u32 %r2, %laneid;\nsetp.eq.u32 %p1, %r2, 0;"}) {
+        "mov.u32 %r2, %laneid;\nsetp.eq.u32 %p1, %r2, 0;"}) {
     EXPECT_NE(verdict(vote_unless(within)), "worker") << within;
   }
 }
@@ -81,14 +83,99 @@ TEST(WarpWaits, TheWarpOfAGlobalIndexIsFineAndTheIndexIsNot) {
   EXPECT_NE(verdict(vote_unless("mov.u32 %r2, %laneid;\n" + shifted)), "worker");
 }
 
-TEST(WarpWaits, RowsAreWholeWarpsWhereTheBlockSaysSo) {
+/// The blocks for which it is a worker.
+BlockShapes blocks_of(const std::string& body, const std::string& directives = "") {
+  const Transformed transformed = make_preemptible(module_with(body, "", directives));
+  return std::get<WorkerNeeds>(transformed.kernels.at(0).outcome).blocks;
+}
+
+TEST(WarpWaits, RowsAreWholeWarpsInBlocksThatAreAsWide) {
   const std::string by_row = vote_unless("mov.u32 %r2, %tid.y;\nsetp.eq.u32 %p1, %r2, 0;");
+  EXPECT_EQ(blocks_of(by_row).kind, BlockShapes::Kind::Lines);
   EXPECT_EQ(verdict(by_row, "", "\n.reqntid 32, 8, 1\n"), "worker");
+  EXPECT_EQ(verdict(by_row, "", "\n.reqntid 48\n"), "worker");
   EXPECT_NE(verdict(by_row, "", "\n.reqntid 16, 16, 1\n"), "worker");
-  // threadIdx.y * blockDim.x + threadIdx.x counts threads, and warps with them, however wide the block is.
+}
+
+TEST(WarpWaits, ALinearIndexCountsThreadsHoweverWideTheBlockIs) {
   const std::string flat = "mov.u32 %r2, %tid.y;\nmov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r1;\n";
-  EXPECT_EQ(verdict(vote_unless(flat + "setp.lt.u32 %p1, %r4, 32;")), "worker");
-  EXPECT_NE(verdict(vote_unless(flat + "mul.lo.u32 %r5, %r2, 32;\nsetp.lt.u32 %p1, %r5, 64;")), "worker");
+  EXPECT_EQ(blocks_of(vote_unless(flat + "setp.lt.u32 %p1, %r4, 32;")).kind, BlockShapes::Kind::Flat);
+  EXPECT_EQ(blocks_of(vote_unless(flat + "mul.lo.u32 %r5, %r2, 32;\nsetp.lt.u32 %p1, %r5, 64;")).kind,
+            BlockShapes::Kind::Lines);
+}
+
+TEST(WarpWaits, ALinearIndexByANumberIsGoodForBlocksOfThatWidth) {
+  for (const std::string row : {"mul.lo.u32 %r4, %r2, 16;", "shl.b32 %r4, %r2, 4;"}) {
+    const BlockShapes blocks = blocks_of(vote_unless("mov.u32 %r2, %tid.y;\n" + row +
+                                                         "\nadd.u32 %r5, %r4, %r1;\nshr.u32 %r6, %r5, 5;\n"
+                                                         "setp.eq.u32 %p1, %r6, 1;",
+                                                     "-1"),
+                                         "\n.reqntid 16, 16\n");
+    EXPECT_EQ(blocks.kind, BlockShapes::Kind::OneWidth) << row;
+    EXPECT_EQ(blocks.width, 16) << row;
+  }
+}
+
+TEST(WarpWaits, AnIndexOverBlocksIsGoodForBlocksOfWholeWarps) {
+  EXPECT_EQ(blocks_of(vote_unless(global + "setp.lt.u32 %p1, %r4, 64;")).kind, BlockShapes::Kind::WholeWarps);
+}
+
+TEST(BlockShapes, SuitTheBlocksForWhichTheyHold) {
+  using Kind = BlockShapes::Kind;
+  const auto suits = [](BlockShapes shapes) {
+    std::string found;
+    for (const auto& [x, y, z] : {std::array{48, 1, 1}, {64, 1, 1}, {16, 16, 1}, {32, 4, 1}, {32, 2, 2}, {16, 2, 2}}) {
+      found += shapes.suit(x, y, z) ? '1' : '0';
+    }
+    return found;
+  };
+  EXPECT_EQ(suits({Kind::Flat}), "111110");
+  EXPECT_EQ(suits({Kind::Lines}), "110110");
+  EXPECT_EQ(suits({Kind::WholeWarps}), "010110");
+  EXPECT_EQ(suits({Kind::OneWidth, 16}), "001000");
+}
+
+TEST(WarpWaits, OnlyTheLanesOfTheMaskHaveToBeThere) {
+  const auto behind = [](const std::string& condition, const std::string& mask) {
+    return verdict("mov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;\nmov.b32 %r6, " + mask + ";\n" + condition +
+                   "\n@%p1 bra $L;\nshfl.sync.down.b32 %r3, %r4, 4, 31, %r6;\n$L:\nret;\n");
+  };
+  for (const std::string index : {"%r1", "%r2"}) {
+    EXPECT_EQ(behind("setp.ge.u32 %p1, " + index + ", 8;", "255"), "worker");
+    EXPECT_EQ(behind("setp.gt.u32 %p1, " + index + ", 15;", "0xff"), "worker");
+    EXPECT_EQ(behind("setp.ne.u32 %p1, " + index + ", 0;", "1"), "worker");
+    EXPECT_NE(behind("setp.ge.u32 %p1, " + index + ", 7;", "255"), "worker");
+    EXPECT_NE(behind("setp.ne.u32 %p1, " + index + ", 0;", "3"), "worker");
+    EXPECT_NE(behind("setp.ge.u32 %p1, " + index + ", 8;", "-1"), "worker");
+  }
+  EXPECT_NE(behind("mul.lo.u32 %r7, %r1, 3;\nsetp.ge.u32 %p1, %r7, 8;", "255"), "worker");
+}
+
+TEST(WarpWaits, AnInnerRegisterDoesNotHideTheOuterOne) {
+  EXPECT_NE(verdict("mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 5;\n"
+                    "{ .reg .pred %p<9>; setp.gt.u32 %p1, %ntid.x, 5; }\n@%p1 ret;\nbar.warp.sync -1;\nret;\n"),
+            "worker");
+}
+
+TEST(WarpWaits, ATicketThatOneThreadLeavesInSharedMemoryIsTheSameForTheWarp) {
+  EXPECT_EQ(
+      verdict("mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra $L;\natom.global.add.u32 %r3, [%rd1], 1;\n"
+              "st.shared.u32 [t], %r3;\n$L:\nbar.sync 0;\nld.shared.u32 %r4, [t];\nsetp.ge.u32 %p1, %r4, 9;\n"
+              "@%p1 ret;\nbar.warp.sync -1;\nret;\n",
+              ".shared .b32 t;\n"),
+      "worker");
+}
+
+TEST(WarpWaits, WhatAllThreadsStoreInMemoryOfTheirOwnIsTheSame) {
+  const std::string body =
+      "mov.u32 %r3, %ctaid.x;\nst.local.u32 [%rd1], %r3;\n{more}ld.local.u32 %r2, [%rd1];\n"
+      "setp.eq.u32 %p1, %r2, 0;";
+  const auto with = [&](const std::string& more) {
+    std::string text = body;
+    return verdict(vote_unless(text.replace(text.find("{more}"), 6, more)));
+  };
+  EXPECT_EQ(with(""), "worker");
+  EXPECT_NE(with("st.local.u32 [%rd2], %r1;\n"), "worker");
 }
 
 TEST(WarpWaits, ARegisterIsWhatWasWrittenToItLast) {
@@ -119,7 +206,6 @@ TEST(WarpWaits, LanesLoadTheSameFromTheSamePlaceUnlessItIsTheirOwn) {
   EXPECT_EQ(loaded("ld.global.u32 %r2, [%rd1];"), "worker");
   EXPECT_EQ(loaded("ld.shared.u32 %r2, [%r5];"), "worker");
   EXPECT_NE(loaded("ld.shared.u32 %r2, [%r1];"), "worker");
-  EXPECT_NE(loaded("ld.local.u32 %r2, [%r5];"), "worker");
   EXPECT_NE(loaded("ld.volatile.global.u32 %r2, [%rd1];"), "worker");
 }
 

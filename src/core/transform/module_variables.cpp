@@ -116,13 +116,10 @@ class DeclarationReader {
   std::size_t initial_values_ = 0;
 };
 
-/// By the token at which each begins: parameters and bodies, in which other things are declared.
+/// By the token at which each begins: other things are declared in them.
 std::unordered_map<std::size_t, std::size_t> ends_of_functions(const Module& module) {
   std::unordered_map<std::size_t, std::size_t> ends;
-  for (const Function& each : module.functions) {
-    if (each.parameter_list.size() > 0) ends[each.parameter_list.begin] = each.parameter_list.end;
-    if (each.has_body) ends[each.body.begin] = each.body.end;
-  }
+  for (const Function& each : module.functions) ends[each.tokens.begin] = each.tokens.end;
   return ends;
 }
 
@@ -131,6 +128,14 @@ bool is_extern(const Module& module, std::size_t token) {
     if (module.token(--token).is(".extern")) return true;
   }
   return false;
+}
+
+/// Whether a declaration is right, the assembler judges.
+void add_declared(const Module& module, TokenRange declaration, std::vector<Declared>& declared) {
+  try {
+    std::ranges::move(DeclarationReader(module, declaration).read(), std::back_inserter(declared));
+  } catch (const InvalidInput&) {
+  }
 }
 
 std::vector<Declared> declared_variables(const Module& module) {
@@ -142,8 +147,7 @@ std::vector<Declared> declared_variables(const Module& module) {
     } else if (names_space(module.token(token))) {
       std::size_t semicolon = token;
       while (semicolon < module.tokens.size() && !module.token(semicolon).is(";")) ++semicolon;
-      std::vector<Declared> found = DeclarationReader(module, {token, semicolon}).read();
-      if (!is_extern(module, token)) std::ranges::move(found, std::back_inserter(declared));
+      if (!is_extern(module, token)) add_declared(module, {token, semicolon}, declared);
       token = semicolon;
     }
   }

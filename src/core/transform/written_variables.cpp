@@ -82,13 +82,28 @@ class AddressFlow {
   bool changed_ = false;
 };
 
+/// Of code that is not understood: what it does with them is not known.
+void add_mentioned(const Module& module, const Function& function,
+                   const std::unordered_set<std::string_view>& variables,
+                   std::unordered_set<std::string_view>& written) {
+  for (std::size_t token = function.body.begin; token < function.body.end; ++token) {
+    const auto found = variables.find(module.token(token).text);
+    if (found != variables.end()) written.insert(*found);
+  }
+}
+
 }  // namespace
 
 std::unordered_set<std::string_view> written_variables(const Module& module,
                                                        const std::unordered_set<std::string_view>& variables) {
   std::unordered_set<std::string_view> written;
   for (const Function& function : module.functions) {
-    if (function.has_body) AddressFlow(module, variables, written).follow(function);
+    if (!function.has_body) continue;
+    if (function.not_understood.empty()) {
+      AddressFlow(module, variables, written).follow(function);
+    } else {
+      add_mentioned(module, function, variables, written);
+    }
   }
   return written;
 }

@@ -131,10 +131,20 @@ TEST(ModuleVariables, AreWrittenWhereAddressesMeet) {
               ElementsAre("one", "other"));
 }
 
-TEST(ModuleVariables, ASizeBeyondAllMemoryIsRefused) {
-  const std::string declarations = ".global .u64 huge[4294967296][4294967296];\n";
-  EXPECT_THROW(module_variables(module_of(declarations, "mov.u64 %rd1, huge;\n"), "k"), InvalidInput);
-  EXPECT_THROW(module_variables(module_of(".global .u64 open", "ret;\n"), "k"), InvalidInput);
+TEST(ModuleVariables, AreWrittenByCodeThatIsNotUnderstood) {
+  const std::string text = ptx_header +
+                           ".global .u32 total;\n.visible .entry k(.param .u64 .ptr .global .align 4 out, ?) {\n"
+                           "ld.global.u32 %r1, [total];\nret;\n}\n";
+  const auto found = module_variables(text, "k");
+  ASSERT_THAT(names(found), ElementsAre("total"));
+  EXPECT_TRUE(found[0].is_written && found[0].is_used);
+}
+
+TEST(ModuleVariables, WhatNoAssemblerTakesIsLeftToThat) {
+  const std::string declarations = ".global .u64 huge[4294967296][4294967296];\n.global .u32 8;\n.global .u32 total;\n";
+  EXPECT_THAT(names(module_variables(module_of(declarations, "mov.u64 %rd1, huge;\nmov.u64 %rd1, total;\n"), "k")),
+              ElementsAre("total"));
+  EXPECT_THROW(module_variables(module_of("", "ret;\n"), "other"), InvalidInput);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ std::vector<Declared> declared_variables(const Module& module) {
   const auto ends = ends_of_functions(module);
   std::vector<Declared> declared;
   for (std::size_t token = 0; token < module.tokens.size(); ++token) {
-    if (const auto end = ends.find(token); end != ends.end()) {
+    if (const auto end = ends.find(token); end != ends.end() && end->second > token) {
       token = end->second - 1;
     } else if (names_space(module.token(token))) {
       std::size_t semicolon = token;

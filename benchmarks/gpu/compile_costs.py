@@ -72,7 +72,7 @@ def _steps(names: Sequence[str], arch: str, repeats: int) -> list[dict[str, obje
         {"step": "transform", "ms": Spread.of(whole)},
         {"step": "transform, per 1000 lines of PTX", "ms": Spread.of(per_1000_lines)},
         {"step": "nvJitLink, original", "ms": Spread.of(linked)},
-        {"step": "nvJitLink, worker", "ms": Spread.of(worker_linked)},
+        {"step": "nvJitLink, kernel and worker", "ms": Spread.of(worker_linked)},
     ]
 
 

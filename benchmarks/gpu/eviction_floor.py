@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 
 from gpushare import _core
@@ -27,7 +26,7 @@ class Floor:
         launch = loaded.launch
         self.program = _core.CudaProgram()
         self.program.add_launch(loaded.code, launch.grid, launch.block, launch.shared_bytes, loaded.packed)
-        residency = loaded.code.occupancy(gpu.core, math.prod(launch.block), launch.shared_bytes)
+        residency = loaded.code.occupancy(gpu.core, launch.block, launch.shared_bytes)
         self.quotas = [residency] * gpu.description.sms
         self.source = random.Random(seed)
 

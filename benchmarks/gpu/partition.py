@@ -135,8 +135,7 @@ def _ways(
 
 
 def _residency(runner: CudaRunner, launch: Launch) -> int:
-    threads = launch.block[0] * launch.block[1] * launch.block[2]
-    return runner._loaded[launch].code.occupancy(runner.device.core, threads, launch.shared_bytes)
+    return runner._loaded[launch].code.occupancy(runner.device.core, launch.block, launch.shared_bytes)
 
 
 def _rate_alone(runner: CudaRunner, workload: Workload, name: str, repeat: int) -> float:

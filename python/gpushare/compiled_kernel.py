@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from gpushare import _core
 from gpushare.argument_packing import pack
 from gpushare.entry_names import demangled
 from gpushare.module_variable import ModuleVariable
 from gpushare.parameters import Parameter
 from gpushare.resource_usage import ResourceUsage
 
+ANY_BLOCKS = _core.BlockShapes()
 FILES = ("original", "ptx", "worker_ptx")
 """Fields that are files of their own in the cache."""
 NOT_IN_DOCUMENT = (*FILES, "worker")
@@ -33,6 +35,9 @@ class CompiledKernel:
         original: cubin of the kernel as it is.
         worker: cubin of the preemptible worker, which is the same one; None if the kernel has to run as a whole.
         worker_symbol: of the worker there.
+        worker_blocks: those that the worker is right for; launches with others run as they are.
+        needs_all_blocks: its blocks wait for others that may not have begun: it runs as it is, and only where all
+            blocks of the grid fit the GPU at once.
         refusal: why there is no worker; None if there is one.
         parameters: what it takes.
         original_usage: registers, shared memory and spills.
@@ -64,6 +69,8 @@ class CompiledKernel:
     worker_ptx: str | None = field(repr=False)
     variables: tuple[ModuleVariable, ...] = ()
     module: str | None = None
+    worker_blocks: _core.BlockShapes = ANY_BLOCKS
+    needs_all_blocks: bool = False
 
     @property
     def signature(self) -> str:
@@ -89,6 +96,7 @@ class CompiledKernel:
         document["worker_usage"] = self.worker_usage and asdict(self.worker_usage)
         document["variables"] = [asdict(variable) for variable in self.variables]
         document["has_worker"] = self.worker is not None
+        document["worker_blocks"] = self.worker_blocks.kind.name, self.worker_blocks.width
         del document["cached"]
         contents = {name: getattr(self, name) for name in FILES}
         return document, {name: _bytes(content) for name, content in contents.items() if content is not None}
@@ -104,9 +112,14 @@ class CompiledKernel:
             "worker_usage": ResourceUsage(**usage) if usage else None,
             "variables": tuple(_variable(**each) for each in document["variables"]),
             "worker": contents["original"] if document["has_worker"] else None,
+            "worker_blocks": _block_shapes(*document["worker_blocks"]),
         }
         told = {name: value for name, value in document.items() if name != "has_worker"}
         return cls(**{**told, **contents, **typed, "cached": True})
+
+
+def _block_shapes(kind: str, width: int) -> _core.BlockShapes:
+    return _core.BlockShapes(_core.BlockKind.__members__[kind], width)
 
 
 def _variable(extents: Sequence[int], **others: Any) -> ModuleVariable:

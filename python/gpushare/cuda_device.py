@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from pathlib import Path
@@ -80,7 +79,9 @@ class CudaDevice:
         machine_code = _machine_code(compiled)
         loaded = self._loaded.get(machine_code)
         if loaded is None:  # or another thread is faster
-            made = self.core.load(compiled.original).kernel(compiled.symbol, compiled.worker_symbol)
+            made = self.core.load(compiled.original).kernel(
+                compiled.symbol, compiled.worker_symbol, compiled.worker_blocks
+            )
             loaded = self._loaded.setdefault(machine_code, made)
         return loaded
 
@@ -90,11 +91,25 @@ class CudaDevice:
         Args:
             launch: of that kernel.
             code: of the kernel, where it has been loaded.
+
+        Raises:
+            InvalidInput: the GPU has no room for such a block, or not for all that wait for each other.
         """
-        key = (launch.kernel, _machine_code(self.compiled(launch.kernel)), launch.block, launch.shared_bytes)
+        compiled = self.compiled(launch.kernel)
+        key = (launch.kernel, _machine_code(compiled), launch.block, launch.shared_bytes)
         if key not in self._models:
             self._models[key] = self._described(launch, code or self.load(launch.kernel))
+        if compiled.needs_all_blocks:
+            self._require_all_at_once(launch, self._models[key])
         return self._models[key]
+
+    def _require_all_at_once(self, launch: Launch, model: _core.KernelModel) -> None:
+        places = _core.max_residency(self.description, model) * self.description.sms
+        if launch.blocks > places:
+            raise InvalidInput(
+                f"launch of {launch.kernel.name!r}: its blocks wait for each other, and {launch.blocks} do not fit "
+                f"{self.description.name} at once, which has room for {places}: launch fewer"
+            )
 
     def unload(self, kernel: Kernel) -> None:
         """Its next launch finds the variables of its source as they begin."""
@@ -107,7 +122,7 @@ class CudaDevice:
     def _described(self, launch: Launch, code: _core.KernelCode) -> _core.KernelModel:
         from gpushare.profile.model import known_model, rate_as_written
 
-        threads, registers, shared_bytes = code.needs(math.prod(launch.block), launch.shared_bytes)
+        threads, registers, shared_bytes = code.needs(launch.block, launch.shared_bytes)
         known = known_model(launch, self.description)
         costs = known.on(self.description) if known else UNKNOWN_COSTS
         return _core.KernelModel(

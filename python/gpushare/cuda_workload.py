@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -33,7 +32,7 @@ class LoadedLaunch:
     @property
     def is_preemptible(self) -> bool:
         """Whether it has a worker, and its blocks the room for it."""
-        return self.code.can_be_worker(math.prod(self.launch.block), self.launch.shared_bytes)
+        return self.code.can_be_worker(self.launch.block, self.launch.shared_bytes)
 
     def restore(self) -> None:
         """Makes every array what it was, because kernels may change what they read."""

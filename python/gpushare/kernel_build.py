@@ -58,6 +58,8 @@ def build(request: CompileRequest) -> CompiledKernel:
         original=built.assembled.cubin,
         worker=built.assembled.cubin if worker.symbol else None,
         worker_symbol=worker.symbol,
+        worker_blocks=worker.blocks,
+        needs_all_blocks=worker.needs_all_blocks,
         refusal=worker.refusal,
         parameters=parameters_of(kernel),
         original_usage=built.assembled.usages[kernel.name],

@@ -83,7 +83,7 @@ class LoadedCode:
             known = self._loaded(kernel, compiled).kernels
             key = compiled.symbol, compiled.worker_symbol
             if key not in known:
-                known[key] = self._modules[compiled.module].core.kernel(*key)
+                known[key] = self._modules[compiled.module].core.kernel(*key, compiled.worker_blocks)
             return known[key]
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:

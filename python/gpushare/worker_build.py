@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.compile_error import CompileError
+from gpushare.compiled_kernel import ANY_BLOCKS
 from gpushare.resource_usage import ResourceUsage
 
 REGISTERS_PER_SM = 65_536
 THREADS_PER_SM = {75: 1024, 86: 1536, 87: 1536, 88: 1536, 89: 1536, 120: 1536, 121: 1536}
 MOST_THREADS_PER_SM = 2048
+WORTH_SPILLS = 1.25
+"""How many times the registers a worker has to need before a limit may make it spill: then a fifth of its residency
+is at stake."""
+MOST_SPILLED_BYTES = 256
+"""Stored and loaded by a thread in a task; they stay in the L1 cache. More may cost more than residency does."""
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
@@ -36,12 +42,19 @@ class Assembled:
 
 @dataclass(frozen=True)
 class Worker:
-    """The worker that was taken, or why there is none."""
+    """The worker that was taken, or why there is none.
+
+    Attributes:
+        blocks: launches with others run as they are.
+        needs_all_blocks: does the kernel end only where all blocks of the grid fit the GPU at once?
+    """
 
     refusal: str | None = None
     symbol: str | None = None
     usage: ResourceUsage | None = None
     register_limit: int | None = None
+    blocks: _core.BlockShapes = ANY_BLOCKS
+    needs_all_blocks: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,7 @@ Assemble = Callable[[str, Sequence[str]], Assembled]
 
 
 def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble) -> BuiltModule:
-    """These kernels, each with its first worker that costs neither residency nor spills, or else the first of all.
+    """These kernels, each with the worker that costs it the least residency and spills.
 
     Raises:
         CompileError: they cannot be assembled, even without workers.
@@ -70,50 +83,64 @@ def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble
     try:
         transformed = _core.make_preemptible(ptx, list(entries))
     except InvalidInput as error:
-        return _without_workers(ptx, dict.fromkeys(entries, f"its PTX is not understood: {error}"), assemble)
-    refusals = {each.name: _why_refused(each.refusal) for each in transformed.kernels if each.refusal is not None}
-    workers = {each.name: each.worker for each in transformed.kernels if each.refusal is None}
+        refused = Worker(f"its PTX is not understood: {error}")
+        return _without_workers(ptx, dict.fromkeys(entries, refused), assemble)
+    wanted = {each.name: Worker(symbol=each.worker, blocks=each.blocks) for each in transformed.kernels if each.worker}
+    others = {each.name: _refused(each.refusal) for each in transformed.kernels if each.refusal is not None}
     text = transformed.ptx
-    while workers:
+    while wanted:
         try:
-            return _with_workers(text, workers, refusals, arch, assemble)
+            return _with_workers(text, wanted, others, arch, assemble)
         except CompileError as error:
             said = error.log.strip() or str(error)
         # The assembler names those that are to blame; else it may be any.
         blamed = "".join(line for line in said.splitlines() if ERROR.search(line))
-        failed = {name: each for name, each in workers.items() if f"'{each}'" in blamed} or dict(workers)
-        refusals |= dict.fromkeys(failed, _why_not_assembled(said))
-        workers = {name: each for name, each in workers.items() if name not in failed}
-        text = _without_entries(text, list(failed.values()))
-    return _without_workers(ptx, refusals, assemble)
+        failed = {name for name, each in wanted.items() if f"'{each.symbol}'" in blamed} or set(wanted)
+        text = _without_entries(text, [str(wanted[name].symbol) for name in failed])
+        others |= {name: Worker(_why_not_assembled(said)) for name in failed}
+        wanted = {name: each for name, each in wanted.items() if name not in failed}
+    return _without_workers(ptx, others, assemble)
 
 
-def _without_workers(ptx: str, refusals: Mapping[str, str], assemble: Assemble) -> BuiltModule:
-    return BuiltModule(assemble(ptx, list(refusals)), {name: Worker(why) for name, why in refusals.items()})
+def _without_workers(ptx: str, workers: Mapping[str, Worker], assemble: Assemble) -> BuiltModule:
+    return BuiltModule(assemble(ptx, list(workers)), workers)
 
 
 def _with_workers(
-    text: str, workers: Mapping[str, str], refusals: Mapping[str, str], arch: str, assemble: Assemble
+    text: str, wanted: Mapping[str, Worker], others: Mapping[str, Worker], arch: str, assemble: Assemble
 ) -> BuiltModule:
-    """Tries all without a limit, then those that do not fit with one, and keeps the limits that help."""
-    symbols = [*refusals, *workers, *workers.values()]
-    made = assemble(text, symbols)
-    originals = {name: made.usages[name] for name in workers}
-    budgets = {name: register_budget(usage, arch) for name, usage in originals.items()}
-
-    def fits(name: str, by: Assembled) -> bool:
-        return _fits(by.usages[workers[name]], originals[name], budgets[name])
-
-    too_large = {name: budgets[name] for name in workers if not fits(name, made)}
-    limited = _all_limited(text, workers, too_large)
+    """Tries all without a limit, then with limits those that do not fit, and keeps the limits that pay."""
+    symbols_of = {name: str(each.symbol) for name, each in wanted.items()}
+    symbols = [*others, *wanted, *symbols_of.values()]
+    free = assemble(text, symbols)
+    originals = {name: free.usages[name] for name in wanted}
     limits: dict[str, int] = {}
-    if limited is not None:
+    best = {name: free.usages[symbol] for name, symbol in symbols_of.items()}
+    made = free
+    for limits_of in (register_budget, tolerable_limit):
+        tried_limits = {
+            name: limits_of(originals[name], arch)
+            for name, usage in best.items()
+            if not _fits(usage, originals[name], register_budget(originals[name], arch))
+            and limits_of(originals[name], arch) < usage.allocated_registers
+        }
+        limited = _all_limited(text, symbols_of, limits | tried_limits)
+        if not tried_limits or limited is None:
+            continue
         tried = assemble(limited, symbols)
-        limits = {name: budget for name, budget in too_large.items() if fits(name, tried)}
-        if limits:
-            made = tried if limits == too_large else assemble(_all_limited(text, workers, limits) or text, symbols)
-    taken = {name: Worker(None, each, made.usages[each], limits.get(name)) for name, each in workers.items()}
-    return BuiltModule(made, taken | {name: Worker(why) for name, why in refusals.items()})
+        for name, limit in tried_limits.items():
+            if _pays(tried.usages[symbols_of[name]], best[name], originals[name]):
+                limits[name], best[name] = limit, tried.usages[symbols_of[name]]
+        if limits == limits | tried_limits:
+            made = tried
+    wanted_text = _all_limited(text, symbols_of, limits) or text if limits else text
+    if made.ptx != wanted_text:
+        made = assemble(wanted_text, symbols)
+    taken = {
+        name: replace(each, usage=made.usages[symbols_of[name]], register_limit=limits.get(name))
+        for name, each in wanted.items()
+    }
+    return BuiltModule(made, taken | dict(others))
 
 
 def _all_limited(text: str, workers: Mapping[str, str], limits: Mapping[str, int]) -> str | None:
@@ -146,6 +173,15 @@ def register_budget(original: ResourceUsage, arch: str) -> int:
     return max(original.allocated_registers, REGISTERS_PER_SM // threads // 8 * 8)
 
 
+def tolerable_limit(original: ResourceUsage, arch: str) -> int:
+    """Registers with which a worker has some four fifths of the original's residency.
+
+    >>> tolerable_limit(ResourceUsage(12, 0, 0, 0, 0, 0), "sm_90")
+    40
+    """
+    return register_budget(original, arch) * 5 // 4 // 8 * 8
+
+
 def _why_not_assembled(log: str) -> str:
     """A worker needs a little of what its kernel may have used up."""
     if "uses too much shared data" in log:
@@ -155,9 +191,9 @@ def _why_not_assembled(log: str) -> str:
     return f"its worker cannot be assembled, which is a bug in gpushare: {log.splitlines()[0]}"
 
 
-def _why_refused(refusal: _core.Refusal) -> str:
+def _refused(refusal: _core.Refusal) -> Worker:
     where = f" (line {refusal.line} of the PTX)" if refusal.line else ""
-    return refusal.reason + where
+    return Worker(refusal.reason + where, needs_all_blocks=refusal.needs_all_blocks)
 
 
 def _fits(usage: ResourceUsage, original: ResourceUsage, budget: int) -> bool:
@@ -165,6 +201,21 @@ def _fits(usage: ResourceUsage, original: ResourceUsage, budget: int) -> bool:
     spilled = (usage.spill_stores, usage.spill_loads, usage.local_bytes)
     allowed = (original.spill_stores, original.spill_loads, original.local_bytes)
     return usage.allocated_registers <= budget and all(map(int.__le__, spilled, allowed))
+
+
+def _pays(limited: ResourceUsage, free: ResourceUsage, original: ResourceUsage) -> bool:
+    """Is the residency that the limit keeps worth the spills that it brings?
+
+    Without spills that the original has not it always is. Else the bytes that a thread spills, each of which is stored
+    and loaded again, weigh against the registers that are saved.
+    """
+    more_spills = (
+        limited.spill_stores
+        + limited.spill_loads
+        - max(free.spill_stores + free.spill_loads, original.spill_stores + original.spill_loads)
+    )
+    lost = free.allocated_registers / limited.allocated_registers
+    return more_spills <= 0 or (lost > WORTH_SPILLS and more_spills <= MOST_SPILLED_BYTES)
 
 
 def _limited(ptx: str, symbol: str, limit: int) -> str | None:

@@ -32,9 +32,10 @@ KernelModulePtr load(const CudaDevice& device, const py::bytes& cubin, bool has_
   return {new cuda::KernelModule(device.context, code, state), WithoutGil<cuda::KernelModule>{}};
 }
 
-KernelCodePtr find_kernel(const KernelModulePtr& module, std::string symbol, const std::optional<std::string>& worker) {
+KernelCodePtr find_kernel(const KernelModulePtr& module, std::string symbol, const std::optional<std::string>& worker,
+                          const ptx::BlockShapes& blocks) {
   const py::gil_scoped_release no_gil;
-  return {new cuda::KernelCode(module, std::move(symbol), worker.value_or("")), WithoutGil<cuda::KernelCode>{}};
+  return {new cuda::KernelCode(module, std::move(symbol), worker.value_or(""), blocks), WithoutGil<cuda::KernelCode>{}};
 }
 
 VariablePtr find_variable(const KernelModulePtr& module, const std::string& symbol) {
@@ -120,30 +121,33 @@ void bind_kernel_module(py::module_& module) {
       .def("upload", &upload<cuda::VariableMemory>, py::arg("source"), py::arg("offset") = 0)
       .def("download", &download<cuda::VariableMemory>, py::arg("target"), py::arg("offset") = 0);
   py::class_<cuda::KernelModule, KernelModulePtr>(module, "KernelModule", "Machine code on a GPU, with its variables.")
-      .def("kernel", &find_kernel, py::arg("symbol"), py::arg("worker") = py::none(),
-           "The kernel, and its worker where it can be preempted; both by their symbols.")
+      .def(
+          "kernel", &find_kernel, py::arg("symbol"), py::arg("worker") = py::none(),
+          py::arg("blocks") = ptx::BlockShapes{},
+          "The kernel, and its worker where it can be preempted, both by their symbols; and the blocks that the worker "
+          "is right for.")
       .def("variable", &find_variable, py::arg("symbol"));
 }
 
 void bind_kernel_code(py::module_& module) {
   py::class_<cuda::KernelCode, KernelCodePtr>(module, "KernelCode", "A kernel's machine code on a GPU.")
       .def_property_readonly("symbol", &cuda::KernelCode::symbol)
-      .def("can_be_worker", &cuda::KernelCode::can_be_worker, py::arg("threads"), py::arg("shared_bytes"),
-           "Is there a worker, and room for its registers and shared memory in such a block?")
+      .def("can_be_worker", &cuda::KernelCode::can_be_worker, py::arg("block"), py::arg("shared_bytes"),
+           "Is there a worker that is right for such a block, and room there for its registers and shared memory?")
       .def(
           "needs",
-          [](cuda::KernelCode& self, int threads, unsigned shared_bytes) {
-            const BlockNeeds needs = self.needs(threads, shared_bytes);
+          [](cuda::KernelCode& self, const cuda::Extent& block, unsigned shared_bytes) {
+            const BlockNeeds needs = self.needs(block, shared_bytes);
             return py::make_tuple(needs.threads, needs.registers_per_thread, needs.shared_memory.count);
           },
-          py::arg("threads"), py::arg("shared_bytes"), "Threads, registers per thread and shared bytes of a block.")
+          py::arg("block"), py::arg("shared_bytes"), "Threads, registers per thread and shared bytes of a block.")
       .def(
           "occupancy",
-          [](const cuda::KernelCode& self, const CudaDevice& device, int threads, unsigned shared_bytes) {
-            CUfunction runs = self.can_be_worker(threads, shared_bytes) ? self.worker() : self.original();
-            return cuda::driver_occupancy(*device.context, runs, threads, shared_bytes);
+          [](const cuda::KernelCode& self, const CudaDevice& device, const cuda::Extent& block, unsigned shared_bytes) {
+            CUfunction runs = self.can_be_worker(block, shared_bytes) ? self.worker() : self.original();
+            return cuda::driver_occupancy(*device.context, runs, static_cast<int>(cuda::count(block)), shared_bytes);
           },
-          py::arg("device"), py::arg("threads"), py::arg("shared_bytes"), "Blocks per SM, as the driver sees it.");
+          py::arg("device"), py::arg("block"), py::arg("shared_bytes"), "Blocks per SM, as the driver sees it.");
 }
 
 }  // namespace

@@ -30,7 +30,24 @@ std::optional<std::string> worker(const ptx::KernelVerdict& verdict) {
 void bind_transform(py::module_& module) {
   py::class_<ptx::Refusal>(module, "Refusal", "Why a kernel has to run as it is.")
       .def_readonly("reason", &ptx::Refusal::reason)
-      .def_readonly("line", &ptx::Refusal::line, "Line of the PTX, 0 where the reason is no single line.");
+      .def_readonly("line", &ptx::Refusal::line, "Line of the PTX, 0 where the reason is no single line.")
+      .def_readonly("needs_all_blocks", &ptx::Refusal::needs_all_blocks,
+                    "Does it end only where all blocks of the grid fit the GPU at once?");
+
+  py::enum_<ptx::BlockShapes::Kind>(module, "BlockKind", "What is known of the blocks of a kernel's launches.")
+      .value("FLAT", ptx::BlockShapes::Kind::Flat, "They have one layer, or are whole warps wide.")
+      .value("LINES", ptx::BlockShapes::Kind::Lines, "They have one dimension, or are whole warps wide.")
+      .value("WHOLE_WARPS", ptx::BlockShapes::Kind::WholeWarps, "They are a multiple of 32 threads wide.")
+      .value("ONE_WIDTH", ptx::BlockShapes::Kind::OneWidth, "They have one layer, and one width.");
+  py::class_<ptx::BlockShapes>(module, "BlockShapes", "The blocks that a worker is right for.")
+      .def(py::init([](ptx::BlockShapes::Kind kind, std::int64_t width) { return ptx::BlockShapes{kind, width}; }),
+           py::arg("kind") = ptx::BlockShapes::Kind::Flat, py::arg("width") = 0)
+      .def_readonly("kind", &ptx::BlockShapes::kind)
+      .def_readonly("width", &ptx::BlockShapes::width, "0 but for ONE_WIDTH.")
+      .def("suit", &ptx::BlockShapes::suit, py::arg("x"), py::arg("y"), py::arg("z"))
+      .def("__eq__", [](const ptx::BlockShapes& self, const ptx::BlockShapes& other) { return self == other; })
+      .def("__hash__",
+           [](const ptx::BlockShapes& self) { return static_cast<std::int64_t>(self.kind) + 8 * self.width; });
 
   py::class_<ptx::KernelVerdict>(module, "KernelVerdict", "What became of one kernel of a module.")
       .def_readonly("name", &ptx::KernelVerdict::name)
@@ -40,7 +57,9 @@ void bind_transform(py::module_& module) {
       .def_property_readonly("single_barrier_site", when_preemptible(&ptx::WorkerNeeds::single_barrier_site),
                              "Do all barriers go through one site, because threads may return before others meet?")
       .def_property_readonly("barrier_between_tasks", when_preemptible(&ptx::WorkerNeeds::barrier_between_tasks),
-                             "Do tasks share memory within the block?");
+                             "Do tasks share memory within the block?")
+      .def_property_readonly("blocks", when_preemptible(&ptx::WorkerNeeds::blocks),
+                             "Launches with other blocks run as they are.");
 
   py::class_<ptx::Transformed>(
       module, "Transformed",

@@ -35,8 +35,9 @@ int driver_occupancy(const Context& context, CUfunction function, int threads, u
   return blocks;
 }
 
-KernelCode::KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker)
-    : id_(next_id()), symbol_(std::move(symbol)), module_(std::move(module)) {
+KernelCode::KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker,
+                       ptx::BlockShapes blocks)
+    : id_(next_id()), symbol_(std::move(symbol)), module_(std::move(module)), worker_blocks_(blocks) {
   const Quiet quiet = module_->context()->quiet_moments().ask();  // one for all of it
   original_ = module_->find_kernel(symbol_);
   if (worker.empty()) return;
@@ -50,14 +51,15 @@ KernelCode::Limits KernelCode::limits_of(CUfunction function) const {
           .dynamic_shared = most_dynamic_shared(*module_->context(), function)};
 }
 
-BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) {
-  const std::pair key(threads, dynamic_shared_bytes);
+BlockNeeds KernelCode::needs(const Extent& block, unsigned dynamic_shared_bytes) {
+  const std::pair key(block, dynamic_shared_bytes);
   const auto known = needs_.find(key);
   if (known != needs_.end()) return known->second;
-  return needs_[key] = ask_for_needs(threads, dynamic_shared_bytes);
+  return needs_[key] = ask_for_needs(block, dynamic_shared_bytes);
 }
 
-BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes) const {
+BlockNeeds KernelCode::ask_for_needs(const Extent& block, unsigned dynamic_shared_bytes) const {
+  const std::int64_t threads = count(block);
   const CurrentContext current(*module_->context());
   const auto [most_threads, most_shared] = limits_of(original_);
   require(threads <= most_threads, "kernel '" + symbol_ + "': a block may have at most " +
@@ -65,12 +67,12 @@ BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes)
   require(std::cmp_less_equal(dynamic_shared_bytes, most_shared),
           "kernel '" + symbol_ + "': a block may have at most " + std::to_string(most_shared) +
               " bytes of dynamic shared memory here, got " + std::to_string(dynamic_shared_bytes));
-  const bool is_worker = can_be_worker(threads, dynamic_shared_bytes);
+  const bool is_worker = can_be_worker(block, dynamic_shared_bytes);
   allow_shared_memory(original_, dynamic_shared_bytes);
   if (is_worker) allow_shared_memory(worker_, dynamic_shared_bytes);
   const CUfunction runs = is_worker ? worker_ : original_;
   const int static_shared = attribute(runs, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-  return {.threads = threads,
+  return {.threads = static_cast<int>(threads),
           .registers_per_thread = attribute(runs, CU_FUNC_ATTRIBUTE_NUM_REGS),
           .shared_memory = Bytes{static_shared + std::int64_t{dynamic_shared_bytes}}};
 }

@@ -3,6 +3,7 @@
 // module, so that they have the same variables.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "core/transform/thread_group.hpp"
 #include "cuda/kernel_module.hpp"
 
 namespace gpushare::cuda {
@@ -19,10 +21,16 @@ namespace gpushare::cuda {
 /// Of one that was loaded. Addresses of the driver's functions recur once a kernel has been unloaded; these do not.
 enum class KernelId : std::uint64_t {};
 
+using Extent = std::array<unsigned, 3>;
+
+constexpr std::int64_t count(const Extent& extent) { return std::int64_t{extent[0]} * extent[1] * extent[2]; }
+
 class KernelCode {
  public:
-  /// By their symbols; without that of a worker it cannot be preempted. Throws CudaError where the module lacks one.
-  KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker);
+  /// By their symbols; without that of a worker it cannot be preempted. `blocks`: those that the worker is right for.
+  /// Throws CudaError where the module lacks a symbol.
+  KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker,
+             ptx::BlockShapes blocks = {});
 
   KernelId id() const { return id_; }
   CUfunction original() const { return original_; }
@@ -34,13 +42,15 @@ class KernelCode {
   /// May there be such copies? Not where launches share variables, which each copy would have of its own.
   bool may_be_copied() const { return module_->may_be_copied(); }
 
-  /// Is there room for such a block as a worker, which has registers and shared memory of its own? Else it runs whole.
-  bool can_be_worker(std::int64_t threads, unsigned dynamic_shared_bytes) const {
-    return worker_ != nullptr && threads <= worker_limits_.threads &&
+  /// Is the worker right for such a block, and has the block room for its registers and shared memory? Else it runs
+  /// whole.
+  bool can_be_worker(const Extent& block, unsigned dynamic_shared_bytes) const {
+    return worker_ != nullptr && worker_blocks_.suit(block[0], block[1], block[2]) &&
+           count(block) <= worker_limits_.threads &&
            std::cmp_less_equal(dynamic_shared_bytes, worker_limits_.dynamic_shared);
   }
   /// What a block needs of an SM as it will run. Throws InvalidInput where the GPU cannot run such a block.
-  BlockNeeds needs(int threads, unsigned dynamic_shared_bytes);
+  BlockNeeds needs(const Extent& block, unsigned dynamic_shared_bytes);
 
  private:
   struct Limits {
@@ -48,7 +58,7 @@ class KernelCode {
     int dynamic_shared = 0;
   };
   Limits limits_of(CUfunction function) const;
-  BlockNeeds ask_for_needs(int threads, unsigned dynamic_shared_bytes) const;
+  BlockNeeds ask_for_needs(const Extent& block, unsigned dynamic_shared_bytes) const;
   void allow_shared_memory(CUfunction function, unsigned dynamic_shared_bytes) const;
 
   KernelId id_;
@@ -57,7 +67,8 @@ class KernelCode {
   CUfunction original_ = nullptr;
   CUfunction worker_ = nullptr;
   Limits worker_limits_;
-  std::map<std::pair<int, unsigned>, BlockNeeds> needs_;  // the driver takes microseconds to answer
+  ptx::BlockShapes worker_blocks_;
+  std::map<std::pair<Extent, unsigned>, BlockNeeds> needs_;  // the driver takes microseconds to answer
 };
 
 /// A function's attribute, such as its registers per thread.

@@ -30,7 +30,7 @@ void LaunchOnGpu::set_share(const Share& share, int rank) {
 
 bool can_be_workers(const DeviceLaunch& code) {
   // Workers number their tasks with 31 bits.
-  return code.kernel->can_be_worker(count(code.block), code.shared_bytes) &&
+  return code.kernel->can_be_worker(code.block, code.shared_bytes) &&
          count(code.grid) <= std::numeric_limits<std::int32_t>::max();
 }
 

@@ -16,10 +16,6 @@
 
 namespace gpushare::cuda {
 
-using Extent = std::array<unsigned, 3>;
-
-constexpr std::int64_t count(const Extent& extent) { return std::int64_t{extent[0]} * extent[1] * extent[2]; }
-
 struct DeviceLaunch {
   std::shared_ptr<const KernelCode> kernel;
   Extent grid{1, 1, 1};

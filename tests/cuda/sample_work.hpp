@@ -16,7 +16,7 @@ struct Work {
   void add_launch(const std::shared_ptr<KernelCode>& kernel, unsigned blocks, unsigned threads,
                   std::vector<std::vector<std::byte>> with) {
     const Launch launch{.kernel = {.name = kernel->symbol(),
-                                   .needs = kernel->needs(static_cast<int>(threads), 0),
+                                   .needs = kernel->needs({threads, 1, 1}, 0),
                                    .cost = {.latency = Duration(1)}},  // nobody knows
                         .blocks = blocks,
                         .alone = Duration(1'000'000)};

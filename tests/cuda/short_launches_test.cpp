@@ -70,7 +70,7 @@ TEST_F(ShortLaunches, ALaterLaunchMayWantMoreSharedMemoryInAPartition) {
   const std::optional<WholeWay> way = way_for(kernel, {sm(2), sm(3)});
   ASSERT_TRUE(way);
   constexpr unsigned more = 60'000;
-  EXPECT_GT(kernel->needs(32, more).shared_memory.count, more);
+  EXPECT_GT(kernel->needs({32, 1, 1}, more).shared_memory.count, more);
   const DeviceMemory where = array(std::vector<int>(blocks, -1));
   const DeviceLaunch launch{.kernel = kernel,
                             .grid = {blocks, 1, 1},

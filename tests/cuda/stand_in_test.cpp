@@ -123,7 +123,7 @@ TEST_F(StandIn, OccupancyIsWhatTheCoreSays) {
     const auto kernel = load(name);
     for (const int threads : {1, 32, 100, 256, 700, 1024}) {
       for (const unsigned shared : {0u, 1000u, 40'000u, 100'000u}) {
-        const BlockNeeds needs = kernel->needs(threads, shared);
+        const BlockNeeds needs = kernel->needs({static_cast<unsigned>(threads), 1, 1}, shared);
         EXPECT_EQ(driver_occupancy(*context, kernel->worker(), threads, shared),
                   max_residency(context->description(), needs))
             << name << ", " << threads << " threads, " << shared << " bytes";

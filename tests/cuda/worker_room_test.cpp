@@ -29,7 +29,7 @@ class WorkerRoom : public TellingLaunches {
     work.add_application("only");
     work.add_launch(kernel, blocks, threads, arguments(where.get()));
     auto& launch = std::get<Launch>(work.workload.applications.front().operations.front());
-    launch.kernel.needs = kernel->needs(static_cast<int>(threads), shared_bytes);
+    launch.kernel.needs = kernel->needs({threads, 1, 1}, shared_bytes);
     std::get<DeviceLaunch>(work.program.front()).shared_bytes = shared_bytes;
     run_under("even");
     return values<int>(where, blocks);
@@ -43,14 +43,14 @@ TEST_F(WorkerRoom, BlocksOfTooManyThreadsRunAsTheyWereWritten) {
 }
 
 TEST_F(WorkerRoom, BlocksOfTooMuchSharedMemoryRunAsTheyWereWritten) {
-  EXPECT_FALSE(kernel->can_be_worker(warp, all_shared_memory));
-  EXPECT_EQ(kernel->needs(warp, all_shared_memory).shared_memory, Bytes{all_shared_memory});
+  EXPECT_FALSE(kernel->can_be_worker({warp, 1, 1}, all_shared_memory));
+  EXPECT_EQ(kernel->needs({warp, 1, 1}, all_shared_memory).shared_memory, Bytes{all_shared_memory});
   EXPECT_THAT(told_by(warp, all_shared_memory), Each(AllOf(Ge(0), Lt(of_worker))));
 }
 
 TEST_F(WorkerRoom, WhatTheOriginalCannotHaveIsRefused) {
-  EXPECT_THROW(kernel->needs(1024 + warp, 0), InvalidInput);
-  EXPECT_THROW(kernel->needs(warp, all_shared_memory + 1), InvalidInput);
+  EXPECT_THROW(kernel->needs({1024 + warp, 1, 1}, 0), InvalidInput);
+  EXPECT_THROW(kernel->needs({warp, 1, 1}, all_shared_memory + 1), InvalidInput);
 }
 
 }  // namespace

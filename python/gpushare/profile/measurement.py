@@ -64,7 +64,7 @@ class _Measurement:
         code = self.loaded.code
         self.program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, self.loaded.packed)
         self.threads = math.prod(launch.block)
-        code.needs(self.threads, launch.shared_bytes)  # which permits the dynamic shared memory, or refuses it
+        code.needs(launch.block, launch.shared_bytes)  # which permits the dynamic shared memory, or refuses it
 
     def profile(self) -> KernelProfile:
         """All steps; counters come last, since CUPTI leaves its mark on the context."""
@@ -109,7 +109,7 @@ class _Measurement:
     @property
     def _residency(self) -> int:
         """Of the worker."""
-        return self.loaded.code.occupancy(self.device.core, self.threads, self.launch.shared_bytes)
+        return self.loaded.code.occupancy(self.device.core, self.launch.block, self.launch.shared_bytes)
 
     def _launch_ns(self) -> int:
         return _core.time_of_launch(self.device.core, self.program)

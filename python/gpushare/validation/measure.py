@@ -94,8 +94,7 @@ class Recorder:
         prepared = self._prepared(workloads.alone(name, self.settings.size))
         (loaded,) = prepared.launches()
         launch = loaded.launch
-        threads = launch.block[0] * launch.block[1] * launch.block[2]
-        full = loaded.code.occupancy(self.device.core, threads, launch.shared_bytes)
+        full = loaded.code.occupancy(self.device.core, launch.block, launch.shared_bytes)
         once = self._runner._alone(prepared.workload, name).turnaround_ns
         parts = [(sms, 0) for sms in workloads.sm_counts(self.sms)]
         parts += [(self.sms, residency) for residency in residencies(full) if residency < full]

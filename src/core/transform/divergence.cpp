@@ -35,7 +35,7 @@ bool yields_thread_dependent_value(const Module& module, const Instruction& inst
                                              "wgmma", "tcgen05", "mbarrier", "call"});
 }
 
-bool is_load(const Instruction& instruction) {
+bool loads_value(const Instruction& instruction) {
   return instruction.operation() == "ld" || instruction.operation() == "ldu";
 }
 
@@ -96,8 +96,8 @@ class Taint {
     if (!instruction.predicate.empty())
       readers_of(without_component(instruction.predicate), index).guarded.push_back(index);
     const bool depends = !warp_ || !warp_->values.is_same_in_warp(index);
-    const bool loads_same = is_load(instruction) && is_same_for_same_address(instruction, index);
-    bool affected = (is_load(instruction) && !loads_same) ||
+    const bool loads_same = loads_value(instruction) && is_same_for_same_address(instruction, index);
+    bool affected = (loads_value(instruction) && !loads_same) ||
                     (depends && yields_thread_dependent_value(module_, instruction, group_));
     if (depends) {
       for (const std::string_view name : names_read(module_, instruction)) {
@@ -209,7 +209,7 @@ LoadsForAll find_loads_for_all(const Module& module, const Function& function, c
   LoadsForAll loads;
   for (std::size_t index = 0; index < function.statements.size(); ++index) {
     const auto* load = std::get_if<Instruction>(&function.statements[index]);
-    if (load == nullptr || !is_load(*load) || watches(*load) || !is_of_common_memory(*load)) continue;
+    if (load == nullptr || !loads_value(*load) || watches(*load) || !is_of_common_memory(*load)) continue;
     if (load->operands.size() == 2) loads.insert(index);
   }
   if (loads.empty()) return loads;

@@ -14,7 +14,7 @@
 namespace gpushare::ptx {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
+using RegisterNames = std::unordered_set<std::string_view>;
 
 bool names_special(const Module& module, const Instruction& instruction, std::string_view prefix) {
   for (std::size_t token = instruction.tokens.begin; token < instruction.tokens.end; ++token) {
@@ -48,8 +48,8 @@ class Derived {
   }
 
   /// The block's own number is made with the size of the grid where that has several dimensions.
-  Names from(const std::vector<const Instruction*>& seeds) const {
-    Names found;
+  RegisterNames from(const std::vector<const Instruction*>& seeds) const {
+    RegisterNames found;
     std::vector<std::string_view> open;
     const auto add = [&](const Instruction& each) {
       const bool scales_index = is_any_of(each.operation(), {"mul", "mad"}) && reads_index(each);
@@ -84,7 +84,7 @@ class Derived {
 
   const Module& module_;
   std::unordered_map<std::string_view, std::vector<const Instruction*>> readers_;
-  Names index_;
+  RegisterNames index_;
 };
 
 class GridWaits {
@@ -118,7 +118,7 @@ class GridWaits {
     for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
       const Instruction* found = poll_in(cycle);
       if (found == nullptr) continue;
-      const Names read = derived_.from({polls_.begin(), polls_.end()});
+      const RegisterNames read = derived_.from({polls_.begin(), polls_.end()});
       bool by_size = false;
       loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
         if (each.operation() != "setp") return;
@@ -156,7 +156,7 @@ class GridWaits {
       if (sees) polls_.push_back(&each);
     });
     if (polls_.empty()) return nullptr;
-    const Names read = derived_.from(polls_);
+    const RegisterNames read = derived_.from(polls_);
     bool decides = false;
     loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
       decides |= each.operation() == "setp" && reads_any(each, read);
@@ -164,13 +164,13 @@ class GridWaits {
     return decides ? polls_.front() : nullptr;
   }
 
-  bool reads_any(const Instruction& instruction, const Names& names) const {
+  bool reads_any(const Instruction& instruction, const RegisterNames& names) const {
     return std::ranges::any_of(names_read(module_, instruction),
                                [&](std::string_view name) { return names.contains(name); });
   }
 
   /// In what is added or exchanged, not in the address.
-  bool reads_any_value(const Instruction& atomic, const Names& names) const {
+  bool reads_any_value(const Instruction& atomic, const RegisterNames& names) const {
     for (const TokenRange& operand : atomic.operands) {
       if (module_.token(operand.begin).is("[")) continue;
       for (std::size_t token = operand.begin; token < operand.end; ++token) {
@@ -186,9 +186,9 @@ class GridWaits {
   const Function& function_;
   Loops loops_;
   Derived derived_;
-  Names of_size_;
-  Names of_parameter_;
-  Names of_atomic_;
+  RegisterNames of_size_;
+  RegisterNames of_parameter_;
+  RegisterNames of_atomic_;
   std::vector<const Instruction*> polls_;
 };
 

@@ -19,7 +19,7 @@ struct Registers {
   std::optional<std::size_t> count;
 };
 
-std::optional<std::size_t> number(std::string_view digits) {
+std::optional<std::size_t> parsed_index(std::string_view digits) {
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
@@ -32,7 +32,7 @@ std::vector<Registers> declared(const Module& module, const Declaration& declara
     const Token& word = module.token(token);
     if (word.kind != TokenKind::Word || word.text.starts_with('.')) continue;
     Registers registers{.token = token, .name = word.text, .count = {}};
-    if (module.token(token + 1).is("<")) registers.count = number(module.token(token + 2).text).value_or(0);
+    if (module.token(token + 1).is("<")) registers.count = parsed_index(module.token(token + 2).text).value_or(0);
     found.push_back(registers);
   }
   return found;
@@ -121,7 +121,7 @@ class Renaming {
   static bool is_one_of(std::string_view name, const Registers& registers) {
     if (!registers.count) return name == registers.name;
     if (!name.starts_with(registers.name)) return false;
-    const auto index = number(name.substr(registers.name.size()));
+    const auto index = parsed_index(name.substr(registers.name.size()));
     return index && *index < *registers.count;
   }
 

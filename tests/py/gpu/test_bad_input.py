@@ -418,7 +418,7 @@ gate, passed = device.core.allocate(4), device.core.allocate(4)
 code = device.load(endless)
 packed = [memory.address.to_bytes(8, "little") for memory in (gate, passed)]
 program.add_launch(code, (1, 1, 1), (1, 1, 1), 0, packed)
-threads, registers, shared_bytes = code.needs(1, 0)
+threads, registers, shared_bytes = code.needs((1, 1, 1), 0)
 model = _core.KernelModel("wait_at_gate", threads=threads, registers_per_thread=registers,
                           shared_memory_bytes=shared_bytes, latency_ns=1)
 workload = _core.CoreWorkload("stuck", [_core.Application("endless", [_core.Launch(model, 1)])])

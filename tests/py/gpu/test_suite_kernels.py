@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel of the suite on a GPU: preempted, resumed and resized, alone and in pairs, its results stay the same."""
 
-import math
 import os
 import random
 
@@ -115,7 +114,7 @@ def test_workers_that_claim_so_many_blocks_at_a_time(suite, name, chunk):
     program = _core.CudaProgram()
     program.add_launch(loaded.code, launch.grid, launch.block, launch.shared_bytes, loaded.packed)
     device = suite.runner.device
-    most = loaded.code.occupancy(device.core, math.prod(launch.block), launch.shared_bytes)
+    most = loaded.code.occupancy(device.core, launch.block, launch.shared_bytes)
     source = random.Random(chunk)
     quotas = [most, *(source.randint(0, most) for _ in range(device.description.sms - 1))]
     suite.original(name)  # which runs where this one does, and so has to come before

@@ -27,7 +27,7 @@ class TimedKernel:
         self.sms = gpu.description.sms
         compiled = loaded.compiled
         self._original = Function(compiled.original, compiled.symbol)
-        self._worker = Function(compiled.worker, compiled.symbol) if compiled.worker else None
+        self._worker = Function(compiled.worker, compiled.worker_symbol) if compiled.worker else None
         threads = int(np.prod(self.launch.block))
         needs = (threads, self.launch.shared_bytes)
         self.original_residency = self._original.residency(*needs)

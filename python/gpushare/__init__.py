@@ -31,6 +31,7 @@ from gpushare.host_pace import HostPace
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_arguments import Zeros
+from gpushare.module import Module
 from gpushare.policy import Plan, Policy
 from gpushare.profile import profile_of
 from gpushare.result import Result
@@ -61,6 +62,7 @@ __all__ = [
     "Kernel",
     "KernelModel",
     "Launch",
+    "Module",
     "Plan",
     "Policy",
     "PolicyError",

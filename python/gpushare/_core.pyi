@@ -50,6 +50,7 @@ __all__: list[str] = [
     "JobStatus",
     "KernelCode",
     "KernelModel",
+    "KernelModule",
     "KernelParameter",
     "KernelSignature",
     "KernelTime",
@@ -58,6 +59,7 @@ __all__: list[str] = [
     "Launch",
     "LaunchPacker",
     "Linked",
+    "ModuleVariable",
     "NvJitLink",
     "Nvrtc",
     "OffSmBandwidth",
@@ -89,6 +91,7 @@ __all__: list[str] = [
     "Trace",
     "TransferFit",
     "Transformed",
+    "VariableMemory",
     "WorkerBusy",
     "WorkerGone",
     "WorkerTrial",
@@ -111,6 +114,7 @@ __all__: list[str] = [
     "linear_regression_runtime",
     "make_preemptible",
     "max_residency",
+    "module_variables",
     "normalized_turnaround",
     "off_sm_demand_by_counters",
     "off_sm_demand_per_sm",
@@ -850,18 +854,62 @@ class KernelVerdict:
         """
         Do all barriers go through one site, because threads may return before others meet?
         """
+    @property
+    def worker(self) -> str | None:
+        """
+        The name of its worker in the module, None where there is none.
+        """
 
 class Transformed:
     """
-    A module whose preemptible kernels are workers.
+    A module with kernels as they were, and beside them the workers of those that are preemptible.
     """
     @property
     def kernels(self) -> list[KernelVerdict]:
         """
-        One verdict per kernel, in the order of the module.
+        One verdict per kernel that was chosen, in the order of the module.
         """
     @property
     def ptx(self) -> str: ...
+
+class ModuleVariable:
+    """
+    A variable that launches or the host may change.
+    """
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def extents(self) -> list[int]:
+        """
+        None where it is no array.
+        """
+    @property
+    def is_constant(self) -> bool:
+        """
+        Can only the host set it?
+        """
+    @property
+    def is_managed(self) -> bool: ...
+    @property
+    def is_used(self) -> bool:
+        """
+        By the kernel that was asked about?
+        """
+    @property
+    def is_written(self) -> bool:
+        """
+        By kernels of the module, perhaps?
+        """
+    @property
+    def name(self) -> str:
+        """
+        Its symbol.
+        """
+    @property
+    def type(self) -> str:
+        """
+        Of an element, as PTX has it.
+        """
 
 class Compilation:
     """
@@ -984,6 +1032,31 @@ class KernelCode:
     @property
     def symbol(self) -> str: ...
 
+class VariableMemory:
+    """
+    A variable of loaded machine code.
+    """
+    def download(
+        self, target: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None: ...
+    def upload(
+        self, source: typing_extensions.Buffer, offset: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class KernelModule:
+    """
+    Machine code on a GPU, with its variables.
+    """
+    def kernel(self, symbol: str, worker: str | None = None) -> KernelCode:
+        """
+        The kernel, and its worker where it can be preempted; both by their symbols.
+        """
+    def variable(self, symbol: str) -> VariableMemory: ...
+
 class CudaDevice:
     """
     One GPU, through its primary context.
@@ -1010,9 +1083,9 @@ class CudaDevice:
         """
         What the driver does not tell of bandwidths, from the model of such a GPU.
         """
-    def load(self, symbol: str, original: bytes, worker: bytes | None) -> KernelCode:
+    def load(self, cubin: bytes, has_variables: bool = False, has_constants: bool = False) -> KernelModule:
         """
-        Machine code of a kernel and of its worker, or None where it cannot be preempted.
+        Machine code: has it variables that kernels write, or constants that the host can set?
         """
     @property
     def architecture(self) -> str: ...
@@ -2195,8 +2268,13 @@ def linear_regression_runtime(
     ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     blocks: typing.SupportsInt | typing.SupportsIndex,
 ) -> int | None: ...
-def make_preemptible(ptx: str) -> Transformed: ...
+def make_preemptible(ptx: str, entries: collections.abc.Sequence[str] = []) -> Transformed: ...
 def max_residency(device: Device, kernel: KernelModel) -> int: ...
+def module_variables(ptx: str, entry: str) -> list[ModuleVariable]:
+    """
+    Those of the module that its kernels mention.
+    """
+
 def normalized_turnaround(
     shared_ns: typing.SupportsInt | typing.SupportsIndex, alone_ns: typing.SupportsInt | typing.SupportsIndex
 ) -> float: ...

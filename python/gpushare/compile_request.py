@@ -10,13 +10,18 @@ from gpushare.kernel_source import CompileOptions, KernelSource
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """A kernel of a source, for an architecture."""
+    """A kernel of a source, for an architecture.
+
+    Attributes:
+        names: of the kernels that share the source's variables with it, where it has to be said.
+    """
 
     source: KernelSource
     name: str
     options: CompileOptions
     preemptible: bool
     arch: str
+    names: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:

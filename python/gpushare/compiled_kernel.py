@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel as machine code for one architecture: as it is, and as a worker that can be preempted."""
+"""A kernel as machine code for one architecture: as it is, and as a worker that can be preempted.
+
+Both are in one cubin, so that they have the same variables.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Any
 
 from gpushare.argument_packing import pack
 from gpushare.entry_names import demangled
+from gpushare.module_variable import ModuleVariable
 from gpushare.parameters import Parameter
 from gpushare.resource_usage import ResourceUsage
 
-FILES = ("original", "worker", "ptx", "worker_ptx")
+FILES = ("original", "ptx", "worker_ptx")
 """Fields that are files of their own in the cache."""
+NOT_IN_DOCUMENT = (*FILES, "worker")
 TEXTS = ("ptx", "worker_ptx")
 
 
@@ -23,10 +28,11 @@ class CompiledKernel:
 
     Attributes:
         name: as the user wrote it.
-        symbol: of the entry in the PTX and in the cubins.
+        symbol: of the kernel as it is, in the PTX and in the cubin.
         arch: ``"sm_90"``.
         original: cubin of the kernel as it is.
-        worker: cubin of the preemptible worker; None if the kernel has to run as a whole.
+        worker: cubin of the preemptible worker, which is the same one; None if the kernel has to run as a whole.
+        worker_symbol: of the worker there.
         refusal: why there is no worker; None if there is one.
         parameters: what it takes.
         original_usage: registers, shared memory and spills.
@@ -35,8 +41,10 @@ class CompiledKernel:
             fit, or if the limit would have made it spill.
         log: warnings of the compiler.
         cached: did it come from the cache on disk?
-        ptx: what both cubins were made from.
-        worker_ptx: the worker's; None if there is none.
+        ptx: what the compiler has made of the source.
+        worker_ptx: what the cubin was made from, with the worker; None if there is none.
+        variables: what of the source's variables launches find as others have left it.
+        module: tells machine code whose kernels share variables from other such; None where there are no variables.
     """
 
     name: str
@@ -44,6 +52,7 @@ class CompiledKernel:
     arch: str
     original: bytes = field(repr=False)
     worker: bytes | None = field(repr=False)
+    worker_symbol: str | None
     refusal: str | None
     parameters: tuple[Parameter, ...]
     original_usage: ResourceUsage
@@ -53,6 +62,8 @@ class CompiledKernel:
     cached: bool
     ptx: str = field(repr=False)
     worker_ptx: str | None = field(repr=False)
+    variables: tuple[ModuleVariable, ...] = ()
+    module: str | None = None
 
     @property
     def signature(self) -> str:
@@ -72,10 +83,12 @@ class CompiledKernel:
 
     def to_entry(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """A JSON document and files, for the cache."""
-        document = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in FILES}
+        document = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in NOT_IN_DOCUMENT}
         document["parameters"] = [asdict(parameter) for parameter in self.parameters]
         document["original_usage"] = asdict(self.original_usage)
         document["worker_usage"] = self.worker_usage and asdict(self.worker_usage)
+        document["variables"] = [asdict(variable) for variable in self.variables]
+        document["has_worker"] = self.worker is not None
         del document["cached"]
         contents = {name: getattr(self, name) for name in FILES}
         return document, {name: _bytes(content) for name, content in contents.items() if content is not None}
@@ -89,8 +102,15 @@ class CompiledKernel:
             "parameters": tuple(Parameter(**parameter) for parameter in document["parameters"]),
             "original_usage": ResourceUsage(**document["original_usage"]),
             "worker_usage": ResourceUsage(**usage) if usage else None,
+            "variables": tuple(_variable(**each) for each in document["variables"]),
+            "worker": contents["original"] if document["has_worker"] else None,
         }
-        return cls(**{**document, **contents, **typed, "cached": True})
+        told = {name: value for name, value in document.items() if name != "has_worker"}
+        return cls(**{**told, **contents, **typed, "cached": True})
+
+
+def _variable(extents: Sequence[int], **others: Any) -> ModuleVariable:
+    return ModuleVariable(extents=tuple(extents), **others)
 
 
 def _bytes(content: str | bytes) -> bytes:

@@ -28,6 +28,7 @@ SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 SYMBOL_TABLE = 2
 NO_BITS = 8
+OBJECT = 1
 FUNCTION = 2
 KERNEL = 0x10
 """In a symbol's ``other``: it can be launched."""
@@ -37,6 +38,12 @@ MOST_ATTRIBUTES = 1 << 18
 """Of a section."""
 MOST_NAMES_PER_BYTE = 4
 """Of the file: names may share their ends, but not without end."""
+
+VARIABLES = (".nv.global", ".nv.global.init")
+CONSTANTS = (".nv.constant3",)
+"""Sections of what a source declares outside of its kernels."""
+COMPILERS_OWN = ("$", "__")
+"""How names begin of what the compiler has put among the initial values: texts of printf() and the like."""
 
 DESCRIPTIONS = (".nv.info", ".nv.shared.", ".strtab")
 """Sections that are looked up by their names: which of two CUDA would take, nobody knows."""
@@ -63,6 +70,24 @@ class CubinParameter:
 
 
 @dataclass(frozen=True)
+class CubinVariable:
+    """A variable of all kernels of the file."""
+
+    symbol: str
+    size: int
+    is_constant: bool
+
+
+@dataclass(frozen=True)
+class _Symbol:
+    name: str
+    is_kernel: bool
+    is_object: bool
+    section: int
+    size: int
+
+
+@dataclass(frozen=True)
 class _Section:
     name: str
     kind: int
@@ -82,7 +107,7 @@ class Cubin:
         self._content = content
         self._file_name = file_name
         self._named_bytes = 0
-        sections = self._read_sections()
+        sections = self._numbered = self._read_sections()
         self._sections = {each.name: each for each in sections}
         described = [each.name for each in sections if each.name.startswith(DESCRIPTIONS)]
         self._require(len(described) == len(set(described)), "two sections of one name")
@@ -99,7 +124,21 @@ class Cubin:
     @cached_property
     def kernels(self) -> list[str]:
         """The symbols of those that can be launched."""
-        return [name for name, is_kernel in self._symbols if is_kernel]
+        return [each.name for each in self._symbols if each.is_kernel]
+
+    @cached_property
+    def variables(self) -> list[CubinVariable]:
+        """Those that kernels can write or the host can set."""
+        kinds = {
+            number: section.name in CONSTANTS
+            for number, section in enumerate(self._numbered)
+            if section.name in (*VARIABLES, *CONSTANTS)
+        }
+        return [
+            CubinVariable(each.name, each.size, kinds[each.section])
+            for each in self._symbols
+            if each.is_object and each.section in kinds and each.size > 0 and not each.name.startswith(COMPILERS_OWN)
+        ]
 
     def parameters(self, kernel: str) -> list[CubinParameter]:
         """In their order."""
@@ -144,7 +183,7 @@ class Cubin:
             if attribute in (REGISTERS, FRAME_BYTES, STACK_BYTES):
                 symbol, number = self._unpacked("<II", value)
                 self._require(symbol < len(self._symbols), "attributes of a symbol")
-                found[attribute, self._symbols[symbol][0]] = number
+                found[attribute, self._symbols[symbol].name] = number
         return found
 
     def _attributes(self, section: str) -> Iterator[tuple[int, bytes]]:
@@ -187,14 +226,15 @@ class Cubin:
             self._require(each.kind in (0, NO_BITS) or self._is_inside(each.offset, each.size), "it ends too early")
         return sections
 
-    def _read_symbols(self, table: _Section) -> Iterator[tuple[str, bool]]:
-        """Names, and whether they can be launched."""
+    def _read_symbols(self, table: _Section) -> Iterator[_Symbol]:
         names = self._sections.get(".strtab")
         few_enough = table.size % SYMBOL.size == 0 and table.size // SYMBOL.size <= MOST_SYMBOLS
         self._require(names is not None and few_enough, "symbols")
         text = self._bytes(names.offset, names.size)
         for row in SYMBOL.iter_unpack(self._bytes(table.offset, table.size)):
-            yield self._text(text, row[0]), row[1] & 0xF == FUNCTION and bool(row[2] & KERNEL)
+            kind = row[1] & 0xF
+            is_kernel = kind == FUNCTION and bool(row[2] & KERNEL)
+            yield _Symbol(self._text(text, row[0]), is_kernel, kind == OBJECT, row[3], row[5])
 
     def _is_inside(self, offset: int, size: int) -> bool:
         return offset + size <= len(self._content)

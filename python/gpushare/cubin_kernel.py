@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 
@@ -13,8 +14,10 @@ from gpushare.compiled_kernel import CompiledKernel
 from gpushare.cubin import Cubin, CubinParameter
 from gpushare.entry_names import demangled, entry_named
 from gpushare.kernel_source import KernelSource
+from gpushare.module_variable import ModuleVariable
 from gpushare.parameters import SCALARS, Kind, Parameter, is_address, parameter_types
 
+BYTES = ".b8"
 REFUSAL = "there is no PTX: a cubin runs as it is"
 
 
@@ -27,12 +30,17 @@ def cubin_kernel(source: KernelSource, name: str, types: Sequence[str] | None, a
     cubin = Cubin(source.content, source.file_name)
     _require_runs_on(cubin, source.file_name, arch)
     symbol = entry_named(name, cubin.kernels, source.file_name)
+    variables = tuple(
+        ModuleVariable(each.symbol, BYTES, (each.size,), each.size, each.is_constant, is_written=not each.is_constant)
+        for each in cubin.variables
+    )
     return CompiledKernel(
         name=name,
         symbol=symbol,
         arch=arch,
         original=source.content,
         worker=None,
+        worker_symbol=None,
         refusal=REFUSAL,
         parameters=_parameters(f"kernel {name!r}", cubin.parameters(symbol), types, symbol),
         original_usage=cubin.usage(symbol),
@@ -42,6 +50,8 @@ def cubin_kernel(source: KernelSource, name: str, types: Sequence[str] | None, a
         cached=False,
         ptx="",
         worker_ptx=None,
+        variables=variables,
+        module=hashlib.blake2b(source.content, digest_size=16).hexdigest() if variables else None,
     )
 
 

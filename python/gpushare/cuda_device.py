@@ -14,6 +14,7 @@ from gpushare._core import CudaError, Device, InvalidInput
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.device import simulated_device
 from gpushare.kernel import Kernel
+from gpushare.loaded_code import LoadedCode
 
 if TYPE_CHECKING:
     from gpushare.operation import Launch
@@ -33,21 +34,28 @@ COSTS = (
 )
 UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
 Extent = tuple[int, int, int]
-MachineCode = tuple[str, bytes, bytes | None]
-"""Symbol, original and worker. Equal kernels may have two: by the headers beside them, or where one was edited."""
+MachineCode = tuple[str, bytes, str | None]
+"""Symbol, cubin, and the worker's symbol. Equal kernels may have two: by the headers beside them, or where one was
+edited.
+"""
 CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>[0-9]{1,9}))?")
 """With more digits it names no GPU: the driver takes an int."""
 
 
 class CudaDevice:
-    """One GPU with the kernels that are loaded on it. There is one object per GPU and process."""
+    """One GPU with the kernels that are loaded on it. There is one object per GPU and process.
+
+    Attributes:
+        own: code of kernels that no session, client or runner has loaded for itself.
+    """
 
     def __init__(self, ordinal: int) -> None:
         self.name = f"cuda:{ordinal}"
         self.ordinal = ordinal
         self.core = _core.CudaDevice(ordinal)
+        self.own = LoadedCode(self)
         self._loaded: dict[MachineCode, _core.KernelCode] = {}
-        self._models: dict[tuple[Kernel, _core.KernelCode, Extent, int], _core.KernelModel] = {}
+        self._models: dict[tuple[Kernel, MachineCode, Extent, int], _core.KernelModel] = {}
         from gpushare.profile.lookup import simulated_stand_in
 
         stand_in = simulated_stand_in(self.description.name)
@@ -65,35 +73,40 @@ class CudaDevice:
 
     def load(self, kernel: Kernel) -> _core.KernelCode:
         """The kernel's code on this GPU, compiled and loaded at its first use."""
-        machine_code = self._machine_code(kernel)
+        return self.own.load(kernel)
+
+    def load_without_variables(self, compiled: CompiledKernel) -> _core.KernelCode:
+        """Code that is the same for all owners."""
+        machine_code = _machine_code(compiled)
         loaded = self._loaded.get(machine_code)
         if loaded is None:  # or another thread is faster
-            loaded = self._loaded.setdefault(machine_code, self.core.load(*machine_code))
+            made = self.core.load(compiled.original).kernel(compiled.symbol, compiled.worker_symbol)
+            loaded = self._loaded.setdefault(machine_code, made)
         return loaded
 
-    def model(self, launch: Launch) -> _core.KernelModel:
-        """A launch's kernel as policies see it: what a block needs, and its costs where somebody has profiled it."""
-        key = (launch.kernel, self.load(launch.kernel), launch.block, launch.shared_bytes)
+    def model(self, launch: Launch, code: _core.KernelCode | None = None) -> _core.KernelModel:
+        """A launch's kernel as policies see it: what a block needs, and its costs where it has been profiled.
+
+        Args:
+            launch: of that kernel.
+            code: of the kernel, where it has been loaded.
+        """
+        key = (launch.kernel, _machine_code(self.compiled(launch.kernel)), launch.block, launch.shared_bytes)
         if key not in self._models:
-            self._models[key] = self._described(launch)
+            self._models[key] = self._described(launch, code or self.load(launch.kernel))
         return self._models[key]
 
     def unload(self, kernel: Kernel) -> None:
-        """Whoever launches it next has its variables as they begin."""
-        self._loaded.pop(self._machine_code(kernel), None)
+        """Its next launch finds the variables of its source as they begin."""
+        self.own.unload(kernel)
 
     def forget_models(self) -> None:
         """Profiles have changed: what is known of kernels is looked up again."""
         self._models.clear()
 
-    def _machine_code(self, kernel: Kernel) -> MachineCode:
-        compiled = self.compiled(kernel)
-        return compiled.symbol, compiled.original, compiled.worker
-
-    def _described(self, launch: Launch) -> _core.KernelModel:
+    def _described(self, launch: Launch, code: _core.KernelCode) -> _core.KernelModel:
         from gpushare.profile.model import known_model, rate_as_written
 
-        code = self.load(launch.kernel)
         threads, registers, shared_bytes = code.needs(math.prod(launch.block), launch.shared_bytes)
         known = known_model(launch, self.description)
         costs = known.on(self.description) if known else UNKNOWN_COSTS
@@ -106,6 +119,10 @@ class CudaDevice:
             rate_as_written=rate_as_written(launch, self.description) if known else 0.0,
             **{field: getattr(costs, field) for field in COSTS},
         )
+
+
+def _machine_code(compiled: CompiledKernel) -> MachineCode:
+    return compiled.symbol, compiled.original, compiled.worker_symbol
 
 
 _open: dict[int, CudaDevice] = {}

@@ -16,6 +16,7 @@ from gpushare.cuda_copies import BufferPool, known_by_measured_copies
 from gpushare.cuda_device import CudaDevice, give_up_if_broken
 from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
 from gpushare.energy_meter import EnergyMeter, meter_of, metered
+from gpushare.loaded_code import LoadedCode
 from gpushare.measured import Measured
 from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.run import Run
@@ -55,11 +56,18 @@ def is_ordered(policy: str | Policy) -> bool:
 
 
 class CudaRunner:
-    """Runs workloads on one GPU and remembers what is loaded there and how long applications take alone."""
+    """Runs workloads on one GPU and remembers what is loaded there and how long applications take alone.
+
+    Attributes:
+        device: the GPU.
+        timeout_s: for a run.
+        code: kernels, with variables that each run finds as they begin.
+    """
 
     def __init__(self, device: CudaDevice, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         self.device = device
         self.timeout_s = timeout_s
+        self.code = LoadedCode(device, keeps_first_values=True)
         self._loaded: dict[Launch, LoadedLaunch] = {}
         self._warm: set[LoadedLaunch] = set()
         self._buffers = BufferPool(device)
@@ -72,7 +80,7 @@ class CudaRunner:
         """Compiles, loads and uploads what the workload needs, and measures its applications alone."""
         workload.require_real()
         known = {each.name: self._alone(workload, each.name).operations_ns for each in workload.applications}
-        return CudaWorkload(self.device, workload, self._loaded, known, self._buffers)
+        return CudaWorkload(self.device, workload, self._loaded, known, self._buffers, self.code)
 
     def warm_up(self, prepared: CudaWorkload) -> None:
         """Lets the scheduler learn the kernels' block times, unless it knows them."""
@@ -167,7 +175,7 @@ class CudaRunner:
         solo = workload.alone(application)
         key = solo.applications[0].operations
         if key not in self._alone_times:
-            prepared = CudaWorkload(self.device, solo, self._loaded, buffers=self._buffers)
+            prepared = CudaWorkload(self.device, solo, self._loaded, buffers=self._buffers, code=self.code)
             records = []
             for _ in range(ALONE_REPEATS + 1):
                 prepared.restore()

@@ -15,15 +15,16 @@ from gpushare.cuda_copies import BufferPool
 from gpushare.cuda_device import CudaDevice
 from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.launch_arguments import Zeros
+from gpushare.loaded_code import LoadedCode
 from gpushare.workload import Copy, Launch, Workload
 
 
 class LoadedLaunch:
     """A launch whose kernel and data are on the GPU."""
 
-    def __init__(self, device: CudaDevice, launch: Launch) -> None:
+    def __init__(self, device: CudaDevice, launch: Launch, code: LoadedCode | None = None) -> None:
         self.launch = launch
-        self.code = device.load(launch.kernel)
+        self.code = (code or device.own).load(launch.kernel)
         self.compiled = device.compiled(launch.kernel)
         self.arguments = [_on_device(device, value) for value in launch.build_arguments()]
         self._restore = [self._restorer(device, index) for index in range(len(self.arguments))]
@@ -65,6 +66,7 @@ class CudaWorkload:
         loaded: launches that are on the device already.
         alone_ns: per application, the time alone of every operation, where it is known (oracle policies ask for it).
         buffers: for its copies; its own if left out.
+        code: where its kernels are loaded, if it matters what their variables hold.
     """
 
     def __init__(
@@ -74,12 +76,14 @@ class CudaWorkload:
         loaded: dict[Launch, LoadedLaunch],
         alone_ns: Mapping[str, Iterable[int | None]] | None = None,
         buffers: BufferPool | None = None,
+        code: LoadedCode | None = None,
     ) -> None:
         self.device = device
         self.workload = workload
         self.loaded = loaded
         self.program = _core.CudaProgram()
         self._buffers = buffers or BufferPool(device)
+        self._code = code or device.own
         self._copies: Counter[int] = Counter()
         workload.require_real()
         self.core = workload.core(self._operation, alone_ns)
@@ -94,6 +98,7 @@ class CudaWorkload:
         """Makes the data what it was before the first run."""
         for launch in self.launches():
             launch.restore()
+        self._code.put_back_first_values()
 
     def _operation(self, operation: Launch | Copy, alone_ns: int | None) -> _core.Launch | _core.Copy:
         if isinstance(operation, Copy):
@@ -103,7 +108,7 @@ class CudaWorkload:
             self.program.add_copy(buffers, core.direction)
             return core
         if operation not in self.loaded:
-            self.loaded[operation] = LoadedLaunch(self.device, operation)
+            self.loaded[operation] = LoadedLaunch(self.device, operation, self._code)
         loaded = self.loaded[operation]
         self.program.add_launch(loaded.code, operation.grid, operation.block, operation.shared_bytes, loaded.packed)
-        return _core.Launch(self.device.model(operation), operation.blocks, alone_ns=alone_ns)
+        return _core.Launch(self.device.model(operation, loaded.code), operation.blocks, alone_ns=alone_ns)

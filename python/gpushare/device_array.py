@@ -13,6 +13,9 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.kernel_model import MOST_BYTES, whole
 
+Memory = _core.DeviceMemory | _core.VariableMemory
+"""Of its own, or of a kernel's source."""
+
 
 class DeviceArray:
     """An array in device memory, which kernels take as a pointer.
@@ -24,10 +27,10 @@ class DeviceArray:
         dtype: of its elements.
     """
 
-    def __init__(self, memory: _core.DeviceMemory, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    def __init__(self, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
         self.dtype = dtype
-        self._memory: _core.DeviceMemory | None = memory
+        self._memory: Memory | None = memory
 
     @property
     def nbytes(self) -> int:
@@ -35,7 +38,7 @@ class DeviceArray:
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property
-    def memory(self) -> _core.DeviceMemory:
+    def memory(self) -> Memory:
         """What it lives in.
 
         Raises:

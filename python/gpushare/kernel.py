@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ class Kernel:
         self.options = tuple(options)
         self.parameters = None if parameters is None else _types(name, parameters, self._source)
         self._compiled: dict[str, CompiledKernel] = {}
+        self._names: tuple[str, ...] = ()
         self._lock = threading.Lock()
 
     @property
@@ -88,7 +89,17 @@ class Kernel:
     def _compiled_for(self, arch: str) -> CompiledKernel:
         if self._source.cubin is not None:
             return cubin_kernel(self._source, self.name, self.parameters, arch)
-        return _cached_or_built(CompileRequest(self._source, self.name, self._options, self.preemptible, arch))
+        request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch, self._names)
+        return _cached_or_built(request)
+
+    def _compiled_with(self, names: Iterable[str]) -> None:
+        """Where its source has variables, kernels of these names are to share them with it."""
+        self._names = tuple(sorted(names))
+
+    @property
+    def source_identity(self) -> object:
+        """Equal for kernels of one source, as a compiler sees it."""
+        return self.text, self._source.cubin, (*self._source.header_options, *self.options)
 
     def __eq__(self, other: object) -> bool:
         return self._identity == other._identity if isinstance(other, Kernel) else NotImplemented
@@ -98,8 +109,7 @@ class Kernel:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        options = (*self._source.header_options, *self.options)
-        return self.text, self._source.cubin, self.name, options, self.preemptible, self.parameters
+        return self.source_identity, self.name, self._names, self.preemptible, self.parameters
 
     def _arch_for(self, arch: str) -> str:
         """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""

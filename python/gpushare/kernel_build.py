@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From source to two cubins: CUDA C++ to PTX, PTX to the kernel as it is, and to a worker where that is possible."""
+"""From source to a cubin: CUDA C++ to PTX, PTX to the kernel as it is, and beside it a worker where that is possible.
+
+Where a source has variables in device memory, the cubin has all of its kernels, which share them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from gpushare import _core, assembler
@@ -14,9 +21,10 @@ from gpushare.compiled_kernel import CompiledKernel
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
 from gpushare.cuda_libraries import cuda_libraries
 from gpushare.entry_names import entry_named, no_such_entry
+from gpushare.module_variable import ModuleVariable
 from gpushare.parameters import parameters_of
-from gpushare.resource_usage import ResourceUsage, resource_usage
-from gpushare.worker_build import Assembled, Worker, best_worker
+from gpushare.resource_usage import resource_usage
+from gpushare.worker_build import Assembled, BuiltModule, Worker, build_module
 
 NAME_ERROR = re.compile(r"^__nv_name_map\(\d+\): error: (.*)$", re.MULTILINE)
 ERROR_ELSEWHERE = re.compile(r"^(?!__nv_name_map).*\berror:", re.MULTILINE)
@@ -31,30 +39,104 @@ def build(request: CompileRequest) -> CompiledKernel:
         CudaError: CUDA's libraries are missing, or failed.
     """
     _check_architecture(request)
-    if request.source.is_ptx:
-        ptx, log = request.source.text, ""
-        kernel = _kernel_of_ptx(request)
+    ptx, log, kernel = _ptx_of(request)
+    variables = _variables(ptx, kernel.name)
+    if variables:
+        request = _as_others_compile_it(request)
+        ptx, log, kernel = _ptx_of(request)
+        variables = _variables(ptx, kernel.name)
+        built = _built_with_all(ptx, request.arch, _Assembler(request))
     else:
-        ptx, log, symbol = _compiled(request)
-        kernel = _named(ptx, symbol, request)
-    original = _assembled(ptx, kernel.name, request)
-    worker = _worker(ptx, kernel.name, original.usage, request)
+        built = _built_alone(ptx, kernel.name, request)
+    worker = built.workers[kernel.name]
+    if not request.preemptible:
+        worker = Worker(refusal="preemptible=False was asked for")
     return CompiledKernel(
         name=request.name,
         symbol=kernel.name,
         arch=request.arch,
-        original=original.cubin,
-        worker=worker.cubin,
+        original=built.assembled.cubin,
+        worker=built.assembled.cubin if worker.symbol else None,
+        worker_symbol=worker.symbol,
         refusal=worker.refusal,
         parameters=parameters_of(kernel),
-        original_usage=original.usage,
+        original_usage=built.assembled.usages[kernel.name],
         worker_usage=worker.usage,
         register_limit=worker.register_limit,
         log=log,
         cached=False,
         ptx=ptx,
-        worker_ptx=worker.ptx,
+        worker_ptx=built.assembled.ptx if worker.symbol else None,
+        variables=variables,
+        module=_identity(built.assembled, request) if variables else None,
     )
+
+
+def _ptx_of(request: CompileRequest) -> tuple[str, str, _core.KernelSignature]:
+    """PTX, the compiler's log, and the kernel."""
+    if request.source.is_ptx:
+        return request.source.text, "", _kernel_of_ptx(request)
+    ptx, log, symbol = _compiled(request)
+    return ptx, log, _named(ptx, symbol, request)
+
+
+def _variables(ptx: str, symbol: str) -> tuple[ModuleVariable, ...]:
+    return tuple(
+        ModuleVariable(
+            each.name,
+            each.type,
+            tuple(each.extents),
+            each.bytes,
+            each.is_constant,
+            each.is_managed,
+            each.is_written,
+            each.is_used,
+        )
+        for each in _core.module_variables(ptx, symbol)
+    )
+
+
+def _as_others_compile_it(request: CompileRequest) -> CompileRequest:
+    """What other kernels of the same source have the same PTX of: a text is not called as the kernel is."""
+    source = request.source
+    if source.is_ptx or source.folder is not None:
+        return request
+    return replace(request, source=replace(source, file_name="kernels.cu"))
+
+
+def _built_alone(ptx: str, symbol: str, request: CompileRequest) -> BuiltModule:
+    if request.preemptible:
+        return build_module(ptx, [symbol], request.arch, _Assembler(request))
+    return BuiltModule(_assembled(ptx, [symbol], request), {symbol: Worker()})
+
+
+@lru_cache(8)
+def _built_with_all(ptx: str, arch: str, assemble: _Assembler) -> BuiltModule:
+    """For each of the kernels it is the same, whether that may be preempted or not."""
+    return build_module(ptx, [each.name for each in _core.kernel_signatures(ptx)], arch, assemble)
+
+
+class _Assembler:
+    """Assembles as a request asks for, and equals others that would do the same."""
+
+    def __init__(self, request: CompileRequest) -> None:
+        self._request = request
+        self._how = request.arch, request.options.assembler, request.source.file_name
+
+    def __call__(self, ptx: str, symbols: Sequence[str]) -> Assembled:
+        return _assembled(ptx, symbols, self._request)
+
+    def __eq__(self, other: object) -> bool:
+        return self._how == other._how if isinstance(other, _Assembler) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._how)
+
+
+def _identity(made: Assembled, request: CompileRequest) -> str:
+    """Of the same PTX assemblers make the same code, or code as good."""
+    parts = made.ptx, request.arch, request.options.assembler
+    return hashlib.blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 def _check_architecture(request: CompileRequest) -> None:
@@ -70,14 +152,20 @@ def _check_architecture(request: CompileRequest) -> None:
 
 def _compiled(request: CompileRequest) -> tuple[str, str, str]:
     """PTX, log, and the symbol of the kernel."""
-    result = _nvrtc(request, [request.name])
+    names = [request.name, *(each for each in request.names if each != request.name)]
+    result = _nvrtc(request, sorted(names))
     if result["succeeded"]:
-        return result["ptx"], result["log"], result["lowered_names"][0]
+        return result["ptx"], result["log"], result["lowered_names"][sorted(names).index(request.name)]
     log = result["log"]
     if NAME_ERROR.search(log) and not ERROR_ELSEWHERE.search(log):
         without = _nvrtc(request, [])
         if without["succeeded"]:
             reason = NAME_ERROR.findall(log)[0]
+            if request.names:
+                there = ", ".join(map(repr, request.names))
+                raise InvalidInput(
+                    f"{request.source.file_name} lacks a kernel of these: {there}; the compiler says: {reason}"
+                )
             raise InvalidInput(f"{_no_such_kernel(request, without['ptx'])} (the compiler says: {reason})")
         log = without["log"]
     raise CompileError(
@@ -119,7 +207,7 @@ def _kernel_of_ptx(request: CompileRequest) -> _core.KernelSignature:
     return kernels[entry_named(request.name, list(kernels), request.source.file_name)]
 
 
-def _assembled(ptx: str, symbol: str, request: CompileRequest) -> Assembled:
+def _assembled(ptx: str, symbols: Sequence[str], request: CompileRequest) -> Assembled:
     made_by = assembler.in_use()
     options = made_by.options(request.arch, request.options.assembler)
     failure = {"text": ptx, "options": options}
@@ -131,10 +219,4 @@ def _assembled(ptx: str, symbol: str, request: CompileRequest) -> Assembled:
         raise CompileError(f"{request.words}: {made_by.name} has not ended after {error}", log="", **failure) from error
     if not result.succeeded:
         raise CompileError(f"{request.words} cannot be assembled by {made_by.name}", log=result.log, **failure)
-    return Assembled(ptx, result.cubin, resource_usage(result.log, symbol))
-
-
-def _worker(ptx: str, symbol: str, original: ResourceUsage, request: CompileRequest) -> Worker:
-    if not request.preemptible:
-        return Worker(refusal="preemptible=False was asked for")
-    return best_worker(ptx, symbol, original, request.arch, lambda text: _assembled(text, symbol, request))
+    return Assembled(ptx, result.cubin, {symbol: resource_usage(result.log, symbol) for symbol in symbols})

@@ -22,6 +22,7 @@ BUILDERS = (
     "worker_build",
     "entry_names",
     "compiled_kernel",
+    "module_variable",
     "parameters",
     "resource_usage",
 )
@@ -42,6 +43,7 @@ def cache_key(request: CompileRequest) -> str | None:
         return None
     parts = (
         (request.source.text, request.source.file_name, request.name, request.arch, request.preemptible),
+        request.names,
         (request.options.nvrtc, request.options.assembler, headers),
         (libraries.fingerprint(), _fingerprint_of_gpushare()),
     )

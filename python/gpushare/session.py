@@ -21,7 +21,7 @@ from gpushare.kernel_model import KernelModel, number, require, require_name, wh
 from gpushare.launch_geometry import Extent
 from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.run import Run
-from gpushare.session_application import SessionApplication
+from gpushare.session_application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session_device import session_device
 from gpushare.session_run import begun_work, decided_by
 from gpushare.terms import Terms
@@ -123,29 +123,14 @@ class Session:
         self._require_open()
         require_name("an application's name", name)
         terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
-        require(
-            latency_ns is None or self._highest_priority is None or self._highest_priority > 0,
-            f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
-            "whoever opened it said Session(highest_priority=...)",
-        )
+        require_permitted_latency(name, latency_ns, self._highest_priority)
         with self._lock:
             taken = [each.name for each in self._applications]
             require(name not in taken, f"the session has an application {name!r} already: take another name")
-            application = SessionApplication(self, name, self._permitted(name, priority), terms)
+            priority = permitted_priority(name, priority, self._highest_priority, self.policy)
+            application = SessionApplication(self, name, priority, terms)
             self._applications.append(application)
         return application
-
-    def _permitted(self, name: str, priority: int) -> int:
-        priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
-        most = self._highest_priority
-        require(
-            most is None or priority <= most,
-            f"application {name!r}: priority {priority} is above {most}, the highest that this session permits: "
-            "whoever opened it said Session(highest_priority=...)",
-        )
-        if isinstance(self.policy, str):
-            _core.require_priority(self.policy, name, priority)
-        return priority
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values in device memory."""
@@ -159,6 +144,24 @@ class Session:
         """Compiles the kernel and loads it now rather than at its first launch: meanwhile, others stand still."""
         self._require_open()
         self._on.load(kernel)
+
+    def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
+        """A variable of the kernel's source in device memory, as an array in its place; docs/kernels.md.
+
+        The session has one copy of it for all kernels of the source. Wait for the jobs that use it.
+
+        Args:
+            kernel: one of the source's.
+            name: in C++, such as ``"ns::coefficient"`` or the end of that, or its symbol.
+            dtype: what it is made of: without it arrays and structs of CUDA C++ are bytes.
+            shape: of so many elements.
+
+        Raises:
+            InvalidInput: there is no such variable (the message lists those there are), or it has another size.
+        """
+        self._require_open()
+        require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
+        return self._on.variable(kernel, name, dtype, shape)
 
     def set_policy(self, policy: str | Policy) -> None:
         """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
@@ -220,12 +223,15 @@ class Session:
         try:
             done, record = self._core.finish(self.device.description, timeout)
         except _core.DeviceError:
-            self._on.check()
+            self._end()
             raise
         except KeyboardInterrupt:
             self._finished = False  # all goes on, until somebody closes it
             raise
-        workload, alone = begun_work(busy, done, record, self._alone_ns)
+        try:
+            workload, alone = begun_work(busy, done, record, self._alone_ns)
+        finally:
+            self._end()
         policy, measured = decided_by(self.ordering, self._policies), self._on.conditions(workload, done)
         return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
 
@@ -238,9 +244,19 @@ class Session:
 
     def close(self) -> None:
         """Ends the session without waiting: what runs stops at the next block boundary."""
+        was_finished, self._finished = self._finished, True
         self._core.close()  # also where another thread waits in finish()
-        self._finished = True
+        if was_finished:
+            self._on.check()
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        """Lets go of the device, and of what keeps the session's copies of variables."""
         self._on.check()
+        self._on.forget()
+        for each in self._applications:
+            each._launches = []
 
     def __enter__(self) -> Session:
         return self
@@ -265,7 +281,7 @@ class Session:
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
             self._require_open()
-            self._register(application, submitted.core)
+            application._register(self._core, submitted.core)
             # In one go, so that the list is in the order of the numbers.
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
             if self._keeps_record:
@@ -274,18 +290,10 @@ class Session:
         self._jobs.add(job)
         return job
 
-    def _register(self, application: SessionApplication, first: _core.Launch) -> None:
-        if application._cancelled:
-            raise _core.Cancelled(f"application {application.name!r} has been cancelled")
-        if application._number is not None:
-            return
-        core = _core.Application(application.name, [], priority=application.priority, **application.terms.core)
-        application._number, application._first_priority = self._core.add(core, first), application.priority
-
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()
         with self._lock:
-            priority = self._permitted(application.name, priority)
+            priority = permitted_priority(application.name, priority, self._highest_priority, self.policy)
             if application._number is not None and not application._cancelled:
                 self._core.set_priority(application._number, priority)
             application._priority = priority

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpushare import _core
 from gpushare.job import Job, Submitted
 from gpushare.kernel import Kernel
-from gpushare.kernel_model import KernelModel
+from gpushare.kernel_model import KernelModel, require, whole
 from gpushare.launch_geometry import Extent
+from gpushare.policy import Policy
 from gpushare.terms import Terms
-from gpushare.workload import Application
+from gpushare.workload import PRIORITIES, Application
 
 if TYPE_CHECKING:
     from gpushare.session import Session
@@ -50,6 +52,15 @@ class SessionApplication:
         """
         self._session._cancel(self)
 
+    def _register(self, core: _core.CoreSession, first: _core.Launch) -> None:
+        """The core knows it from its first launch on."""
+        if self._cancelled:
+            raise _core.Cancelled(f"application {self.name!r} has been cancelled")
+        if self._number is not None:
+            return
+        described = _core.Application(self.name, [], priority=self.priority, **self.terms.core)
+        self._number, self._first_priority = core.add(described, first), self.priority
+
     def _as_run(self, arrival_ns: int, launches: int) -> Application:
         """What a run says of it, of which so many launches had begun."""
         return Application(
@@ -86,3 +97,30 @@ class SessionApplication:
             DeviceError: the session has failed; on a GPU a CudaError.
         """
         return self._session._submit(self, kernel, grid, block, args, shared_bytes)
+
+
+def permitted_priority(name: str, priority: int, most: int | None, policy: str | Policy) -> int:
+    """The priority, checked.
+
+    Raises:
+        InvalidInput: it is none, or above the highest that the session permits.
+        PolicyError: the policy has no use for it.
+    """
+    priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
+    require(
+        most is None or priority <= most,
+        f"application {name!r}: priority {priority} is above {most}, the highest that this session permits: "
+        "whoever opened it said Session(highest_priority=...)",
+    )
+    if isinstance(policy, str):
+        _core.require_priority(policy, name, priority)
+    return priority
+
+
+def require_permitted_latency(name: str, latency_ns: float | None, most: int | None) -> None:
+    """Raise InvalidInput unless an application may ask for this, where ``most`` is the highest priority that it may."""
+    require(
+        latency_ns is None or most is None or most > 0,
+        f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
+        "whoever opened it said Session(highest_priority=...)",
+    )

@@ -18,6 +18,7 @@ from gpushare.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.job import Submitted
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_shapes import LaunchShapes
+from gpushare.loaded_code import LoadedCode
 from gpushare.measured import Measured
 from gpushare.operation import Launch
 from gpushare.quick_packing import QuickPacking
@@ -56,6 +57,9 @@ class SessionDevice(Protocol):
     def load(self, kernel: Kernel) -> None:
         """Makes the kernel ready to run."""
 
+    def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
+        """A variable of the kernel's source."""
+
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
@@ -69,6 +73,9 @@ class SessionDevice(Protocol):
 
     def check(self) -> None:
         """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
+
+    def forget(self) -> None:
+        """Called when a session is over: its kernels' variables go."""
 
 
 def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
@@ -108,6 +115,7 @@ class GpuInSession:
 
     def __init__(self, device: CudaDevice) -> None:
         self.device = device
+        self.code = LoadedCode(device)
         self._shapes = LaunchShapes(self._shape)
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
@@ -125,7 +133,11 @@ class GpuInSession:
 
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it."""
-        self.device.load(kernel)
+        self.code.load(kernel)
+
+    def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
+        """A variable of the kernel's source, which this session has a copy of."""
+        return self.code.variable(kernel, name, dtype, shape)
 
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
@@ -141,8 +153,8 @@ class GpuInSession:
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
-        code, compiled = self.device.load(kernel), self.device.compiled(kernel)
-        core = _core.Launch(self.device.model(launch), launch.blocks)
+        code, compiled = self.code.load(kernel), self.device.compiled(kernel)
+        core = _core.Launch(self.device.model(launch, code), launch.blocks)
         _core.require_runnable(self.device.description, core)
         return Shape(launch, core, code, QuickPacking(compiled.name, compiled.parameters))
 
@@ -153,7 +165,7 @@ class GpuInSession:
         for submitted in launches:
             program.extend(submitted.program)
             arrays |= {_place(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
-        kept = [Kept(self.device.core, array) for array in arrays.values()]
+        kept = [Kept(self.device.core, array) for array in arrays.values()] + self.code.kept_variables()
         operations = [submitted.core for submitted in launches]
         workload = _core.CoreWorkload("alone", [_core.Application(name, operations)])
         times = []
@@ -171,6 +183,11 @@ class GpuInSession:
     def check(self) -> None:
         """Gives up a GPU on which a kernel has faulted or does not end."""
         give_up_if_broken(self.device)
+
+    def forget(self) -> None:
+        """The copies that kernels' variables have in this session go with its last job."""
+        self.code.clear()
+        self._shapes = LaunchShapes(self._shape)
 
 
 def _held(argument: Any) -> Any:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpushare.workload import Workload
 
 SPEEDS = (1e-6, 1e6)
+NO_VARIABLES = "kernels compute nothing on a simulated device, and have no variables there"
 
 
 class HostMemory:
@@ -89,6 +90,14 @@ class SimulatorInSession:
     def load(self, kernel: Kernel) -> None:
         """There is nothing to load."""
 
+    def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
+        """Nothing computes with it.
+
+        Raises:
+            InvalidInput: always.
+        """
+        raise InvalidInput(f"variable {name!r}: {NO_VARIABLES}")
+
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
@@ -114,6 +123,9 @@ class SimulatorInSession:
 
     def check(self) -> None:
         """A simulated device does not break."""
+
+    def forget(self) -> None:
+        """There is nothing of it."""
 
 
 def of_model(model: KernelModel, grid: Any, block: Any) -> Launch:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the possible workers of a kernel is taken: the first that costs it neither residency nor spills."""
+"""A module of kernels and their workers.
+
+Of the possible workers of a kernel the first is taken that costs it neither residency nor spills.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from gpushare import _core
 from gpushare._core import InvalidInput
@@ -16,15 +18,20 @@ from gpushare.resource_usage import ResourceUsage
 REGISTERS_PER_SM = 65_536
 THREADS_PER_SM = {75: 1024, 86: 1536, 87: 1536, 88: 1536, 89: 1536, 120: 1536, 121: 1536}
 MOST_THREADS_PER_SM = 2048
+ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """PTX and what became of it."""
+    """PTX and what became of it.
+
+    Attributes:
+        usages: of the kernels that were asked about, by symbol.
+    """
 
     ptx: str
     cubin: bytes
-    usage: ResourceUsage
+    usages: Mapping[str, ResourceUsage]
 
 
 @dataclass(frozen=True)
@@ -32,31 +39,99 @@ class Worker:
     """The worker that was taken, or why there is none."""
 
     refusal: str | None = None
-    ptx: str | None = None
-    cubin: bytes | None = None
+    symbol: str | None = None
     usage: ResourceUsage | None = None
     register_limit: int | None = None
 
 
-Assemble = Callable[[str], Assembled]
+@dataclass(frozen=True)
+class BuiltModule:
+    """Kernels as they are, and beside them their workers.
+
+    Attributes:
+        assembled: all of it.
+        workers: by the kernels' symbols.
+    """
+
+    assembled: Assembled
+    workers: Mapping[str, Worker]
 
 
-def best_worker(ptx: str, symbol: str, original: ResourceUsage, arch: str, assemble: Assemble) -> Worker:
-    """The first candidate that costs neither residency nor spills, or the first of all if each costs something."""
+Assemble = Callable[[str, Sequence[str]], Assembled]
+"""Of PTX and of the symbols whose usage is asked for."""
+
+
+def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble) -> BuiltModule:
+    """These kernels, each with its first worker that costs neither residency nor spills, or else the first of all.
+
+    Raises:
+        CompileError: they cannot be assembled, even without workers.
+    """
     try:
-        transformed = _core.make_preemptible(ptx)
-        refusal = _refusal(transformed, symbol)
-        if refusal is not None:
-            return Worker(refusal=refusal)
-        budget = register_budget(original, arch)
-        candidates = _candidates(transformed.ptx, symbol, budget, assemble)
-        first = next(candidates)
-        fitting = (each for each in chain([first], candidates) if _fits(each, original, budget))
-        return next(fitting, first)
-    except CompileError as error:
-        return Worker(refusal=_why_not_assembled(error.log.strip() or str(error)))
+        transformed = _core.make_preemptible(ptx, list(entries))
     except InvalidInput as error:
-        return Worker(refusal=f"its PTX is not understood: {error}")
+        return _without_workers(ptx, dict.fromkeys(entries, f"its PTX is not understood: {error}"), assemble)
+    refusals = {each.name: _why_refused(each.refusal) for each in transformed.kernels if each.refusal is not None}
+    workers = {each.name: each.worker for each in transformed.kernels if each.refusal is None}
+    text = transformed.ptx
+    while workers:
+        try:
+            return _with_workers(text, workers, refusals, arch, assemble)
+        except CompileError as error:
+            said = error.log.strip() or str(error)
+        # The assembler names those that are to blame; else it may be any.
+        blamed = "".join(line for line in said.splitlines() if ERROR.search(line))
+        failed = {name: each for name, each in workers.items() if f"'{each}'" in blamed} or dict(workers)
+        refusals |= dict.fromkeys(failed, _why_not_assembled(said))
+        workers = {name: each for name, each in workers.items() if name not in failed}
+        text = _without_entries(text, list(failed.values()))
+    return _without_workers(ptx, refusals, assemble)
+
+
+def _without_workers(ptx: str, refusals: Mapping[str, str], assemble: Assemble) -> BuiltModule:
+    return BuiltModule(assemble(ptx, list(refusals)), {name: Worker(why) for name, why in refusals.items()})
+
+
+def _with_workers(
+    text: str, workers: Mapping[str, str], refusals: Mapping[str, str], arch: str, assemble: Assemble
+) -> BuiltModule:
+    """Tries all without a limit, then those that do not fit with one, and keeps the limits that help."""
+    symbols = [*refusals, *workers, *workers.values()]
+    made = assemble(text, symbols)
+    originals = {name: made.usages[name] for name in workers}
+    budgets = {name: register_budget(usage, arch) for name, usage in originals.items()}
+
+    def fits(name: str, by: Assembled) -> bool:
+        return _fits(by.usages[workers[name]], originals[name], budgets[name])
+
+    too_large = {name: budgets[name] for name in workers if not fits(name, made)}
+    limited = _all_limited(text, workers, too_large)
+    limits: dict[str, int] = {}
+    if limited is not None:
+        tried = assemble(limited, symbols)
+        limits = {name: budget for name, budget in too_large.items() if fits(name, tried)}
+        if limits:
+            made = tried if limits == too_large else assemble(_all_limited(text, workers, limits) or text, symbols)
+    taken = {name: Worker(None, each, made.usages[each], limits.get(name)) for name, each in workers.items()}
+    return BuiltModule(made, taken | {name: Worker(why) for name, why in refusals.items()})
+
+
+def _all_limited(text: str, workers: Mapping[str, str], limits: Mapping[str, int]) -> str | None:
+    """None where nothing can be limited."""
+    found = False
+    for name, limit in limits.items():
+        limited = _limited(text, workers[name], limit)
+        found |= limited is not None
+        text = limited or text
+    return text if found else None
+
+
+def _without_entries(text: str, symbols: Sequence[str]) -> str:
+    """The same without these; they end, as gpushare writes them, with a brace at the beginning of a line."""
+    for symbol in symbols:
+        entry = rf"^[^\n]*\.entry\s+{re.escape(symbol)}(?![\w$]).*?^\}}"
+        text = re.sub(entry, "", text, count=1, flags=re.MULTILINE | re.DOTALL)
+    return text
 
 
 def register_budget(original: ResourceUsage, arch: str) -> int:
@@ -80,27 +155,12 @@ def _why_not_assembled(log: str) -> str:
     return f"its worker cannot be assembled, which is a bug in gpushare: {log.splitlines()[0]}"
 
 
-def _refusal(transformed: _core.Transformed, symbol: str) -> str | None:
-    (verdict,) = (each for each in transformed.kernels if each.name == symbol)
-    if verdict.refusal is None:
-        return None
-    where = f" (line {verdict.refusal.line} of the PTX)" if verdict.refusal.line else ""
-    return verdict.refusal.reason + where
+def _why_refused(refusal: _core.Refusal) -> str:
+    where = f" (line {refusal.line} of the PTX)" if refusal.line else ""
+    return refusal.reason + where
 
 
-def _candidates(text: str, symbol: str, budget: int, assemble: Assemble) -> Iterator[Worker]:
-    """Most wanted first; each is made only when the ones before it did not fit."""
-    for limit in (None, budget):
-        limited = text if limit is None else _limited(text, symbol, limit)
-        if limited is None:
-            continue
-        made = assemble(limited)
-        yield Worker(None, made.ptx, made.cubin, made.usage, limit)
-
-
-def _fits(worker: Worker, original: ResourceUsage, budget: int) -> bool:
-    usage = worker.usage
-    assert usage is not None
+def _fits(usage: ResourceUsage, original: ResourceUsage, budget: int) -> bool:
     # Launch bounds make the assembler spill where gpushare has set no limit.
     spilled = (usage.spill_stores, usage.spill_loads, usage.local_bytes)
     allowed = (original.spill_stores, original.spill_loads, original.local_bytes)

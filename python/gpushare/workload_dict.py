@@ -87,6 +87,7 @@ def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
     data |= {"entry": kernel.name} if name != kernel.name else {}
     options = [*kernel._source.header_options, *kernel.options]
     data |= {"options": options} if options else {}
+    data |= {"names": list(kernel._names)} if kernel._names else {}
     return data | ({} if kernel.preemptible else {"preemptible": False})
 
 

@@ -82,7 +82,9 @@ def _cuda(table: CudaTable, folder: Path) -> Kernel:
         source = folder / table.source
         require(source.is_file(), f"kernel {table.name!r}: source: there is no file {str(source)!r}")
     entry = table.name if table.entry is None else table.entry
-    return Kernel(source, entry, options=tuple(table.options), preemptible=table.preemptible)
+    kernel = Kernel(source, entry, options=tuple(table.options), preemptible=table.preemptible)
+    kernel._compiled_with(table.names)
+    return kernel
 
 
 def _application(table: ApplicationTable, kernels: Kernels) -> Application:

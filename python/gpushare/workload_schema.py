@@ -65,6 +65,7 @@ class CudaTable(Schema):
     code: str | None = None
     options: list[str] = Field([])
     preemptible: bool = True
+    names: list[str] = Field([])
 
 
 def _kind_of_kernel(table: Any) -> str:

@@ -15,19 +15,31 @@ namespace gpushare::bindings {
 namespace {
 
 using KernelCodePtr = std::shared_ptr<cuda::KernelCode>;
+using KernelModulePtr = std::shared_ptr<cuda::KernelModule>;
+using VariablePtr = std::shared_ptr<cuda::VariableMemory>;
 
 std::span<const char> view_of(const py::bytes& bytes) {
   const std::string_view view(bytes);
   return {view.data(), view.size()};
 }
 
-KernelCodePtr load(const CudaDevice& device, std::string symbol, const py::bytes& original,
-                   const std::optional<py::bytes>& worker) {
-  const std::span<const char> worker_code = worker ? view_of(*worker) : std::span<const char>{};
-  const std::span<const char> original_code = view_of(original);
+KernelModulePtr load(const CudaDevice& device, const py::bytes& cubin, bool has_variables, bool has_constants) {
+  const std::span<const char> code = view_of(cubin);
+  const cuda::ModuleState state = has_variables   ? cuda::ModuleState::Variables
+                                  : has_constants ? cuda::ModuleState::Constants
+                                                  : cuda::ModuleState::None;
   const py::gil_scoped_release no_gil;
-  return {new cuda::KernelCode(device.context, std::move(symbol), original_code, worker_code),
-          WithoutGil<cuda::KernelCode>{}};
+  return {new cuda::KernelModule(device.context, code, state), WithoutGil<cuda::KernelModule>{}};
+}
+
+KernelCodePtr find_kernel(const KernelModulePtr& module, std::string symbol, const std::optional<std::string>& worker) {
+  const py::gil_scoped_release no_gil;
+  return {new cuda::KernelCode(module, std::move(symbol), worker.value_or("")), WithoutGil<cuda::KernelCode>{}};
+}
+
+VariablePtr find_variable(const KernelModulePtr& module, const std::string& symbol) {
+  const py::gil_scoped_release no_gil;
+  return {new cuda::VariableMemory(module, symbol), WithoutGil<cuda::VariableMemory>{}};
 }
 
 void copy_on_device(const CudaDevice& device, CUdeviceptr target, CUdeviceptr source, std::size_t bytes) {
@@ -69,8 +81,8 @@ void bind_device_class(py::module_& module) {
       .def_property_readonly("memory_bytes", [](const CudaDevice& self) { return self.context->memory_bytes(); })
       .def_property_readonly("stream_levels",
                              [](const CudaDevice& self) { return self.context->stream_priorities().size(); })
-      .def("load", &load, py::arg("symbol"), py::arg("original"), py::arg("worker"),
-           "Machine code of a kernel and of its worker, or None where it cannot be preempted.")
+      .def("load", &load, py::arg("cubin"), py::arg("has_variables") = false, py::arg("has_constants") = false,
+           "Machine code: has it variables that kernels write, or constants that the host can set?")
       .def(
           "allocate",
           [](const CudaDevice& self, std::size_t bytes, bool cleared) {
@@ -101,6 +113,18 @@ void bind_memory(py::module_& module) {
       .def("download", &download<cuda::DeviceMemory>, py::arg("target"), py::arg("offset") = 0);
 }
 
+void bind_kernel_module(py::module_& module) {
+  py::class_<cuda::VariableMemory, VariablePtr>(module, "VariableMemory", "A variable of loaded machine code.")
+      .def_property_readonly("address", &cuda::VariableMemory::get)
+      .def_property_readonly("bytes", &cuda::VariableMemory::bytes)
+      .def("upload", &upload<cuda::VariableMemory>, py::arg("source"), py::arg("offset") = 0)
+      .def("download", &download<cuda::VariableMemory>, py::arg("target"), py::arg("offset") = 0);
+  py::class_<cuda::KernelModule, KernelModulePtr>(module, "KernelModule", "Machine code on a GPU, with its variables.")
+      .def("kernel", &find_kernel, py::arg("symbol"), py::arg("worker") = py::none(),
+           "The kernel, and its worker where it can be preempted; both by their symbols.")
+      .def("variable", &find_variable, py::arg("symbol"));
+}
+
 void bind_kernel_code(py::module_& module) {
   py::class_<cuda::KernelCode, KernelCodePtr>(module, "KernelCode", "A kernel's machine code on a GPU.")
       .def_property_readonly("symbol", &cuda::KernelCode::symbol)
@@ -127,6 +151,7 @@ void bind_kernel_code(py::module_& module) {
 void bind_cuda(py::module_& module) {
   bind_memory(module);
   bind_kernel_code(module);
+  bind_kernel_module(module);
   bind_device_class(module);
 }
 

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
+#include "core/transform/module_variables.hpp"
 #include "core/transform/preemptible.hpp"
 
 namespace gpushare::bindings {
@@ -41,10 +42,24 @@ void bind_transform(py::module_& module) {
       .def_property_readonly("barrier_between_tasks", when_preemptible(&ptx::WorkerNeeds::barrier_between_tasks),
                              "Do tasks share memory within the block?");
 
-  py::class_<ptx::Transformed>(module, "Transformed", "A module with kernels as they were, and beside them the workers of those that are preemptible.")
+  py::class_<ptx::Transformed>(
+      module, "Transformed",
+      "A module with kernels as they were, and beside them the workers of those that are preemptible.")
       .def_readonly("ptx", &ptx::Transformed::ptx)
-      .def_readonly("kernels", &ptx::Transformed::kernels, "One verdict per kernel that was chosen, in the order of the module.");
+      .def_readonly("kernels", &ptx::Transformed::kernels,
+                    "One verdict per kernel that was chosen, in the order of the module.");
 
+  py::class_<ptx::ModuleVariable>(module, "ModuleVariable", "A variable that launches or the host may change.")
+      .def_readonly("name", &ptx::ModuleVariable::name, "Its symbol.")
+      .def_readonly("type", &ptx::ModuleVariable::type, "Of an element, as PTX has it.")
+      .def_readonly("extents", &ptx::ModuleVariable::extents, "None where it is no array.")
+      .def_readonly("bytes", &ptx::ModuleVariable::bytes)
+      .def_readonly("is_constant", &ptx::ModuleVariable::is_constant, "Can only the host set it?")
+      .def_readonly("is_managed", &ptx::ModuleVariable::is_managed)
+      .def_readonly("is_written", &ptx::ModuleVariable::is_written, "By kernels of the module, perhaps?")
+      .def_readonly("is_used", &ptx::ModuleVariable::is_used, "By the kernel that was asked about?");
+  module.def("module_variables", &ptx::module_variables, py::arg("ptx"), py::arg("entry"),
+             py::call_guard<py::gil_scoped_release>(), "Those of the module that its kernels mention.");
   module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"),
              py::arg("entries") = std::vector<std::string>{}, py::call_guard<py::gil_scoped_release>());
 }

@@ -30,6 +30,7 @@ namespace gpushare::cuda {
   F(cuModuleLoadData)                            \
   F(cuModuleUnload)                              \
   F(cuModuleGetFunction)                         \
+  F(cuModuleGetGlobal)                           \
   F(cuFuncLoad)                                  \
   F(cuFuncGetAttribute)                          \
   F(cuFuncSetAttribute)                          \

@@ -139,8 +139,18 @@ class HardwareRun {
 
   Time now() const { return Time(std::chrono::duration_cast<Duration>(Clock::now() - start_)); }
 
+  static void require_copyable(const DeviceOperation& operation) {
+    const auto* launch = std::get_if<DeviceLaunch>(&operation);
+    if (launch == nullptr || launch->kernel->may_be_copied()) return;
+    throw InvalidInput("green-contexts: kernel '" + launch->kernel->symbol() +
+                       "' has variables in device memory, of which each green context would have a copy of its own: "
+                       "compare without green-contexts, or have the kernel take them as arrays");
+  }
+
   void load_all(const Program& program) {
     functions_.resize(greens_.size());
+    if (greens_.empty()) return;
+    for (const DeviceOperation& operation : program) require_copyable(operation);
     for (std::size_t green = 0; green < greens_.size(); ++green) {
       for (const DeviceOperation& operation : program) {
         const auto* launch = std::get_if<DeviceLaunch>(&operation);

@@ -35,22 +35,19 @@ int driver_occupancy(const Context& context, CUfunction function, int threads, u
   return blocks;
 }
 
-KernelCode::KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
-                       std::span<const char> worker)
-    : id_(next_id()), symbol_(std::move(symbol)), original_cubin_(original.begin(), original.end()) {
-  const Quiet quiet = context->quiet_moments().ask();  // one for all of it
-  original_module_ = load_module(context, original_cubin_);
-  original_ = find_function(original_module_, symbol_);
+KernelCode::KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker)
+    : id_(next_id()), symbol_(std::move(symbol)), module_(std::move(module)) {
+  const Quiet quiet = module_->context()->quiet_moments().ask();  // one for all of it
+  original_ = module_->find_kernel(symbol_);
   if (worker.empty()) return;
-  worker_module_ = load_module(context, worker);
-  worker_ = find_function(worker_module_, symbol_);
-  const CurrentContext current(*context);
+  worker_ = module_->find_kernel(worker);
+  const CurrentContext current(*module_->context());
   worker_limits_ = limits_of(worker_);
 }
 
 KernelCode::Limits KernelCode::limits_of(CUfunction function) const {
   return {.threads = attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-          .dynamic_shared = most_dynamic_shared(*original_module_.context(), function)};
+          .dynamic_shared = most_dynamic_shared(*module_->context(), function)};
 }
 
 BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) {
@@ -61,7 +58,7 @@ BlockNeeds KernelCode::needs(int threads, unsigned dynamic_shared_bytes) {
 }
 
 BlockNeeds KernelCode::ask_for_needs(int threads, unsigned dynamic_shared_bytes) const {
-  const CurrentContext current(*original_module_.context());
+  const CurrentContext current(*module_->context());
   const auto [most_threads, most_shared] = limits_of(original_);
   require(threads <= most_threads, "kernel '" + symbol_ + "': a block may have at most " +
                                        std::to_string(most_threads) + " threads, got " + std::to_string(threads));

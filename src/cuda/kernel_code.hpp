@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's machine code on one GPU: as it was written, and as a worker where it can be preempted.
+// A kernel's machine code on one GPU: as it was written, and as a worker where it can be preempted. Both are in one
+// module, so that they have the same variables.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/kernel.hpp"
-#include "cuda/handles.hpp"
+#include "cuda/kernel_module.hpp"
 
 namespace gpushare::cuda {
 
@@ -19,9 +21,8 @@ enum class KernelId : std::uint64_t {};
 
 class KernelCode {
  public:
-  /// Throws CudaError where the GPU does not take the code. An empty worker: the kernel cannot be preempted.
-  KernelCode(const SharedContext& context, std::string symbol, std::span<const char> original,
-             std::span<const char> worker);
+  /// By their symbols; without that of a worker it cannot be preempted. Throws CudaError where the module lacks one.
+  KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker);
 
   KernelId id() const { return id_; }
   CUfunction original() const { return original_; }
@@ -29,7 +30,9 @@ class KernelCode {
   CUfunction worker() const { return worker_; }
   const std::string& symbol() const { return symbol_; }
   /// The original's machine code, for contexts that want a copy of their own.
-  std::span<const char> original_cubin() const { return original_cubin_; }
+  std::span<const char> original_cubin() const { return module_->cubin(); }
+  /// May there be such copies? Not where launches share variables, which each copy would have of its own.
+  bool may_be_copied() const { return module_->may_be_copied(); }
 
   /// Is there room for such a block as a worker, which has registers and shared memory of its own? Else it runs whole.
   bool can_be_worker(std::int64_t threads, unsigned dynamic_shared_bytes) const {
@@ -50,9 +53,7 @@ class KernelCode {
 
   KernelId id_;
   std::string symbol_;
-  std::vector<char> original_cubin_;
-  LoadedModule original_module_;
-  LoadedModule worker_module_;
+  std::shared_ptr<KernelModule> module_;
   CUfunction original_ = nullptr;
   CUfunction worker_ = nullptr;
   Limits worker_limits_;

@@ -51,7 +51,7 @@ std::optional<WholeWay> way_for_short(LaunchResources& resources, const DeviceLa
   std::optional<WholeWay> way;
   if (has_all) {
     way = WholeWay{.function = code.kernel->original(), .sms = sms, .wanted = sms};
-  } else {
+  } else if (code.kernel->may_be_copied()) {
     way = resources.partitions.find(code.kernel, sms, *expected);
   }
   if (way) way->longest = longest;

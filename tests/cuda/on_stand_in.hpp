@@ -44,10 +44,16 @@ class OnStandIn : public testing::Test {
     return load(kernel, read_file(std::filesystem::path(GPUSHARE_SOURCE_DIR) / "tests/data/ptx" / (kernel + ".ptx")));
   }
   std::shared_ptr<KernelCode> load(const std::string& kernel, const std::string& ptx, bool preemptible = true) {
-    const std::string worker = preemptible ? ptx::make_preemptible(ptx).ptx : "";
-    const std::span<const char> original(ptx.c_str(), ptx.size() + 1);  // with the zero
-    const std::span<const char> as_worker(worker.c_str(), preemptible ? worker.size() + 1 : 0);
-    return std::make_shared<KernelCode>(context, kernel, original, as_worker);
+    return load(load_module(ptx, ModuleState::None), kernel, preemptible);
+  }
+  /// All kernels of this text, with their workers.
+  std::shared_ptr<KernelModule> load_module(const std::string& ptx, ModuleState state) {
+    const std::string text = ptx::make_preemptible(ptx).ptx;
+    return std::make_shared<KernelModule>(context, std::span(text.c_str(), text.size() + 1), state);  // with the zero
+  }
+  static std::shared_ptr<KernelCode> load(const std::shared_ptr<KernelModule>& module, const std::string& kernel,
+                                          bool preemptible = true) {
+    return std::make_shared<KernelCode>(module, kernel, preemptible ? ptx::worker_name(kernel) : "");
   }
 
   template <class T>

@@ -59,12 +59,14 @@ class TellingLaunches : public OnStandIn {
     }
   }
 
-  /// As workers it tells more, so that one can see as what it ran.
-  std::shared_ptr<KernelCode> load_kernel() {
-    const std::string original = tell_where(0);
-    const std::string worker = ptx::make_preemptible(tell_where(of_worker)).ptx;
-    return std::make_shared<KernelCode>(context, "tell_where", std::span(original.c_str(), original.size() + 1),
-                                        std::span(worker.c_str(), worker.size() + 1));
+  /// As workers it tells more, so that one can see as what it ran. They may have a limit of their own.
+  std::shared_ptr<KernelCode> load_kernel(const std::string& limit_of_worker = "") {
+    std::string text = ptx::make_preemptible(tell_where(of_worker)).ptx;
+    const std::string added = ", " + std::to_string(of_worker) + ";";
+    text.replace(text.find(added), added.size(), ", 0;");  // of the original, which comes first
+    text.insert(text.find('{', text.find(ptx::worker_name("tell_where"))), limit_of_worker);
+    const std::span<const char> image(text.c_str(), text.size() + 1);
+    return load(std::make_shared<KernelModule>(context, image, ModuleState::None), "tell_where");
   }
 
   /// As many launches of the kernel one after the other, in an application of their own.

@@ -19,12 +19,7 @@ class WorkerRoom : public TellingLaunches {
  protected:
   WorkerRoom() {
     let_win(LaunchWay::Workers);
-    std::string limited = tell_where(of_worker);
-    limited.replace(limited.find(")\n{"), 2, ") .maxntid 64, 1, 1\n");
-    const std::string original = tell_where(0);
-    const std::string worker = ptx::make_preemptible(limited).ptx;
-    kernel = std::make_shared<KernelCode>(context, "tell_where", std::span(original.c_str(), original.size() + 1),
-                                          std::span(worker.c_str(), worker.size() + 1));
+    kernel = load_kernel(".maxntid 64, 1, 1\n");
   }
 
   /// What the blocks of a launch say that has so many threads and so much dynamic shared memory in each.

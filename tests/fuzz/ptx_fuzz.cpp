@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/errors.hpp"
+#include "core/transform/module_variables.hpp"
 #include "core/transform/preemptible.hpp"
 
 namespace gpushare::ptx {
@@ -43,6 +44,14 @@ void check_transform(const std::string& text) {
   }
 }
 
+void check_variables(const std::string& text) {
+  const auto names = Module(text).entry_names();
+  if (names.empty()) return;
+  for (const ModuleVariable& each : module_variables(text, names.front())) {
+    promise(!each.name.empty() && each.bytes > 0, "a variable has a name and a size");
+  }
+}
+
 template <typename Check>
 void unless_refused(Check check) {
   try {
@@ -59,5 +68,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(data, data + size);
   unless_refused([&] { check_tokens(text); });
   unless_refused([&] { check_transform(text); });
+  unless_refused([&] { check_variables(text); });
   return 0;
 }

@@ -161,7 +161,7 @@ def test_options_arrive(with_ptxas, tmp_path, chosen, arriving):
     with_ptxas(script=f'echo "$*" >> {tmp_path}/said; exec {real} "$@"')
     assert gs.Kernel(FILL, "fill", options=chosen).compile().worker is not None
     lines = (tmp_path / "said").read_text().splitlines()
-    assert len(lines) >= 2
+    assert len(lines) >= 1
     assert {line.partition(" kernel.ptx ")[0] for line in lines} == {" ".join(["-arch=sm_90", "-v", *arriving])}
 
 

@@ -44,7 +44,7 @@ def test_found_again(source, folder):
     first = gs.Kernel(source, "fill").compile()
     (entry,) = entries(folder)
     assert entry.parent.name == entry.name[:2]
-    assert {path.name for path in entry.iterdir()} == {"original", "worker", "ptx", "worker_ptx", MANIFEST}
+    assert {path.name for path in entry.iterdir()} == {"original", "ptx", "worker_ptx", MANIFEST}
     assert json.loads((entry / MANIFEST).read_text())["document"]["symbol"] == first.symbol
     second = gs.Kernel(source, "fill").compile()
     assert (first.cached, second.cached) == (False, True)
@@ -179,7 +179,7 @@ def test_not_kept_where_nobody_knows_what_is_included(tmp_path, source, folder, 
     assert entries(folder) == []
 
 
-@pytest.mark.parametrize("name", ["original", "worker", "ptx", MANIFEST])
+@pytest.mark.parametrize("name", ["original", "ptx", MANIFEST])
 @pytest.mark.parametrize("damage", ["truncated", "changed", "gone"])
 def test_damaged_entry_is_dropped(source, folder, name, damage):
     first = gs.Kernel(source, "fill").compile()

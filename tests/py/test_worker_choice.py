@@ -3,8 +3,9 @@
 
 import pytest
 
+from gpushare.compile_error import CompileError
 from gpushare.resource_usage import ResourceUsage
-from gpushare.worker_build import Assembled, best_worker
+from gpushare.worker_build import Assembled, build_module
 
 PTX = """\
 .version 8.0
@@ -32,12 +33,15 @@ def taken(candidates, spilled=0):
     """The limit chosen for a kernel that spills so much, and the candidates' limits in the order of trial."""
     tried = []
 
-    def assemble(text):
+    def assemble(text, symbols):
+        assert symbols == ["fill", "fill$worker"]
         tried.append(LIMITED if ".maxnreg 32\n" in text else UNLIMITED)
-        return Assembled(text, b"cubin", candidates[tried[-1]])
+        return Assembled(text, b"cubin", {"fill": usage(20, spilled), "fill$worker": candidates[tried[-1]]})
 
-    worker = best_worker(PTX, "fill", usage(20, spilled), "sm_90", assemble)
-    assert worker.usage == candidates[worker.register_limit]
+    built = build_module(PTX, ["fill"], "sm_90", assemble)
+    worker = built.workers["fill"]
+    assert worker.symbol == "fill$worker"
+    assert worker.usage == built.assembled.usages["fill$worker"] == candidates[worker.register_limit]
     return worker.register_limit, tried
 
 
@@ -61,3 +65,46 @@ def test_spills_do_not_fit_unless_the_original_has_them(spilled):
 
 def test_spills_within_launch_bounds_count_without_a_limit_of_gpushare():
     assert taken({UNLIMITED: usage(32, 4), LIMITED: usage(32)})[0] == LIMITED
+
+
+TWO = PTX + PTX[PTX.index(".visible") :].replace("fill", "other")
+
+
+def is_limited(text, symbol):
+    return ".maxnreg" in text.split(f".entry {symbol}(")[1].partition("{")[0]
+
+
+def test_each_kernel_of_a_module_has_the_limit_that_helps_it():
+    tried = []
+
+    def assemble(text, symbols):
+        limited = {symbol for symbol in symbols if is_limited(text, symbol)}
+        tried.append(limited)
+        spills = {"other$worker": 8}
+        needs = {each: usage(32, spills.get(each, 0)) if each in limited else usage(40) for each in symbols}
+        return Assembled(text, b"cubin", needs | {"fill": usage(20), "other": usage(20)})
+
+    built = build_module(TWO, ["fill", "other"], "sm_90", assemble)
+    assert tried == [set(), {"fill$worker", "other$worker"}, {"fill$worker"}]
+    assert {name: each.register_limit for name, each in built.workers.items()} == {"fill": 32, "other": None}
+
+
+def test_a_worker_that_cannot_be_assembled_takes_none_of_the_others_along():
+    def assemble(text, symbols):
+        if "fill$worker" in text:
+            log = "ptxas error   : Entry function 'fill$worker' uses too much shared data"
+            raise CompileError("no", log=log, text=text, options=[])
+        return Assembled(text, b"cubin", dict.fromkeys(symbols, usage(20)))
+
+    built = build_module(TWO, ["fill", "other"], "sm_90", assemble)
+    assert built.workers["fill"].refusal == "its shared memory leaves no room for that of a worker"
+    assert built.workers["other"].symbol == "other$worker"
+    assert ".entry fill(" in built.assembled.ptx
+
+
+def test_without_workers_what_the_assembler_says_is_about_the_source():
+    def assemble(text, symbols):
+        raise CompileError("no", log="ptxas fatal   : no", text=text, options=[])
+
+    with pytest.raises(CompileError, match="no"):
+        build_module(TWO, ["fill", "other"], "sm_90", assemble)

@@ -79,6 +79,14 @@ def test_the_dictionary_is_complete_in_itself(read, tmp_path):
     assert gs.Workload.from_dict(workload.to_dict()) == workload
 
 
+def test_kernels_that_are_compiled_together_stay_so():
+    module = gs.Module("template <int n> __global__ void k() {}", ["k<1>", "k<2>"])
+    launches = [gs.Launch(kernel, grid=1, block=1) for kernel in module]
+    workload = gs.Workload("both", [gs.Application("alice", launches)])
+    again = gs.Workload.from_dict(workload.to_dict())
+    assert [each.kernel for each in again.applications[0].operations] == list(module)
+
+
 def test_headers_beside_the_code_are_still_found(read, tmp_path):
     (tmp_path / "width.cuh").write_text("constexpr int width = 4;\n")
     (tmp_path / "scale.cu").write_text('#include "width.cuh"\n' + CODE)

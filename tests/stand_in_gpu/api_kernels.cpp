@@ -85,6 +85,17 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* 
   });
 }
 
+CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule handle, const char* name) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const auto module = device.modules.find(handle);
+    expect(module != device.modules.end(), CUDA_ERROR_INVALID_HANDLE, "no such module");
+    const gpushare::interpreter::Variable* found = variable_of(*module->second, name);
+    if (found == nullptr) throw Denial(CUDA_ERROR_NOT_FOUND, "no variable '" + std::string(name) + "' in this module");
+    if (address != nullptr) *address = device.memory.variable(module->second->program, name);
+    if (bytes != nullptr) *bytes = found->bytes;
+  });
+}
+
 CUresult cuFuncLoad(CUfunction function) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     static_cast<void>(device.function(function));

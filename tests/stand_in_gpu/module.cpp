@@ -75,4 +75,13 @@ Function function_of(std::shared_ptr<const Module> module, std::string_view name
           .dynamic_shared_allowed = dynamic};
 }
 
+const interpreter::Variable* variable_of(const Module& module, std::string_view name) {
+  const auto& variables = module.program.variables();
+  const auto found = std::ranges::find_if(variables, [name](const interpreter::Variable& each) {
+    const bool is_in_memory = each.space == interpreter::Space::Global || each.space == interpreter::Space::Constant;
+    return is_in_memory && !each.is_extern && each.name == name;
+  });
+  return found == variables.end() ? nullptr : &*found;
+}
+
 }  // namespace gpushare::stand_in

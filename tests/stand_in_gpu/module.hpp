@@ -42,4 +42,7 @@ struct Module {
 /// Throws InvalidInput where there is none of this name.
 Function function_of(std::shared_ptr<const Module> module, std::string_view name);
 
+/// A variable in device memory, or constant; nullptr where there is none of this name.
+const interpreter::Variable* variable_of(const Module& module, std::string_view name);
+
 }  // namespace gpushare::stand_in

@@ -10,6 +10,7 @@ from gpushare._core import InvalidInput
 from gpushare.cuda_device import CudaDevice
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_geometry import Extent
+from gpushare.loaded_code import LoadedCode
 from gpushare.operation import Launch
 
 MOST_KEPT = 4096
@@ -26,29 +27,40 @@ class AloneTimes:
         self._device = device
         self._known: dict[Any, tuple[float, float] | None] = {}
 
-    def of(self, kernel: Any, block: Extent, shared_bytes: int) -> tuple[float, float] | None:
-        """Nanoseconds per block with the whole GPU at work, and of the first; None for a kernel that has no profile."""
+    def of(
+        self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None = None
+    ) -> tuple[float, float] | None:
+        """Nanoseconds per block with the whole GPU at work, and of the first; None for a kernel that has no profile.
+
+        Args:
+            kernel: with its variables in ``code``, if it has any.
+            block: of a launch.
+            shared_bytes: dynamic ones of a block.
+            code: with the copy of the kernel that is looked at, on a GPU.
+        """
         key = (kernel, block, shared_bytes)
         if key not in self._known:
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
-            self._known[key] = self._predicted(kernel, block, shared_bytes)
+            self._known[key] = self._predicted(kernel, block, shared_bytes, code)
         return self._known[key]
 
-    def _predicted(self, kernel: Any, block: Extent, shared_bytes: int) -> tuple[float, float] | None:
+    def _predicted(
+        self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None
+    ) -> tuple[float, float] | None:
         try:
-            model = self._model(kernel, block, shared_bytes)
+            model = self._model(kernel, block, shared_bytes, code)
         except InvalidInput:
             return None  # a simulated device says so of a kernel without a profile, a GPU by is_profiled
         if not model.is_profiled:
             return None
         return 1 / _core.rate_alone(self._device.description, model), model.latency_ns
 
-    def _model(self, kernel: Any, block: Extent, shared_bytes: int) -> _core.KernelModel:
+    def _model(self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None) -> _core.KernelModel:
         description = self._device.description
         if isinstance(kernel, KernelModel):
             return kernel.on(description)
         launch = Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes)
         if isinstance(self._device, CudaDevice):
-            return self._device.model(launch)
+            return self._device.model(launch, code and code.load(kernel))
         return launch.model_on(description).on(description)

@@ -86,10 +86,14 @@ class ArrayState:
         if self._there is not registered:
             if self._there is not None and isinstance(self._there.link.lost, InvalidInput):
                 raise self._there.link.lost  # it is of the process that this one was forked from
-            why = f" ({self.spoiled})" if self.is_durable else "; those with durable=True are kept"
-            subject = f"this array {self.shape} of {self.dtype}"
-            raise WorkerLostError(f"{subject} was lost with its worker: upload it again, or make another{why}")
+            raise WorkerLostError(self._lost_words)
         return self._remote.handle
+
+    @property
+    def _lost_words(self) -> str:
+        why = f" ({self.spoiled})" if self.is_durable else "; those with durable=True are kept"
+        subject = f"this array {self.shape} of {self.dtype}"
+        return f"{subject} was lost with its worker: upload it again, or make another{why}"
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

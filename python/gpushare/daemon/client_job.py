@@ -62,6 +62,8 @@ class Submission:
         """
         application = registered.application(self.application)
         launcher = registered.launcher(self.kernel, self.block, self.shared_bytes)
+        if launcher.module is not None:
+            registered.variables.require_there(launcher.module, registered.place, self.kernel.name)
         grid = self.grid
         if type(grid) is int and 0 < grid <= MOST_TASKS:
             grid = (grid, 1, 1)

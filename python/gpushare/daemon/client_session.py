@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +18,7 @@ from gpushare.daemon.client_application import DaemonApplication
 from gpushare.daemon.client_array import ArrayState, DaemonArray
 from gpushare.daemon.client_job import DaemonJob, Submission
 from gpushare.daemon.client_status import DaemonStatus
+from gpushare.daemon.client_variable import found_variable
 from gpushare.daemon.connection import Connection
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.own_past import OwnPast
@@ -127,6 +129,18 @@ class DaemonSession:
         """Compiles the kernel and loads it now rather than at its first launch."""
         with with_source(kernel.text):
             self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+
+    def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
+        """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.
+
+        This session has a copy of its own of each. With a worker they are lost, and have the values of the source again
+        on the next one.
+        """
+        require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
+        require(isinstance(name, str), f"kernel {kernel.name!r}: a variable's name must be a text, got {name!r}")
+        with with_source(kernel.text):
+            ask = partial(found_variable, kernel=kernel, name=name, dtype=dtype, shape=shape)
+            return DaemonArray(self, self._connection.ask(ask))
 
     def status(self) -> DaemonStatus:
         """What goes on in the server: memory, clients, applications of all of them."""

@@ -13,12 +13,13 @@ from typing import Any
 
 from gpushare.daemon.client_array import ArrayState
 from gpushare.daemon.client_job import DaemonJob
-from gpushare.daemon.errors import WorkerLostError
+from gpushare.daemon.errors import DaemonGoneError, WorkerLostError
 from gpushare.daemon.limits import WELCOME_TIMEOUT_S
 from gpushare.daemon.link import Link
 from gpushare.daemon.recovery import replay
 from gpushare.daemon.registered import Registered
 from gpushare.daemon.replay import ReplayLog
+from gpushare.daemon.variable_places import VariablePlaces
 from gpushare.kernel_model import require
 
 PAUSE_S = 0.1
@@ -51,6 +52,7 @@ class Connection:
     def start_anew(self) -> None:
         """Also after a fork: what there was is the parent's."""
         self.log = ReplayLog()
+        self._variables = VariablePlaces()
         self.changing = threading.RLock()
         self._lock = threading.RLock()
         self._registered: Registered | None = None
@@ -120,6 +122,7 @@ class Connection:
             registered = self._registered
             if registered is None or registered.link.lost is not None:
                 registered = self.registered()
+            idempotent = idempotent and not _has_variables(job, registered)
             job.is_replayable = self.log.can_replay(job.submission.arrays, idempotent)
             if job.is_replayable:
                 self.log.submitted(job)
@@ -141,7 +144,7 @@ class Connection:
             try:
                 link = Link(*self._where, lambda link: (call := lost()) and call(link), self._begun)
                 weakref.finalize(self, _close, weakref.ref(link))
-                registered = Registered(link)
+                registered = Registered(link, self._variables)
                 replay(self.log, registered, self.patience_s)
                 return registered
             except WorkerLostError:
@@ -165,6 +168,15 @@ class Connection:
         except Exception as error:  # who waits for a job must hear of it
             for job in self.jobs:
                 job.settle(error)
+
+
+def _has_variables(job: DaemonJob, registered: Registered) -> bool:
+    """Then what it finds there would be lost with its worker."""
+    submission = job.submission
+    try:
+        return registered.launcher(submission.kernel, submission.block, submission.shared_bytes).module is not None
+    except DaemonGoneError:  # it is lost just now, and the job hears of that as it is submitted
+        return False
 
 
 def _close(link: weakref.ref[Link]) -> None:

@@ -25,6 +25,7 @@ def kernel_fields(kernel: Kernel) -> dict[str, Any]:
         "is_cubin": source.cubin is not None,
         "parameters": None if kernel.parameters is None else list(kernel.parameters),
         "preemptible": kernel.preemptible,
+        "names": list(kernel._names),
         "options": with_absolute_paths(kernel.options),
     }
 
@@ -47,6 +48,7 @@ def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:
         raise InvalidInput(f"kernel {request.name!r}: its source is not UTF-8 text") from error
     folder = None if request.folder is None else Path(request.folder)
     kernel = Kernel("", request.name, preemptible=request.preemptible)
+    kernel._compiled_with(request.names)
     kernel.options = tuple(request.options)
     kernel._source = KernelSource(text, request.file_name, folder)
     kernel._options = compile_options(request.options, kernel._source)

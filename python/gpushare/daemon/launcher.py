@@ -28,11 +28,16 @@ class Launcher:
         kernel: what runs.
         registered: whose worker.
         answer: the worker's, about the kernel with its block.
+
+    Attributes:
+        kernel: what runs.
+        module: tells its variables from those of others; None where it has none.
     """
 
     def __init__(self, kernel: Kernel | KernelModel, registered: Registered, answer: dict[str, Any]) -> None:
         self.kernel = kernel
         self._registered = registered
+        self.module = answer["module"]
         known = answer["parameters"]
         self._parameters = None if known is None else [Parameter(**each) for each in known]
         packed = None if self._parameters is None else [_as_packed(each) for each in self._parameters]

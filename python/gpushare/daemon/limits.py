@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one client may ask of the server, whatever its configuration."""
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 
 MOST_MESSAGE_BYTES = 1 << 20
 MOST_SOURCE_BYTES = 16 << 20
@@ -12,6 +12,8 @@ MOST_DESCRIPTORS = 4
 """That come with one message."""
 MOST_ARGUMENTS = 1024
 MOST_OPTIONS = 256
+MOST_NAMES = 1024
+"""Of kernels that are compiled together."""
 MOST_NAME = 256
 MOST_HANDLES = 1 << 16
 """Applications, kernels and arrays of one client, each."""

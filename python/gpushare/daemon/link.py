@@ -134,6 +134,8 @@ class Link:
         """Gives back what the worker has made for who was interrupted while waiting for it."""
         if verb == "array":
             self.free(answer)
+        elif verb == "variable":
+            self.free(answer["array"])
         elif verb == "arena":
             self.drop_arena(answer)
         elif verb == "application":

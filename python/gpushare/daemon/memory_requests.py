@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.limits import LONGEST_WAIT_FOR_MEMORY_S, MOST_ARENA_BYTES
 from gpushare.daemon.memory_accounts import Ticket
-from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FreeArrays, ShareArena
+from gpushare.daemon.messages import AllocateArray, CopyArray, DropArena, FindVariable, FreeArrays, ShareArena
 from gpushare.daemon.served_array import ServedArray
 from gpushare.daemon.served_client import ServedClient, descriptor_in
 from gpushare.daemon.shared_arrays import shared_zeros, taken_by_shared
@@ -59,8 +60,11 @@ def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
     except BaseException:
         accounts.give_back(client.number, amount)
         raise
-    served = ServedArray(array, lambda: accounts.give_back(client.number, amount))
-    address = client.worker.session.address_of(array)
+    return _served(client, ServedArray(array, lambda: accounts.give_back(client.number, amount)), amount)
+
+
+def _served(client: ServedClient, served: ServedArray, amount: int) -> int:
+    address = client.worker.session.address_of(served.array)
     try:
         handle = client.port.add_array(address, amount, served.give_up, client.worker.released)
     except BaseException:
@@ -70,6 +74,15 @@ def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
     if client.is_gone.is_set():
         client.port.remove_arrays()
     return handle
+
+
+def find_variable(client: ServedClient, request: FindVariable, _number: int, _descriptors: list[int]) -> dict[str, Any]:
+    """Its memory is its module's, and is accounted for with that."""
+    kernel = client.kernels[request.kernel]
+    found, array = client.worker.session.variable(kernel, request.name, client.code)
+    handle = _served(client, ServedArray(array, lambda: None), found.bytes)
+    module = client.worker.session.module_of(kernel)
+    return {"array": handle, "module": module, "variable": asdict(found) | {"extents": list(found.extents)}}
 
 
 def _zeros(session: Any, shape: tuple[int, ...], dtype: np.dtype, is_shared: bool) -> DeviceArray:

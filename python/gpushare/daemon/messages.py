@@ -58,6 +58,7 @@ class RegisterKernel(Schema):
     is_cubin: bool = False
     parameters: Annotated[list[Text], Field(max_length=limits.MOST_ARGUMENTS)] | None = None
     preemptible: bool = True
+    names: Annotated[list[Text], Field(default_factory=list, max_length=limits.MOST_NAMES)]
     options: Annotated[list[Text], Field(default_factory=list, max_length=limits.MOST_OPTIONS)]
 
 
@@ -128,6 +129,16 @@ class ShapeKernel(Schema):
     shared_bytes: Annotated[int, Field(ge=0, le=2**20)] = 0
 
 
+class FindVariable(Schema):
+    """A variable of a kernel's source, of which the client has its own copy.
+
+    The answer is its handle as an array, and what is known of it.
+    """
+
+    kernel: Handle
+    name: Text
+
+
 class CancelApplication(Schema):
     """Drops its waiting jobs; a running one stops at the next block boundary.
 
@@ -189,6 +200,7 @@ REQUESTS: dict[str, type[Schema]] = {
     "read": CopyArray,
     "export": ExportArray,
     "shape": ShapeKernel,
+    "variable": FindVariable,
     "cancel": CancelApplication,
     "own_priority": SetOwnPriority,
     "history": TakeHistory,

@@ -20,6 +20,7 @@ from gpushare.daemon.limits import MOST_ARENAS, MOST_SOURCE_BYTES
 from gpushare.daemon.link import Link
 from gpushare.daemon.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.reply import Reply
+from gpushare.daemon.variable_places import VariablePlaces
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require, whole
 from gpushare.launch_geometry import Extent, block_of
@@ -45,10 +46,12 @@ class Registered:
     Attributes:
         link: to the worker.
         place: tells it from others of this process.
+        variables: where those of kernels were used last, by all links of a session.
     """
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, variables: VariablePlaces | None = None) -> None:
         self.link = link
+        self.variables = variables or VariablePlaces()
         self.place = next(_places)
         self._launchers: dict[Any, Launcher] = {}
         self._kernels: dict[Any, int] = {}

@@ -17,6 +17,7 @@ HANDLERS: dict[str, Handler] = {
     "model": work_requests.register_model,
     "load": work_requests.load,
     "shape": work_requests.shape,
+    "variable": memory_requests.find_variable,
     "cancel": work_requests.cancel,
     "own_priority": work_requests.set_priority,
     "array": memory_requests.allocate,

@@ -40,6 +40,8 @@ class ServedClient:
         grant: who it is and what it may do.
         port: its rings.
         bytes_of_kernels: that the sources and options of its kernels take.
+        bytes_of_variables: that its kernels have in device memory.
+        code: its kernels, as they are loaded; None on a simulated device.
     """
 
     def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
@@ -57,6 +59,8 @@ class ServedClient:
         self.is_gone = threading.Event()
         self._may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
         self.connected_s = time.time()
+        self.bytes_of_variables = 0
+        self.code = worker.session.new_code(self._take_variables)
 
     @property
     def suffix(self) -> str:
@@ -174,6 +178,32 @@ class ServedClient:
             self.close_ends()
         LOG.info("client %d: process %d of user %s", self.number, self.grant.pid, self.grant.user)
 
+    def _take_variables(self, amount: int) -> None:
+        """They count as arrays do, but are not waited for.
+
+        Raises:
+            InvalidInput: there is no room.
+        """
+        accounts = self.worker.accounts
+        try:
+            ticket = accounts.take(self.number, amount, self.grant.memory_bytes)
+        except InvalidInput as error:
+            raise InvalidInput(f"the variables of this kernel's source, which count as arrays do: {error}") from None
+        if ticket is not None:
+            accounts.leave(ticket)
+            raise InvalidInput(
+                f"the variables of this kernel's source take {amount} bytes of device memory, and of "
+                f"{accounts.total_bytes} there are {accounts.used_bytes} in use: free arrays, or try again later"
+            )
+        self.bytes_of_variables += amount
+
+    def _give_back_variables(self) -> None:
+        if self.code is not None:
+            self.code.clear()
+        if self.bytes_of_variables > 0:
+            self.worker.accounts.give_back(self.number, self.bytes_of_variables)
+            self.bytes_of_variables = 0
+
     def close_ends(self) -> None:
         """The client's own: as long as they are open here, nobody notices that they are closed there."""
         close_all(self._ends)
@@ -216,6 +246,7 @@ class ServedClient:
         self.channel.release()
         self.worker.forget(self)
         self.applications.clear()
+        self._give_back_variables()
         del self.port  # its memory goes now, and not when somebody has forgotten this client
         LOG.info("client %d %s", self.number, why)
 

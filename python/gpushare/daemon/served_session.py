@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
+
+import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
@@ -12,9 +15,11 @@ from gpushare.device_array import DeviceArray
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel
 from gpushare.launch_geometry import Extent
+from gpushare.loaded_code import LoadedCode
+from gpushare.module_variable import ModuleVariable
 from gpushare.operation import Launch
 from gpushare.session_device import GpuInSession, estimates_for, session_device
-from gpushare.simulated_session import of_model
+from gpushare.simulated_session import NO_VARIABLES, of_model
 from gpushare.terms import Terms
 
 AloneNs = tuple[float, float]
@@ -54,6 +59,14 @@ class ServedSession:
         _core.require_priority(self._policy, application.name, priority)
         application.set_priority(priority)
 
+    def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
+        """Where a client's kernels are loaded, with variables of its own; none on a simulated device.
+
+        Args:
+            take: is told of their bytes, and may refuse them.
+        """
+        return LoadedCode(self.device, take) if self._is_gpu else None
+
     def kernel(
         self,
         port: _core.ServerPort,
@@ -61,6 +74,7 @@ class ServedSession:
         block: Extent,
         shared_bytes: int,
         alone: AloneNs | None,
+        code: LoadedCode | None,
     ) -> tuple[int, list[dict[str, Any]] | None]:
         """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
 
@@ -68,18 +82,37 @@ class ServedSession:
             InvalidInput: this device cannot run it so.
             CompileError: it does not compile.
         """
-        if not self._is_gpu:
+        if code is None:
             return port.add_model(self._model(kernel, block, shared_bytes), alone), None
         if isinstance(kernel, KernelModel):
             raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
-        code = self.device.load(kernel)
-        model = self.device.model(Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes))
+        loaded = code.load(kernel)
+        model = self.device.model(Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes), loaded)
         parameters = self.device.compiled(kernel).parameters
         total = max((each.offset + each.size for each in parameters), default=0)
         places = [(each.offset, each.size) for each in parameters]
         pointers = [each.offset for each in parameters if each.kind == "pointer"]
-        handle = port.add_cuda_kernel(model, total, code, block, shared_bytes, places, pointers, alone)
+        handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone)
         return handle, [asdict(each) for each in parameters]
+
+    def module_of(self, kernel: Kernel | KernelModel) -> str | None:
+        """What tells its variables from those of others; None where it has none."""
+        if not self._is_gpu or isinstance(kernel, KernelModel):
+            return None
+        return self.device.compiled(kernel).module
+
+    def variable(
+        self, kernel: Kernel | KernelModel, name: str, code: LoadedCode | None
+    ) -> tuple[ModuleVariable, DeviceArray]:
+        """A variable of a client's copy, and its bytes.
+
+        Raises:
+            InvalidInput: there is none of this name.
+        """
+        if code is None or isinstance(kernel, KernelModel):
+            raise InvalidInput(f"variable {name!r}: {NO_VARIABLES}")
+        found, module = code.found_variable(kernel, name)
+        return found, module.array(found, np.uint8)
 
     def _model(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> _core.KernelModel:
         description = self.device.description
@@ -95,9 +128,10 @@ class ServedSession:
         """What kernels are given; on a simulated device nothing looks at it."""
         return array.memory.address if self._is_gpu else 0
 
-    def load(self, kernel: Kernel) -> None:
+    def load(self, kernel: Kernel, code: LoadedCode | None) -> None:
         """Compiles the kernel and loads it now."""
-        self._on.load(kernel)
+        if code is not None:
+            code.load(kernel)
 
     def set_policy(self, policy: str) -> None:
         """Another policy from now on."""

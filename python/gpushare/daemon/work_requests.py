@@ -22,6 +22,7 @@ from gpushare.daemon.messages import (
 )
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient, descriptor_in
+from gpushare.kernel import Kernel
 from gpushare.launch_geometry import block_of
 from gpushare.terms import Terms
 
@@ -86,7 +87,9 @@ def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> N
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
     """The content is copied out of the shared file before anything looks at it."""
-    bytes_of_kernels = client.bytes_of_kernels + request.source_bytes + sum(map(len, request.options))
+    bytes_of_kernels = (
+        client.bytes_of_kernels + request.source_bytes + sum(map(len, (*request.options, *request.names)))
+    )
     if bytes_of_kernels > MOST_BYTES_OF_KERNELS:
         raise InvalidInput(
             f"kernel {request.name!r}: with it, the sources of this client's kernels are {bytes_of_kernels} bytes in "
@@ -116,7 +119,7 @@ def register_model(client: ServedClient, request: RegisterModel, _number: int, _
 
 def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> bool:
     """Compiles and loads now."""
-    client.worker.session.load(client.kernels[request.kernel])
+    client.worker.session.load(client.kernels[request.kernel], client.code)
     return True
 
 
@@ -124,9 +127,12 @@ def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors
     """The kernel with this block, known to the client's port from now on."""
     kernel = client.kernels[request.kernel]
     block = block_of(f"launch of {kernel.name!r}: block", request.block)
-    alone = client.worker.alone_times.of(kernel, block, request.shared_bytes)
-    handle, parameters = client.worker.session.kernel(client.port, kernel, block, request.shared_bytes, alone)
-    return {"kernel": handle, "parameters": parameters}
+    session, code = client.worker.session, client.code
+    if isinstance(kernel, Kernel):
+        session.load(kernel, code)  # what it is refused for is to be said, and not taken for a lack of a profile
+    alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, code)
+    handle, parameters = session.kernel(client.port, kernel, block, request.shared_bytes, alone, code)
+    return {"kernel": handle, "parameters": parameters, "module": session.module_of(kernel)}
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:

@@ -77,7 +77,7 @@ class Recorder:
         for launch in tracked(launches, len(launches), "compiling", progress):
             self.device.load(launch.kernel)
         with ThreadPoolExecutor(THREADS) as pool:
-            loaded = pool.map(lambda launch: LoadedLaunch(self.device, launch), launches)
+            loaded = pool.map(lambda launch: LoadedLaunch(self.device, launch, self._runner.code), launches)
             for launch, each in zip(launches, tracked(loaded, len(launches), "making data", progress), strict=True):
                 self._runner._loaded[launch] = each
 

@@ -304,7 +304,16 @@ class StandIn:
     def set_priority(self, application, priority):
         application.set_priority(priority)
 
-    def kernel(self, port, kernel, block, shared_bytes, alone):
+    def new_code(self, take):
+        return None
+
+    def module_of(self, kernel):
+        return None
+
+    def variable(self, kernel, name, code):
+        raise gs.InvalidInput(f"kernel {kernel.name!r} has no variable {name!r}")
+
+    def kernel(self, port, kernel, block, shared_bytes, alone, code):
         self.require_alive()
         if kernel.name not in KERNELS:
             raise gs.InvalidInput(f"no kernel {kernel.name!r}")
@@ -325,7 +334,7 @@ class StandIn:
     def address_of(self, array):
         return array.address
 
-    def load(self, kernel):
+    def load(self, kernel, code):
         if "syntax error" in kernel.text:
             raise gs.CompileError("k.cu does not compile", log="k.cu(1): error", text=kernel.text, options=["-w"])
 

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client is told of its kernels' variables when a worker is lost."""
+
+import pytest
+
+import gpushare as gs
+from gpushare.daemon.variable_places import VariablePlaces
+
+
+def test_of_another_worker_it_is_told_once():
+    places = VariablePlaces()
+    places.require_there("module", 1, "count")
+    places.require_there("module", 1, "count")
+    with pytest.raises(gs.WorkerLostError, match="variables of the source of kernel 'count' were lost"):
+        places.require_there("module", 2, "count")
+    places.require_there("module", 2, "count")
+    places.require_there("other", 2, "read")
+
+
+def test_who_looks_at_them_there_knows():
+    places = VariablePlaces()
+    places.require_there("module", 1, "count")
+    places.used("module", 2)
+    places.require_there("module", 2, "count")

@@ -112,14 +112,14 @@ WorkerDemand WorkerLaunch::demand() const {
 bool WorkerLaunch::wants_hardware(Time now) const {
   if (!has_quota_ || progress_.unclaimed() == 0) return false;
   if (launched_ == 0) return true;
-  return seen_ > changed_ && now >= retry_ && !some_wait() && demand().missing > 0;
+  return seen_ > changed_ && now >= retry_ && !some_wait() && lacks_workers();
 }
 
-int WorkerLaunch::workers_to_launch() const {
+int WorkerLaunch::take_next_try() {
   WorkerDemand missing = demand();
   const int sms = resources_.device.sms;
   missing.missing = static_cast<int>(std::min<std::int64_t>(missing.missing, progress_.unclaimed()));
-  return gpushare::workers_to_launch(missing, open_sms_, sms, max_residency_);
+  return tries_.next(workers_to_launch(missing, open_sms_, sms, max_residency_), sms * max_residency_);
 }
 
 WorkerParameters WorkerLaunch::parameters(int workers) const {
@@ -176,7 +176,7 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
 }
 
 void WorkerLaunch::launch_workers(int level, std::span<const CUevent> behind) {
-  const int workers = workers_to_launch();
+  const int workers = take_next_try();
   const WorkerParameters last = parameters(std::min(workers, demand().wanted));
   hardware_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
                    std::as_bytes(std::span(&last, 1)), level, behind);
@@ -207,6 +207,8 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   progress_.observe(tables, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
   will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave();
+  // That it may have none at present says nothing: where quotas come and go, it would begin with few each time.
+  if (has_quota_ && !lacks_workers()) tries_.have_found_places();
   adapt_chunk();
   if (hardware_.empty()) end_doubt();
 }
@@ -260,8 +262,7 @@ void WorkerLaunch::submitted(Time now) {
 
 bool WorkerLaunch::is_settling() const {
   if (!slot_) return false;
-  return seen_ <= std::max(changed_, asked_) || some_are_to_leave() ||
-         (has_quota_ && progress_.unclaimed() > 0 && !some_wait() && demand().missing > 0);
+  return seen_ <= std::max(changed_, asked_) || some_are_to_leave() || (!some_wait() && lacks_workers());
 }
 
 }  // namespace gpushare::cuda

@@ -8,6 +8,7 @@
 // is no task left by then, so as soon as that is not certain any more they find quotas of zero instead, and leave.
 #pragma once
 
+#include "core/workers/worker_tries.hpp"
 #include "cuda/launch_on_gpu.hpp"
 
 namespace gpushare::cuda {
@@ -56,7 +57,9 @@ class WorkerLaunch final : public LaunchOnGpu {
   /// Nobody of it is on the GPU, and a look since then has shown what it has done.
   bool has_left_for_good() const { return is_withdrawn_ && (launched_ == 0 || seen_ > changed_); }
   WorkerDemand demand() const;
-  int workers_to_launch() const;
+  /// Has it blocks left, and fewer workers than it may have?
+  bool lacks_workers() const { return has_quota_ && progress_.unclaimed() > 0 && demand().missing > 0; }
+  int take_next_try();
   WorkerParameters parameters(int workers) const;
   void end_doubt();
   void learn_block_time();
@@ -84,6 +87,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   Time reported_{};            // the last full report
   Time retry_{};               // no more workers before
   Duration patience_{};
+  WorkerTries tries_;
   std::unique_ptr<WorkerLaunch> follower_;
 };
 

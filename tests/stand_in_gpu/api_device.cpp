@@ -42,7 +42,7 @@ const Known* find(CUresult result) {
   return found == known_results.end() ? nullptr : &*found;
 }
 
-constexpr std::array<std::pair<CUdevice_attribute, int>, 11> attributes = {{
+const std::array<std::pair<CUdevice_attribute, int>, 11> attributes = {{
     {CU_DEVICE_ATTRIBUTE_WARP_SIZE, Limits::warp},
     {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, Limits::clock_khz},
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, Limits::sms},

@@ -13,22 +13,22 @@ constexpr unsigned flags_known = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
 
 CUdevResource resource_of(SmMask sms) {
   CUdevResource resource{};
-  resource.type = sms != 0 ? CU_DEV_RESOURCE_TYPE_SM : CU_DEV_RESOURCE_TYPE_INVALID;
+  resource.type = sms.any() ? CU_DEV_RESOURCE_TYPE_SM : CU_DEV_RESOURCE_TYPE_INVALID;
   std::memcpy(resource._internal_padding, &sms, sizeof sms);
-  resource.sm.smCount = static_cast<unsigned>(__builtin_popcount(sms));
+  resource.sm.smCount = static_cast<unsigned>(sms.count());
   return resource;
 }
 
 SmMask sms_of(const CUdevResource& resource) {
-  SmMask sms = 0;
+  SmMask sms;
   std::memcpy(&sms, resource._internal_padding, sizeof sms);
-  expect(resource.type == CU_DEV_RESOURCE_TYPE_SM && sms != 0, CUDA_ERROR_INVALID_RESOURCE_TYPE, "no SMs");
+  expect(resource.type == CU_DEV_RESOURCE_TYPE_SM && sms.any(), CUDA_ERROR_INVALID_RESOURCE_TYPE, "no SMs");
   return sms;
 }
 
 /// The last group of those SMs, taken out.
 SmMask take_group(SmMask& sms) {
-  SmMask group = ((1u << Limits::sms_per_group) - 1) << (Limits::sms - Limits::sms_per_group);
+  SmMask group = all_sms & ~(all_sms >> Limits::sms_per_group);
   while ((sms & group) != group) group >>= Limits::sms_per_group;
   sms &= ~group;
   return group;
@@ -58,7 +58,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* count, con
     unsigned made = 0;
     while (made < *count &&
            input->sm.smCount - made * per_group * Limits::sms_per_group >= per_group * Limits::sms_per_group) {
-      SmMask sms = 0;
+      SmMask sms;
       for (unsigned group = 0; group < per_group; ++group) sms |= take_group(rest);
       groups[made++] = resource_of(sms);
     }
@@ -70,9 +70,9 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* groups, unsigned* count, con
 
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* description, CUdevResource* resources, unsigned count) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    SmMask sms = 0;
+    SmMask sms;
     for (const CUdevResource& each : std::span(resources, count)) sms |= sms_of(each);
-    expect(sms != 0, CUDA_ERROR_INVALID_VALUE, "no resources");
+    expect(sms.any(), CUDA_ERROR_INVALID_VALUE, "no resources");
     *description = reinterpret_cast<CUdevResourceDesc>(&device.descriptions.emplace_back(sms));
   });
 }

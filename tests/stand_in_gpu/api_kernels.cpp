@@ -158,7 +158,7 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
                                          .grid = {blocks, threads, shared},
                                          .memory = device.memory,
                                          .parameters = packed(*function.code, arguments),
-                                         .sms = Limits::sms},
+                                         .sms = static_cast<std::uint32_t>(Limits::sms)},
                               .block = footprint_of(function, threads.count(), shared),
                           }));
   });

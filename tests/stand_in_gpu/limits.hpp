@@ -2,14 +2,23 @@
 // What the stand-in is: so small that tests fill it, with limits per SM as of an H100 but for the blocks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 
 namespace gpushare::stand_in {
 
+/// GPUSHARE_STAND_IN_SMS, for tests of what shows only where there are many; whole groups.
+inline int sms_asked_for(int otherwise, int most) {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_SMS");
+  return text != nullptr ? std::clamp(std::atoi(text) / 2 * 2, 2, most) : otherwise;
+}
+
 struct Limits {
   static constexpr std::string_view name = "gpushare stand-in";
-  static constexpr int sms = 4;
+  static constexpr int most_sms = 132;  ///< as an H100
+  inline static const int sms = sms_asked_for(4, most_sms);
   static constexpr int sms_per_group = 2;  ///< that a green context has or has not
   static constexpr int blocks_per_sm = 4;
   static constexpr int threads_per_sm = 2048;

@@ -14,9 +14,9 @@ void Multiprocessors::add(std::shared_ptr<Grid> grid) {
 }
 
 bool Multiprocessors::place() {
-  SmMask taken = 0;  // by who comes before
+  SmMask taken;  // by who comes before
   for (auto grid = waiting_.begin(); grid != waiting_.end(); ++grid) {
-    if (((*grid)->sms & taken) == 0 && place_block_of(*grid)) {
+    if (((*grid)->sms & taken).none() && place_block_of(*grid)) {
       if ((*grid)->is_placed()) waiting_.erase(grid);
       return true;
     }
@@ -29,8 +29,8 @@ bool Multiprocessors::place_block_of(const std::shared_ptr<Grid>& waiting) {
   Grid& grid = *waiting;
   // The emptiest SM, the first of several: one block on each, then the second one.
   const auto threads_on = [&](const Occupied& each) {
-    const auto bit = SmMask{1} << (&each - sms_.data());
-    return (grid.sms & bit) != 0 && each.has_room_for(grid.block) ? each.sum.threads : Limits::threads_per_sm + 1;
+    const auto sm = static_cast<std::size_t>(&each - sms_.data());
+    return grid.sms[sm] && each.has_room_for(grid.block) ? each.sum.threads : Limits::threads_per_sm + 1;
   };
   const auto sm = std::ranges::min_element(sms_, {}, threads_on);
   if (threads_on(*sm) > Limits::threads_per_sm) return false;

@@ -5,7 +5,6 @@
 // those behind it wait too, also if theirs would fit, unless they have other SMs. Real hardware is at most as strict.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -44,7 +43,7 @@ class Multiprocessors {
   };
   static constexpr std::size_t most_instructions = 128;
 
-  std::array<Occupied, Limits::sms> sms_{};
+  std::vector<Occupied> sms_{static_cast<std::size_t>(Limits::sms)};
   std::vector<std::shared_ptr<Grid>> waiting_;  // in the order in which they are served
   std::vector<Resident> resident_;
   std::size_t next_ = 0;  // in resident_

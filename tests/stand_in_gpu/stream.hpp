@@ -2,6 +2,7 @@
 // What a host has put into the GPU's queues, and what it hears of them.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,8 +16,8 @@ namespace gpushare::stand_in {
 using Command = std::function<bool()>;
 
 /// One bit for each SM.
-using SmMask = unsigned;
-inline constexpr SmMask all_sms = (1u << Limits::sms) - 1;
+using SmMask = std::bitset<Limits::most_sms>;
+inline const SmMask all_sms = ~SmMask() >> static_cast<std::size_t>(Limits::most_sms - Limits::sms);
 
 struct Stream {
   struct Numbered {

@@ -11,7 +11,7 @@ namespace gpushare {
 /// One per launch, in device memory.
 struct WorkerControl {
   std::uint32_t next_task = 0;     ///< the first task that nobody has claimed yet; may run past the total
-  std::uint32_t workers_gone = 0;  ///< of all that were ever launched
+  std::uint32_t workers_gone = 0;  ///< of all that were ever launched, modulo 2^32
 };
 static_assert(sizeof(WorkerControl) == 8);
 

@@ -63,7 +63,8 @@ void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time
 
 void WorkerProgress::take_totals(const WorkerLook& look) {
   const WorkerControl& control = look.control;
-  workers_gone_ = control.workers_gone;
+  // The workers count with 32 bits. A launch that lacks a place for minutes may ask for more than that.
+  workers_gone_ += static_cast<std::int32_t>(control.workers_gone - static_cast<std::uint32_t>(workers_gone_));
   unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task);
   workers_ = 0;
   done_ = 0;

@@ -31,6 +31,17 @@ TEST(WorkerProgress, AWorkerThatIsPresentIsARunningBlock) {
   EXPECT_EQ(launch.progress().workers_by_sm()[1], 2);
 }
 
+TEST(WorkerProgress, MoreWorkersMayHaveGoneThanTheyCanCount) {
+  ObservedLaunch launch(10, 1);
+  const Table nobody{sm_with(2, 0)};
+  std::int64_t gone = 0;
+  for (int time = 0; time < 10; ++time) {
+    gone += 2'000'000'000;
+    launch.look(claimed(0, static_cast<std::uint32_t>(gone)), nobody, at(10 * time));
+    EXPECT_EQ(launch.progress().workers_gone(), gone);
+  }
+}
+
 TEST(WorkerProgress, WhatWasDoneHasStartedAndEnded) {
   ObservedLaunch launch(10, 1);
   launch.look(claimed(2), Table{sm_with(2, 2)}, at(100));

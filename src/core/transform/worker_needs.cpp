@@ -329,13 +329,13 @@ std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const 
   needs.blocks = std::get<BlockShapes>(blocks);
   DivergentBarriers barriers(module, analyses, entry, called);
   if (barriers.any()) {
-    const auto loads = barriers.loads_for_all();
-    needs.single_barrier_site = !loads;
-    for (const std::size_t load : loads.value_or(std::vector<std::size_t>{})) {
-      needs.loads_for_all.push_back(std::get<Instruction>(entry.statements[load]).tokens.begin);
-    }
-    if (!loads) {
+    if (const auto loads = barriers.loads_for_all()) {
+      for (const std::size_t load : *loads) {
+        needs.loads_for_all.push_back(std::get<Instruction>(entry.statements[load]).tokens.begin);
+      }
+    } else {
       if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
+      needs.single_barrier_site = true;
     }
   }
   if (static_shared_bytes(module, entry, called) + worker_text::shared_bytes(needs) > most_static_shared_bytes) {

@@ -111,9 +111,9 @@ TEST(ModuleVariables, AreWrittenThroughEveryWayOfAnAddress) {
   const std::string declarations = ".global .u32 table[4] = {1};\n";
   const std::string load = "mov.u64 %rd1, table;\nadd.s64 %rd2, %rd1, %rd9;\n";
   for (const std::string use : {"st.global.u32 [%rd2], 1;\n", "atom.global.add.u32 %r1, [%rd2+4], 1;\n",
-                                 "red.global.add.u32 [%rd2], 1;\n", "st.global.u64 [%rd7], %rd2;\n",
-                                 "call.uni f, (%rd2);\n", "selp.b64 %rd3, %rd2, %rd7, %p1;\nst.u32 [%rd3], 1;\n",
-                                 "mov.b64 {%r1, %r2}, %rd2;\nmov.b64 %rd3, {%r1, %r2};\nst.u32 [%rd3], 1;\n"}) {
+                                "red.global.add.u32 [%rd2], 1;\n", "st.global.u64 [%rd7], %rd2;\n",
+                                "call.uni f, (%rd2);\n", "selp.b64 %rd3, %rd2, %rd7, %p1;\nst.u32 [%rd3], 1;\n",
+                                "mov.b64 {%r1, %r2}, %rd2;\nmov.b64 %rd3, {%r1, %r2};\nst.u32 [%rd3], 1;\n"}) {
     EXPECT_THAT(names_written(declarations, load + use), ElementsAre("table")) << use;
   }
   EXPECT_THAT(names_written(declarations, "st.u32 [%rd3], 1;\nmov.u64 %rd3, %rd2;\n" + load), ElementsAre("table"))

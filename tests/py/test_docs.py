@@ -36,6 +36,18 @@ def test_python_examples_run(page, monkeypatch, tmp_path):
         exec(compile(example, page.name, "exec"), names)
 
 
+def test_readme_shows_what_its_first_command_prints(call):
+    (shown,) = [text for text in examples(PAGES[0], "text") if "STP" in text]
+    (command,) = re.findall(r"^gpushare (compare suite_pair .*)$", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE)
+    printed = call(*command.split()).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+def test_readme_has_every_policy():
+    rows = re.findall(r"^\| `([\w-]+)` \|", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [policy.name for policy in gs.policies()]
+
+
 def test_workload_file_is_the_one_on_its_page():
     (example,) = examples(ROOT / "docs" / "workloads.md", "toml")
     assert example in (ROOT / "docs" / "pair.toml").read_text(encoding="utf-8")

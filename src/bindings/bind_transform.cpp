@@ -35,13 +35,14 @@ void bind_transform(py::module_& module) {
                     "Does it end only where all blocks of the grid fit the GPU at once?");
 
   py::enum_<ptx::BlockShapes::Kind>(module, "BlockKind", "What is known of the blocks of a kernel's launches.")
+      .value("ANY", ptx::BlockShapes::Kind::Any, "They may have any shape.")
       .value("FLAT", ptx::BlockShapes::Kind::Flat, "They have one layer, or are whole warps wide.")
       .value("LINES", ptx::BlockShapes::Kind::Lines, "They have one dimension, or are whole warps wide.")
       .value("WHOLE_WARPS", ptx::BlockShapes::Kind::WholeWarps, "They are a multiple of 32 threads wide.")
       .value("ONE_WIDTH", ptx::BlockShapes::Kind::OneWidth, "They have one layer, and one width.");
   py::class_<ptx::BlockShapes>(module, "BlockShapes", "The blocks that a worker is right for.")
       .def(py::init([](ptx::BlockShapes::Kind kind, std::int64_t width) { return ptx::BlockShapes{kind, width}; }),
-           py::arg("kind") = ptx::BlockShapes::Kind::Flat, py::arg("width") = 0)
+           py::arg("kind") = ptx::BlockShapes::Kind::Any, py::arg("width") = 0)
       .def_readonly("kind", &ptx::BlockShapes::kind)
       .def_readonly("width", &ptx::BlockShapes::width, "0 but for ONE_WIDTH.")
       .def("suit", &ptx::BlockShapes::suit, py::arg("x"), py::arg("y"), py::arg("z"))

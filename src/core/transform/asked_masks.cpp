@@ -32,6 +32,7 @@ AskedMasks::AskedMasks(const Module& module, const Function& function, const std
     written_.insert(names.begin(), names.end());
     if (asks(*instruction, divergent[index])) {
       if (asks_itself(*instruction)) shrinking_.insert(names.begin(), names.end());
+      for (const std::string_view name : names) asked_by_[name].push_back(index);
       continue;
     }
     if (!divergent[index] && names_all_lanes(*instruction)) {
@@ -43,7 +44,10 @@ AskedMasks::AskedMasks(const Module& module, const Function& function, const std
       continue;
     }
     passing.push_back(instruction);
-    for (const std::string_view name : names_read(module, *instruction)) passed_on_[name].push_back(instruction);
+    for (const std::string_view source : names_read(module, *instruction)) {
+      passed_on_[source].push_back(instruction);
+      for (const std::string_view name : names) passed_from_[name].push_back(source);
+    }
   }
   for (const std::string_view name : whole_) {
     if (!shrinking_.contains(name)) note_made_up(name);
@@ -53,6 +57,25 @@ AskedMasks::AskedMasks(const Module& module, const Function& function, const std
     for (const std::string_view name : names_written(module, *instruction)) note_made_up(name);
   }
   spread();
+}
+
+std::vector<std::size_t> AskedMasks::askers(std::string_view name) const {
+  std::vector<std::size_t> found;
+  std::unordered_set<std::string_view> seen{name};
+  std::vector<std::string_view> open{name};
+  while (!open.empty()) {
+    const std::string_view next = open.back();
+    open.pop_back();
+    if (const auto asked = asked_by_.find(next); asked != asked_by_.end()) {
+      found.insert(found.end(), asked->second.begin(), asked->second.end());
+    }
+    const auto sources = passed_from_.find(next);
+    if (sources == passed_from_.end()) continue;
+    for (const std::string_view source : sources->second) {
+      if (contains(source) && seen.insert(source).second) open.push_back(source);
+    }
+  }
+  return found;
 }
 
 /// mask = __ballot_sync(mask, ...): the lanes in it go on, the others leave the loop.

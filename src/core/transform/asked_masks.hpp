@@ -18,6 +18,8 @@ class AskedMasks {
   AskedMasks(const Module& module, const Function& function, const std::vector<bool>& divergent);
 
   bool contains(std::string_view name) const { return written_.contains(name) && !made_up_.contains(name); }
+  /// The statements that have asked for it.
+  std::vector<std::size_t> askers(std::string_view name) const;
 
  private:
   bool asks_itself(const Instruction& instruction) const;
@@ -29,6 +31,8 @@ class AskedMasks {
   const Module& module_;
   std::unordered_set<std::string_view> written_;
   std::unordered_set<std::string_view> made_up_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> asked_by_;
+  std::unordered_map<std::string_view, std::vector<std::string_view>> passed_from_;
   std::unordered_set<std::string_view> whole_;
   std::unordered_set<std::string_view> shrinking_;
   std::unordered_map<std::string_view, std::vector<const Instruction*>> passed_on_;  ///< by name, where it is read

@@ -45,7 +45,7 @@ constexpr std::string_view carry = "CC.CF";
 }  // namespace
 
 std::string_view without_component(std::string_view word) {
-  return word.starts_with('%') ? word.substr(0, word.find('.')) : word;
+  return word.starts_with('.') ? word : word.substr(0, word.find('.'));
 }
 
 NameList names_read(const Module& module, const Instruction& instruction) {
@@ -89,11 +89,14 @@ std::optional<std::int64_t> parsed_number(const Module& module, TokenRange opera
   const Token& token = module.token(operand.end - 1);
   if (token.kind != TokenKind::Number) return std::nullopt;
   std::string_view text = token.text;
-  const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-  if (is_hexadecimal) text.remove_prefix(2);
   if (text.ends_with('U')) text.remove_suffix(1);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) base = 16;
+  if (text.starts_with("0b") || text.starts_with("0B")) base = 2;
+  if (base != 10) text.remove_prefix(2);
+  if (base == 10 && text.size() > 1 && text.starts_with('0')) base = 8;
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, is_hexadecimal ? 16 : 10);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return static_cast<std::int64_t>(is_negative ? -value : value);
 }

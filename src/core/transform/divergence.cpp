@@ -16,7 +16,7 @@ namespace gpushare::ptx {
 namespace {
 
 bool is_thread_dependent_register(std::string_view name, const ThreadGroup& group) {
-  constexpr std::array<std::string_view, 5> prefixes{"%tid", "%laneid", "%lanemask", "%clock", "%globaltimer"};
+  constexpr std::array<std::string_view, 6> prefixes{"%tid", "%laneid", "%lanemask", "%clock", "%globaltimer", "%pm"};
   if (name.starts_with("%warpid")) return group.is_block();
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
@@ -32,7 +32,7 @@ bool yields_thread_dependent_value(const Module& module, const Instruction& inst
   if (is_block_barrier(instruction)) return instruction.has("red") && !is_barrier_of_all(module, instruction);
   if (instruction.operation() == "activemask") return group.is_block();
   return is_any_of(instruction.operation(), {"atom", "shfl", "vote", "match", "redux", "elect", "ldmatrix", "wmma",
-                                             "wgmma", "tcgen05", "mbarrier", "call"});
+                                             "wgmma", "tcgen05", "mbarrier", "multimem", "suld", "movmatrix", "call"});
 }
 
 bool loads_value(const Instruction& instruction) {
@@ -45,18 +45,29 @@ bool watches(const Instruction& load) {
   return std::ranges::any_of(watching, [&](std::string_view suffix) { return load.has(suffix); });
 }
 
+/// Through 16 bytes of shared memory, register by register.
+bool can_be_handed_on(const Module& module, const Instruction& load) {
+  std::size_t registers = load.has("v2") ? 2 : load.has("v4") ? 4 : load.has("v8") ? 8 : 1;
+  const std::size_t bytes = registers * bytes_of_type(load.opcode.substr(load.opcode.rfind('.')));
+  for (std::size_t token = load.operands[0].begin; token < load.operands[0].end; ++token) {
+    if (module.token(token).is("_")) return false;
+  }
+  return bytes <= 16;
+}
+
 bool is_of_common_memory(const Instruction& load) { return load.names_space("global") || load.names_space("shared"); }
 
 /// Each statement is affected at most once, and each word of it is looked at once: the time is that of reading.
 class Taint {
  public:
   Taint(const Module& module, const Function& function, const ControlFlow& flow, const ThreadGroup& group,
-        const LoadsForAll* for_all)
+        const LoadsForAll* for_all, const std::unordered_set<std::size_t>* together = nullptr)
       : module_(module),
         function_(function),
         flow_(flow),
         group_(group),
         for_all_(for_all),
+        together_(together),
         blocks_(flow),
         affected_(function.statements.size(), false),
         divergent_(function.statements.size(), false) {
@@ -68,6 +79,7 @@ class Taint {
       const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
       if (instruction != nullptr) enter(*instruction, index);
     }
+    if (!function_.is_entry) taint_parameters();
     while (!open_.empty()) {
       const std::size_t index = open_.back();
       open_.pop_back();
@@ -110,6 +122,16 @@ class Taint {
     if (affected) affect(index);
   }
 
+  /// What is handed over in a call may differ.
+  void taint_parameters() {
+    for (const Parameter& parameter : function_.parameters) {
+      tainted_.insert(parameter.name);
+      if (const auto found = readers_of_name_.find(parameter.name); found != readers_of_name_.end()) {
+        affect(found->second);
+      }
+    }
+  }
+
   /// Of what this statement reads by this name: of one writer where that is known, or else of all.
   Readers& readers_of(std::string_view name, std::size_t index) {
     const auto writer = warp_ ? warp_->writers.of(name, index) : std::nullopt;
@@ -127,13 +149,13 @@ class Taint {
     const auto* instruction = std::get_if<Instruction>(&function_.statements[index]);
     if (instruction == nullptr) return;
     const std::size_t block = flow_.block_of(index);
-    if (ends_with_choice(index)) {
+    if (ends_with_choice(index) && (together_ == nullptr || !together_->contains(block))) {
       for (const std::size_t added : blocks_.add_choice(block)) diverge(flow_.blocks()[added]);
     }
     if (is_block_barrier(*instruction) && is_barrier_of_all(module_, *instruction)) return;
     if (const auto found = readers_of_writer_.find(index); found != readers_of_writer_.end()) affect(found->second);
     for (const std::string_view name : names_written(module_, *instruction)) {
-      if (name.starts_with('[') || !tainted_.insert(name).second) continue;
+      if (name == "[shared]" || !tainted_.insert(name).second) continue;
       if (const auto found = readers_of_name_.find(name); found != readers_of_name_.end()) affect(found->second);
     }
   }
@@ -181,6 +203,7 @@ class Taint {
   const ControlFlow& flow_;
   const ThreadGroup group_;
   const LoadsForAll* for_all_;
+  const std::unordered_set<std::size_t>* together_;
   std::optional<Warp> warp_;
   DivergentBlocks blocks_;
   std::unordered_map<std::string_view, Readers> readers_of_name_;
@@ -199,10 +222,22 @@ bool is_block_barrier(const Instruction& instruction) {
 }
 
 std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow,
-                                       const ThreadGroup& group, const LoadsForAll& for_all) {
-  Taint taint(module, function, flow, group, &for_all);
+                                       const ThreadGroup& group, const LoadsForAll& for_all,
+                                       const std::unordered_set<std::size_t>& together) {
+  Taint taint(module, function, flow, group, &for_all, &together);
   taint.find();
   return std::move(taint.divergent());
+}
+
+std::vector<bool> divergent_choices(const Module& module, const Function& function, const ControlFlow& flow,
+                                    const ThreadGroup& group) {
+  Taint taint(module, function, flow, group, nullptr);
+  taint.find();
+  std::vector<bool> choices(flow.exit_block());
+  for (std::size_t block = 0; block < flow.exit_block(); ++block) {
+    choices[block] = flow.blocks()[block].decides() && taint.is_affected(flow.blocks()[block].end - 1);
+  }
+  return choices;
 }
 
 LoadsForAll find_loads_for_all(const Module& module, const Function& function, const ControlFlow& flow) {
@@ -210,7 +245,7 @@ LoadsForAll find_loads_for_all(const Module& module, const Function& function, c
   for (std::size_t index = 0; index < function.statements.size(); ++index) {
     const auto* load = std::get_if<Instruction>(&function.statements[index]);
     if (load == nullptr || !loads_value(*load) || watches(*load) || !is_of_common_memory(*load)) continue;
-    if (load->operands.size() == 2) loads.insert(index);
+    if (load->operands.size() == 2 && can_be_handed_on(module, *load)) loads.insert(index);
   }
   if (loads.empty()) return loads;
   Taint taint(module, function, flow, ThreadGroup{}, &loads);

@@ -21,8 +21,14 @@ using LoadsForAll = std::unordered_set<std::size_t>;
 /// may differ between them (from %tid, %laneid, %clock, loads other than of parameters, atomics, warp exchanges, calls,
 /// or what was assigned under such a branch) and the point where all ways meet again, and what such a value guards. One
 /// entry per statement. `for_all`: the loads, as statements, that are done by one thread of a block for all.
+/// `together`: blocks at whose end the threads that are asked about go the same way.
 std::vector<bool> divergent_statements(const Module& module, const Function& function, const ControlFlow& flow,
-                                       const ThreadGroup& group, const LoadsForAll& for_all = {});
+                                       const ThreadGroup& group, const LoadsForAll& for_all = {},
+                                       const std::unordered_set<std::size_t>& together = {});
+
+/// The blocks at whose end threads of the group may go different ways. One entry per block.
+std::vector<bool> divergent_choices(const Module& module, const Function& function, const ControlFlow& flow,
+                                    const ThreadGroup& group);
 
 /// The loads that one thread of a block could do for all of them, given that it does: those from an address that is the
 /// same for all, at places that all come by.

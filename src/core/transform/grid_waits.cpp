@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "core/transform/data_flow.hpp"
+#include "core/transform/divergent_blocks.hpp"
+#include "core/transform/fixed_values.hpp"
 #include "core/transform/instructions.hpp"
 #include "core/transform/loops.hpp"
 #include "core/transform/memory_reads.hpp"
@@ -32,29 +34,37 @@ bool only_reads(const Module& module, const Instruction& atomic) {
   if (atomic.operation() != "atom") return false;
   const auto& operands = atomic.operands;
   if (atomic.has("cas")) return operands.size() == 4 && module.source(operands[2]) == module.source(operands[3]);
-  const bool is_neutral = atomic.has("add") || atomic.has("or") || atomic.has("xor") || atomic.has("max");
-  return is_neutral && operands.size() == 3 && parsed_number(module, operands[2]) == 0;
+  if (operands.size() != 3) return false;
+  const auto number = parsed_number(module, operands[2]);
+  const bool keeps_by_0 = atomic.has("add") || atomic.has("or") || atomic.has("xor") || atomic.has("max");
+  const bool keeps_by_ones = atomic.has("and") || atomic.has("min");
+  return number && ((keeps_by_0 && *number == 0) || (keeps_by_ones && static_cast<std::int32_t>(*number) == -1));
 }
 
-/// What arithmetic makes of values: registers by name, from where they are first written onwards. Memory is not
-/// followed: an address is not what is found there.
+/// What arithmetic makes of values: registers by name, and, if asked for, what a thread leaves in shared memory for
+/// others. Global memory is not followed: an address is not what is found there.
 class Derived {
  public:
   Derived(const Module& module, const Function& function) : module_(module) {
     for_each_instruction(function, [&](const Instruction& each) {
-      if (is_any_of(each.operation(), {"ld", "ldu", "atom", "call", "setp"})) return;
+      if (is_any_of(each.operation(), {"atom", "call", "setp"})) return;
+      const bool loads = is_any_of(each.operation(), {"ld", "ldu"});
+      if (loads && each.names_space("shared")) readers_["[shared]"].push_back(&each);
+      if (loads) return;
       for (const std::string_view name : names_read(module, each)) readers_[name].push_back(&each);
     });
   }
 
   /// The block's own number is made with the size of the grid where that has several dimensions.
-  RegisterNames from(const std::vector<const Instruction*>& seeds) const {
+  RegisterNames from(const std::vector<const Instruction*>& seeds, bool through_shared = false) const {
     RegisterNames found;
     std::vector<std::string_view> open;
     const auto add = [&](const Instruction& each) {
       const bool scales_index = is_any_of(each.operation(), {"mul", "mad"}) && reads_index(each);
       for (const std::string_view name : names_written(module_, each)) {
-        if (!scales_index && !name.starts_with('[') && found.insert(name).second) open.push_back(name);
+        const bool is_followed =
+            !name.starts_with('[') || (through_shared && name == "[shared]" && each.operation() == "st");
+        if (!scales_index && is_followed && found.insert(name).second) open.push_back(name);
       }
     };
     for (const Instruction* seed : seeds) add(*seed);
@@ -90,7 +100,12 @@ class Derived {
 class GridWaits {
  public:
   GridWaits(const Module& module, const Function& function, const ControlFlow& flow)
-      : module_(module), function_(function), loops_{function, flow}, derived_(module, function) {
+      : module_(module),
+        function_(function),
+        flow_(flow),
+        loops_{function, flow},
+        derived_(module, function),
+        values_(module, function, flow, loops_.cycles) {
     derived_.note_index(function);
     std::vector<const Instruction*> sizes;
     std::vector<const Instruction*> parameters;
@@ -100,7 +115,7 @@ class GridWaits {
       if (function.is_entry && each.operation() == "ld" && each.has("param")) parameters.push_back(&each);
       if (each.operation() == "atom") atomics.push_back(&each);
     });
-    of_size_ = derived_.from(sizes);
+    of_size_ = derived_.from(sizes, true);
     of_parameter_ = derived_.from(parameters);
     of_atomic_ = derived_.from(atomics);
   }
@@ -125,7 +140,9 @@ class GridWaits {
         by_size |= reads_any(each, of_size_) || names_special(module_, each, "%nctaid");
         by_size |= reads_any(each, read) && reads_any(each, of_parameter_);
       });
-      if (by_size) return found;
+      if (by_size || std::ranges::any_of(polls_, [&](const Instruction* each) { return waits_for_count(*each); })) {
+        return found;
+      }
     }
     return nullptr;
   }
@@ -140,6 +157,42 @@ class GridWaits {
   }
 
  private:
+  /// Is what it reads counted up or down by blocks? Or is where it reads, or whether, a matter of the grid's size?
+  bool waits_for_count(const Instruction& poll) {
+    const TokenRange address = poll.operands.size() > 1 ? poll.operands[1] : TokenRange{};
+    if (reads_any(poll, of_size_)) return true;
+    const auto place = address.size() > 0 ? values_.of_address(address) : std::nullopt;
+    return is_guarded_by_size(poll) || any_instruction(function_, [&](const Instruction& each) {
+             if (!is_atomic(each) || only_reads(module_, each)) return false;
+             if (!each.has("add") && !each.has("inc") && !each.has("dec")) return false;
+             const TokenRange counted = each.operands[each.operation() == "atom" && each.operands.size() > 1 ? 1 : 0];
+             if (module_.source(counted) == module_.source(address)) return true;
+             const auto other = values_.of_address(counted);
+             return place && other && place->number == other->number;
+           });
+  }
+
+  bool is_guarded_by_size(const Instruction& poll) {
+    for (std::size_t block = 0; block < flow_.exit_block(); ++block) {
+      const auto* last = std::get_if<Instruction>(&function_.statements[flow_.blocks()[block].end - 1]);
+      if (last == nullptr || last->predicate.empty() || !flow_.blocks()[block].decides()) continue;
+      if (!is_made_by_size(last->predicate)) continue;
+      for (const std::size_t guarded : DivergentBlocks(flow_).add_choice(block)) {
+        for (std::size_t index = flow_.blocks()[guarded].begin; index < flow_.blocks()[guarded].end; ++index) {
+          if (std::get_if<Instruction>(&function_.statements[index]) == &poll) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool is_made_by_size(std::string_view predicate) const {
+    return any_instruction(function_, [&](const Instruction& each) {
+      if (each.operation() != "setp" || single_name(module_, each, 0) != predicate) return false;
+      return reads_any(each, of_size_) || names_special(module_, each, "%nctaid");
+    });
+  }
+
   /// Also sets polls_: the loads of the loop that see what other blocks write. Plain loads are there for their data,
   /// unless the loop does nothing but look.
   const Instruction* poll_in(std::size_t cycle) {
@@ -156,7 +209,7 @@ class GridWaits {
       if (sees) polls_.push_back(&each);
     });
     if (polls_.empty()) return nullptr;
-    const RegisterNames read = derived_.from(polls_);
+    const RegisterNames read = derived_.from(polls_, true);
     bool decides = false;
     loops_.for_each_instruction_in(cycle, [&](std::size_t, const Instruction& each) {
       decides |= each.operation() == "setp" && reads_any(each, read);
@@ -184,8 +237,10 @@ class GridWaits {
 
   const Module& module_;
   const Function& function_;
+  const ControlFlow& flow_;
   Loops loops_;
   Derived derived_;
+  FixedValues values_;
   RegisterNames of_size_;
   RegisterNames of_parameter_;
   RegisterNames of_atomic_;

@@ -2,6 +2,7 @@
 #include "core/transform/lane_values.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/transform/data_flow.hpp"
 #include "core/transform/instructions.hpp"
@@ -70,7 +71,11 @@ bool LaneValues::compares_whole_warps(const Place& place) {
   const bool parts_before = has_any({"lt", "ge", "lo", "hs"});  // before the right one, if that is the bound
   const bool parts_behind = has_any({"gt", "le", "hi", "ls"});
   const bool parts_one = has_any({"eq", "ne"});
+  // An unsigned index less than nothing is a large one: a warp's first lanes may be.
+  const std::string_view type = instruction.opcode.substr(instruction.opcode.rfind('.') + 1);
+  const bool is_unsigned = !type.starts_with('s') || has_any({"lo", "hs", "hi", "ls"});
   const auto parts_warps = [&](const Value& value, const Value& bound, bool before, bool behind) {
+    if (is_unsigned && value.may_be_negative && value.offset % lanes != 0) before = behind = false;
     if (!bound.number) return before && value.offset % lanes == 0 && bound.is_multiple();
     const std::int64_t lane = (*bound.number % lanes - value.offset) & (lanes - 1);
     return (before && is_alike_before(lane)) || (behind && is_alike_before((lane + 1) % lanes)) ||
@@ -118,8 +123,10 @@ LaneValues::Value LaneValues::of_special_register(std::string_view word) const {
   const bool are_lines =
       blocks.kind == Shapes::Lines || blocks.kind == Shapes::WholeWarps || (is_fixed && blocks.width % lanes == 0);
   if (word == "%laneid") return {Kind::Consecutive};
+  if (blocks.kind == Shapes::Any && word.starts_with("%tid")) return {};
   if (word == "%tid.x") return {are_lines ? Kind::Consecutive : Kind::Column};
-  if (word == "%tid.y" || word == "%tid.z") return {are_lines ? Kind::Uniform : Kind::Row};
+  if (word == "%tid.y") return {are_lines ? Kind::Uniform : Kind::Row};
+  if (word == "%tid.z") return {are_lines ? Kind::Uniform : Kind::Layer};
   if (word == "%ntid.x" && is_fixed) return of_number(blocks.width);
   if (word == "%ntid.x") return {blocks.kind == Shapes::WholeWarps ? Kind::Multiple : Kind::Width};
   const bool is_of_block = word.starts_with("%ntid.") || word.starts_with("%ctaid.") || word.starts_with("%nctaid.");
@@ -143,43 +150,65 @@ LaneValues::Value LaneValues::computed(const Place& place) {
   const Value left = of(place, 1);
   const Value right = of(place, 2);
   if (operation == "add") return sum(left, right);
-  // These do the same where one side has no bits below 32.
-  if (is_any_of(operation, {"or", "xor"}))
-    return left.is_multiple() || right.is_multiple() ? sum(left, right) : Value{};
-  if (operation == "sub")
-    return right.is_uniform()
-               ? sum(left, {right.kind, right.number ? std::optional(-(*right.number % lanes)) : std::nullopt})
-               : Value{};
+  if (is_any_of(operation, {"or", "xor"})) return combined(left, right);
+  if (operation == "sub" && right.is_uniform()) {
+    const auto number = right.number ? std::optional(-(*right.number % (lanes * lanes))) : std::nullopt;
+    Value difference = sum(left, Value{.kind = right.kind, .number = number});
+    difference.may_be_negative = true;
+    return difference;
+  }
   if (operation == "mul") return {product(left, right)};
   if (operation == "mad" && instruction.operands.size() == 4) return sum({product(left, right)}, of(place, 3));
-  if (operation == "shl" && left.kind == Kind::Row && right.number && *right.number < 31) {
+  if (operation == "shl" && left.kind == Kind::Row && right.number && *right.number >= 0 && *right.number < 31) {
     return {product(left, of_number(std::int64_t{1} << *right.number))};
   }
   if (operation == "shl") return {shifted_left(left, right)};
   if (is_any_of(operation, {"shr", "bfe"})) return {shifted_right(instruction, left, right)};
   if (operation == "and") return {masked(left, right)};
-  if (operation == "div" && left.is_consecutive_from_lane_0() && right.is_multiple()) return {Kind::Uniform};
+  if (operation == "div" && left.is_consecutive_from_lane_0() && right.is_multiple() && !left.may_be_negative) {
+    return {Kind::Uniform};
+  }
   return {};
 }
 
+/// Bits that one side does not have are added; the other side has none below 32.
+LaneValues::Value LaneValues::combined(const Value& left, const Value& right) {
+  const Value& other = left.is_multiple() ? right : left;
+  if (!left.is_multiple() && !right.is_multiple()) return {};
+  return other.is_uniform() || other.is_consecutive_from_lane_0() ? sum(left, right) : Value{};
+}
+
 LaneValues::Value LaneValues::sum(const Value& left, const Value& right) {
+  Value found = sum_of_kinds(left, right);
+  const auto lowers = [](const Value& value) {
+    const std::int64_t number = value.number.value_or(0);
+    return value.may_be_negative || number < 0 || number > std::numeric_limits<std::int32_t>::max();
+  };
+  found.may_be_negative = lowers(left) || lowers(right);
+  return found;
+}
+
+LaneValues::Value LaneValues::sum_of_kinds(const Value& left, const Value& right) {
+  if (left.kind == Kind::Layer && right.kind == Kind::Layer) return {Kind::Layer};
   if (left.is_uniform() && right.is_uniform()) {
     return {left.is_multiple() && right.is_multiple() ? Kind::Multiple : Kind::Uniform};
   }
-  if (right.kind == Kind::Consecutive) return left.kind == Kind::Consecutive ? Value{} : sum(right, left);
-  if (right.kind == Kind::Column) return left.kind == Kind::Column ? Value{} : sum(right, left);
-  if (left.kind == Kind::Column) {
-    if (right.kind == Kind::RowStart) return {Kind::Consecutive};
-    return {right.is_multiple() ? Kind::Column : Kind::Unknown};
+  if (left.is_uniform()) return sum_of_kinds(right, left);
+  switch (left.kind) {
+    case Kind::Consecutive:
+      if (right.number) return {Kind::Consecutive, {}, (left.offset + *right.number % lanes) % lanes};
+      return right.is_multiple() ? left : Value{};
+    case Kind::Column:
+      if (right.kind == Kind::RowStart) return {Kind::Consecutive};
+      return {right.is_multiple() ? Kind::Column : Kind::Unknown};
+    case Kind::RowStart:
+      if (right.kind == Kind::Column) return {Kind::Consecutive};
+      return {right.is_multiple() ? Kind::RowStart : Kind::Unknown};
+    case Kind::Row:
+      return {right.kind == Kind::Layer || right.is_multiple() ? Kind::Row : Kind::Unknown};
+    default:
+      return {};
   }
-  if (left.kind == Kind::Consecutive) {
-    if (right.number) return {Kind::Consecutive, {}, (left.offset + *right.number % lanes) % lanes};
-    return right.is_multiple() || right.kind == Kind::RowStart ? left : Value{};
-  }
-  const auto starts_row = [](const Value& value) { return value.is_multiple() || value.kind == Kind::RowStart; };
-  if (starts_row(left) && starts_row(right)) return {Kind::RowStart};
-  const auto counts_rows = [](const Value& value) { return value.is_uniform() || value.kind == Kind::Row; };
-  return {counts_rows(left) && counts_rows(right) ? Kind::Row : Kind::Unknown};
 }
 
 bool LaneValues::is_width(const Value& value) const {
@@ -188,13 +217,16 @@ bool LaneValues::is_width(const Value& value) const {
 }
 
 LaneValues::Kind LaneValues::product(const Value& left, const Value& right) const {
+  const bool by_width = is_width(left) || is_width(right);
+  if (left.kind == Kind::Layer || right.kind == Kind::Layer) {
+    if (!left.is_uniform() || !right.is_uniform()) return Kind::Unknown;
+    return by_width ? Kind::Multiple : Kind::Layer;
+  }
   if (left.is_uniform() && right.is_uniform()) {
     return left.is_multiple() || right.is_multiple() ? Kind::Multiple : Kind::Uniform;
   }
   const bool has_row = left.kind == Kind::Row || right.kind == Kind::Row;
-  if (!has_row) return Kind::Unknown;
-  if (is_width(left) || is_width(right)) return Kind::RowStart;
-  return left.is_uniform() || right.is_uniform() ? Kind::Row : Kind::Unknown;
+  return has_row && by_width ? Kind::RowStart : Kind::Unknown;
 }
 
 LaneValues::Kind LaneValues::shifted_left(const Value& value, const Value& by) {
@@ -209,7 +241,8 @@ LaneValues::Kind LaneValues::shifted_right(const Instruction& instruction, const
   if (value.is_uniform()) return by.is_uniform() ? Kind::Uniform : Kind::Unknown;
   if (!value.is_consecutive_from_lane_0() || !by.number || *by.number < 5) return Kind::Unknown;
   const bool is_sign = (instruction.has("s32") && *by.number == 31) || (instruction.has("s64") && *by.number == 63);
-  return is_sign && instruction.operation() == "shr" ? Kind::Zero : Kind::Uniform;
+  if (is_sign && instruction.operation() == "shr") return value.may_be_negative ? Kind::Unknown : Kind::Zero;
+  return Kind::Uniform;
 }
 
 LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {

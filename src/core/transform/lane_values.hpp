@@ -30,15 +30,19 @@ class LaneValues {
     Width,        ///< of the block
     Column,       ///< threadIdx.x in a block of any width
     Consecutive,  ///< a multiple + the lane + an offset
-    Row,          ///< threadIdx.y and the like
+    Row,          ///< threadIdx.y
+    Layer,        ///< threadIdx.z: 0, or rows are whole warps
     RowStart,     ///< what adds up with threadIdx.x to consecutive indices, however wide the block is
   };
   struct Value {
     Kind kind = Kind::Unknown;
     std::optional<std::int64_t> number{};
-    std::int64_t offset = 0;  ///< of consecutive ones
+    std::int64_t offset = 0;       ///< of consecutive ones
+    bool may_be_negative = false;  ///< something was subtracted
 
-    bool is_uniform() const { return kind == Kind::Uniform || kind == Kind::Width || is_multiple(); }
+    bool is_uniform() const {
+      return kind == Kind::Uniform || kind == Kind::Width || kind == Kind::Layer || is_multiple();
+    }
     bool is_multiple() const { return kind == Kind::Multiple || kind == Kind::Zero; }
     bool is_consecutive_from_lane_0() const { return kind == Kind::Consecutive && offset % 32 == 0; }
   };
@@ -49,7 +53,9 @@ class LaneValues {
   };
 
   static Value of_number(std::int64_t number);
+  static Value combined(const Value& left, const Value& right);
   static Value sum(const Value& left, const Value& right);
+  static Value sum_of_kinds(const Value& left, const Value& right);
   Kind product(const Value& left, const Value& right) const;
   bool is_width(const Value& value) const;
   /// Does a comparison that holds for this lane and not for others come out alike in all lanes of the group?

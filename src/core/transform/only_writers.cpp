@@ -22,12 +22,17 @@ OnlyWriters::OnlyWriters(const Module& module, const Function& function, const C
     const auto* instruction = std::get_if<Instruction>(&function.statements[index]);
     if (instruction == nullptr) continue;
     for (const std::string_view name : names_written(module, *instruction)) writers_[name].push_back(index);
+    if (instruction->operands.empty()) continue;
+    for (std::size_t token = instruction->operands[0].begin; token < instruction->operands[0].end; ++token) {
+      const std::string_view word = module.token(token).text;
+      if (without_component(word) != word) in_parts_.insert(without_component(word));
+    }
   }
 }
 
 std::optional<std::size_t> OnlyWriters::of(std::string_view name, std::size_t reader) const {
   const auto found = writers_.find(name);
-  if (found == writers_.end()) return std::nullopt;
+  if (found == writers_.end() || name.starts_with('[') || in_parts_.contains(name)) return std::nullopt;
   const Statements& writers = found->second;
   if (writers.size() == 1) return unless_guarded(writers.front());
   const std::size_t block = flow_.block_of(reader);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/transform/control_flow.hpp"
@@ -31,6 +32,7 @@ class OnlyWriters {
   const ControlFlow& flow_;
   std::vector<Statements> predecessors_;                      ///< by block
   std::unordered_map<std::string_view, Statements> writers_;  ///< by name, in order
+  std::unordered_set<std::string_view> in_parts_;             ///< vectors, a component of which is written alone
 };
 
 }  // namespace gpushare::ptx

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -84,22 +85,33 @@ class Renaming {
   }
 
   void find_declarations() {
-    std::map<std::string_view, std::size_t> times;
+    std::multiset<std::string_view> names;
     for_each_in_scope([&](std::size_t scope, const Statement& statement) {
       const auto* declaration = std::get_if<Declaration>(&statement);
       if (declaration == nullptr) return;
       for (const Registers& registers : declared(module_, *declaration)) {
         scopes_[scope].declared.push_back(registers);
-        ++times[registers.name];
+        names.insert(registers.name);
       }
     });
     for (std::size_t scope = 2; scope < scopes_.size(); ++scope) {  // the first is around the body
       for (const Registers& registers : scopes_[scope].declared) {
-        if (times[registers.name] == 1) continue;
+        if (stands_alone(registers.name, names)) continue;
         const std::string ending = "_gpushare" + std::to_string(scope) + (registers.count ? "_" : "");
         scopes_[scope].renamed[registers.name] = std::string(registers.name) + ending;
       }
     }
+  }
+
+  /// Is no other name its beginning, or begins with it? Then one may be counted, and the other one of its registers.
+  static bool stands_alone(std::string_view name, const std::multiset<std::string_view>& names) {
+    if (names.count(name) > 1) return false;
+    const auto next = names.upper_bound(name);
+    if (next != names.end() && next->starts_with(name)) return false;
+    for (std::size_t length = 1; length < name.size(); ++length) {
+      if (names.contains(name.substr(0, length))) return false;
+    }
+    return true;
   }
 
   /// By the innermost scope that declares it.

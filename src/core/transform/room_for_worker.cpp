@@ -22,28 +22,43 @@ struct Variable {
   std::size_t alignment = 1;
 };
 
-/// .shared .align 16 .b8 name[32][4];   Nothing of .extern ones, whose size the launch says.
-std::optional<Variable> shared_variable(const Module& module, std::size_t token) {
-  if (!module.token(token).is(".shared") || (token > 0 && module.token(token - 1).is(".extern"))) return std::nullopt;
+/// .shared .align 16 .v4 .b8 name[32][4], other;   None of .extern ones, whose size the launch says.
+std::vector<Variable> shared_variables(const Module& module, std::size_t token) {
+  std::vector<Variable> found;
+  const std::string_view directive = module.token(token).text;
+  const bool is_shared = directive == ".shared" || directive.starts_with(".shared.");
+  if (!is_shared || (token > 0 && module.token(token - 1).is(".extern"))) return found;
   const auto number_at = [&](std::size_t place) -> std::size_t {
-    const auto number = parsed_number(module, {place, place + 1});
+    const auto number = place < module.tokens.size() ? parsed_number(module, {place, place + 1}) : std::nullopt;
     return number && *number > 0 ? static_cast<std::size_t>(*number) : 0;
   };
-  Variable variable;
+  Variable kind;
+  std::size_t lanes = 1;
+  const auto take_words = [&](std::string_view words) {  // ".align" or ".v4", or ".b8"
+    for (std::size_t dot = words.find('.'); dot != std::string_view::npos; dot = words.find('.', dot + 1)) {
+      const std::string_view word = words.substr(dot, words.find('.', dot + 1) - dot);
+      if (word == ".v2" || word == ".v4") lanes = word == ".v2" ? 2 : 4;
+      if (word != ".align" && word != ".shared" && word != ".v2" && word != ".v4") kind.bytes = bytes_of_type(word);
+    }
+  };
+  take_words(directive);
+  bool is_aligned = directive.ends_with(".align");
   for (++token; token < module.tokens.size() && !module.token(token).is(";"); ++token) {
     const Token& word = module.token(token);
-    if (word.is(".align") && token + 1 < module.tokens.size()) {
-      variable.alignment = number_at(++token);
-    } else if (word.is("[") && token + 1 < module.tokens.size()) {
-      variable.bytes *= number_at(++token);
-    } else if (word.kind == TokenKind::Word && word.text.starts_with('.')) {
-      variable.bytes = bytes_of_type(word.text);
-      variable.alignment = std::max(variable.alignment, variable.bytes);
-    } else if (word.kind == TokenKind::Word && variable.name.empty()) {
-      variable.name = word.text;
+    if (word.text.starts_with('.')) {
+      take_words(word.text);
+      is_aligned = word.text.ends_with(".align");
+    } else if (is_aligned) {
+      kind.alignment = number_at(token);
+      is_aligned = false;
+    } else if (word.is("[") && !found.empty()) {
+      found.back().bytes *= number_at(++token);
+    } else if (word.kind == TokenKind::Word) {
+      const std::size_t bytes = kind.bytes * lanes;
+      found.push_back({word.text, bytes, std::max(kind.alignment, bytes)});
     }
   }
-  return variable;
+  return found;
 }
 
 }  // namespace
@@ -55,9 +70,11 @@ std::size_t static_shared_bytes(const Module& module, const Function& entry,
   functions.insert(functions.end(), called.begin(), called.end());
   std::size_t total = 0;
   const auto add = [&](std::size_t token, bool always) {
-    const auto variable = shared_variable(module, token);
-    if (!variable || (!always && !named.contains(variable->name))) return;
-    total = rounded_up(total, variable->alignment) + variable->bytes;
+    for (const Variable& variable : shared_variables(module, token)) {
+      if (always || named.contains(variable.name)) {
+        total = rounded_up(total, variable.alignment) + variable.bytes;
+      }
+    }
   };
   for (const Function* function : functions) {
     for (std::size_t token = function->body.begin; token < function->body.end; ++token) {

@@ -10,14 +10,16 @@ namespace gpushare::ptx {
 /// y, then in z, so what is known of a warp depends on how wide its block is.
 struct BlockShapes {
   enum class Kind : std::uint8_t {
+    Any,         ///< whatever their shape
     Flat,        ///< of one layer, or whole warps wide
     Lines,       ///< of one dimension, or whole warps wide
     WholeWarps,  ///< a multiple of 32 threads wide
     OneWidth,    ///< of one layer, and this wide
-  } kind = Kind::Flat;
+  } kind = Kind::Any;
   std::int64_t width = 0;
 
   bool suit(std::int64_t x, std::int64_t y, std::int64_t z) const {
+    if (kind == Kind::Any) return true;
     if (kind == Kind::OneWidth) return x == width && z == 1;
     if (x % 32 == 0) return true;
     return kind == Kind::Flat ? z == 1 : kind == Kind::Lines && y == 1 && z == 1;

@@ -2,13 +2,17 @@
 #include "core/transform/warp_waits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "core/transform/asked_masks.hpp"
 #include "core/transform/called_functions.hpp"
 #include "core/transform/data_flow.hpp"
+#include "core/transform/divergent_blocks.hpp"
 #include "core/transform/instructions.hpp"
 
 namespace gpushare::ptx {
@@ -52,6 +56,9 @@ class Numbers {
   std::unordered_map<std::string_view, std::optional<std::uint32_t>> of_;
 };
 
+/// Each takes an analysis.
+constexpr std::size_t most_masks = 32;
+
 /// The waits of one function by masks that are made up, and those of them that need lanes which may have returned.
 class Waits {
  public:
@@ -62,23 +69,88 @@ class Waits {
         divergent_(analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
         asked_(module, function, divergent_),
         numbers_(module, function),
-        module_(module) {}
+        module_(module),
+        flow_(analyses.flow(function)) {}
 
-  bool is_by_made_up_mask(const Instruction& instruction) const {
+  bool is_by_made_up_mask(std::size_t statement, const Instruction& instruction) {
     if (!waits_for_lanes(instruction) || instruction.operands.empty()) return false;
-    return !asked_.contains(single_name(module_, instruction, instruction.operands.size() - 1));
+    const std::string_view mask = single_name(module_, instruction, instruction.operands.size() - 1);
+    return !asked_.contains(mask) || (divergent_[statement] && may_have_parted(statement, mask));
   }
 
   /// Lanes that the mask does not name need not be there: `if (threadIdx.x < 8)` before `__shfl_sync(0xff, ...)`.
-  bool has_its_lanes(std::size_t statement, const Instruction& instruction) const {
+  bool has_its_lanes(std::size_t statement, const Instruction& instruction) {
     if (!divergent_[statement]) return true;
     if (!waits_for_lanes(instruction)) return false;
     const auto mask = numbers_.of(instruction.operands.back());
     if (mask.value_or(0) == 0 || mask == ThreadGroup::all_lanes) return false;
-    return !analyses_.divergent_statements(function_, {*mask, blocks_})[statement];
+    masks_.insert(*mask);
+    return masks_.size() <= most_masks && !analyses_.divergent_statements(function_, {*mask, blocks_})[statement];
   }
 
  private:
+  /// Lanes that have answered may have returned since, unless they go together to the wait: they went the same way
+  /// before they were asked, or by what they were asked, as in `mask = __ballot_sync(~0u, i < n); if (i >= n) return;`
+  bool may_have_parted(std::size_t wait, std::string_view mask) {
+    if (choices_.empty()) find_choices();
+    for (const std::size_t asker : asked_.askers(mask)) {
+      if (asker == wait) continue;
+      if (++times_asked_ > most_masks) return true;
+      const auto& question = std::get<Instruction>(function_.statements[asker]);
+      const std::string_view answer = question.has("ballot") ? single_name(module_, question, 1) : std::string_view();
+      std::unordered_set<std::size_t> together;
+      for (const auto& [choice, parted] : choices_) {
+        const auto& branch = std::get<Instruction>(function_.statements[flow_.blocks()[choice].end - 1]);
+        const bool is_answer = !answer.empty() && are_one_question(branch.predicate, answer);
+        if (is_answer || parted.contains(flow_.block_of(asker))) together.insert(choice);
+      }
+      const ThreadGroup group{ThreadGroup::all_lanes, blocks_};
+      if (divergent_statements(module_, function_, flow_, group, {}, together)[wait]) return true;
+    }
+    return false;
+  }
+
+  void find_choices() {
+    const std::vector<bool> divergent = divergent_choices(module_, function_, flow_, {ThreadGroup::all_lanes, blocks_});
+    for (std::size_t block = 0; block < divergent.size(); ++block) {
+      if (!divergent[block]) continue;
+      const std::vector<std::size_t> parted = DivergentBlocks(flow_).add_choice(block);
+      choices_.emplace_back(block, std::unordered_set<std::size_t>(parted.begin(), parted.end()));
+    }
+  }
+
+  /// The same predicate, or one that compares the same values, perhaps the other way round.
+  bool are_one_question(std::string_view left, std::string_view right) const {
+    if (left == right) return true;
+    const Instruction* one = comparison(left);
+    const Instruction* other = comparison(right);
+    if (one == nullptr || other == nullptr) return false;
+    for (const std::size_t operand : {1, 2}) {
+      if (module_.source(one->operands[operand]) != module_.source(other->operands[operand])) return false;
+    }
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 5> opposites{
+        {{"lt", "ge"}, {"le", "gt"}, {"eq", "ne"}, {"lo", "hs"}, {"ls", "hi"}}};
+    return one->opcode == other->opcode || std::ranges::any_of(opposites, [&](const auto& pair) {
+             return (one->has(pair.first) && other->has(pair.second)) ||
+                    (one->has(pair.second) && other->has(pair.first));
+           });
+  }
+
+  /// What makes the predicate, of integers that are written once.
+  const Instruction* comparison(std::string_view predicate) const {
+    const Instruction* found = nullptr;
+    bool several = false;
+    for_each_instruction(function_, [&](const Instruction& each) {
+      if (single_name(module_, each, 0) != predicate || each.operands.size() != 3) return;
+      several |= found != nullptr;
+      found = &each;
+    });
+    if (found == nullptr || several || found->operation() != "setp" || !found->predicate.empty()) return nullptr;
+    const std::string_view type = found->opcode.substr(found->opcode.rfind('.') + 1);
+    const bool is_of_integers = type.starts_with('s') || type.starts_with('u') || type == "b32" || type == "b64";
+    return is_of_integers ? found : nullptr;
+  }
+
   FunctionAnalyses& analyses_;
   const Function& function_;
   BlockShapes blocks_;
@@ -86,6 +158,10 @@ class Waits {
   AskedMasks asked_;
   Numbers numbers_;
   const Module& module_;
+  const ControlFlow& flow_;
+  std::unordered_set<std::uint32_t> masks_;
+  std::size_t times_asked_ = 0;
+  std::vector<std::pair<std::size_t, std::unordered_set<std::size_t>>> choices_;  ///< and the blocks that each parts
 };
 
 }  // namespace
@@ -101,10 +177,11 @@ const Instruction* find_wait_for_missing_lanes(const Module& module, FunctionAna
   waits_of.reserve(functions.size());
   std::unordered_set<const Instruction*> waits;
   for (const Function* each : functions) {
-    const Waits& found = waits_of.emplace_back(module, analyses, *each, blocks);
-    for_each_instruction(*each, [&](const Instruction& instruction) {
-      if (found.is_by_made_up_mask(instruction)) waits.insert(&instruction);
-    });
+    Waits& found = waits_of.emplace_back(module, analyses, *each, blocks);
+    for (std::size_t index = 0; index < each->statements.size(); ++index) {
+      const auto* instruction = std::get_if<Instruction>(&each->statements[index]);
+      if (instruction != nullptr && found.is_by_made_up_mask(index, *instruction)) waits.insert(instruction);
+    }
   }
   const CalledInstructions reached(module, called, [&](const Instruction& each) { return waits.contains(&each); });
   for (std::size_t number = 0; number < functions.size(); ++number) {

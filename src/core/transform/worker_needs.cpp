@@ -132,15 +132,16 @@ class DivergentBarriers {
     const ControlFlow& flow = analyses_.flow(entry_);
     const LoadsForAll candidates = find_loads_for_all(module_, entry_, flow);
     if (candidates.empty() || candidates.size() > most_loads_tried || any_in_called()) return std::nullopt;
+    if (uses_barrier_0_in_parts()) return std::nullopt;
     if (any_in_entry(flow, candidates)) return std::nullopt;
     std::vector<std::size_t> needed;
     for (const std::size_t load : candidates) {
       LoadsForAll others = candidates;
       others.erase(load);
       if (any_in_entry(flow, others)) needed.push_back(load);
+      if (needed.size() > most_loads_for_all) return std::nullopt;
     }
     std::ranges::sort(needed);
-    if (needed.size() > most_loads_for_all) return std::nullopt;
     return needed;
   }
 
@@ -151,6 +152,20 @@ class DivergentBarriers {
 
   bool any_in_entry(const ControlFlow& flow, const LoadsForAll& for_all) const {
     return any_barrier_among(divergent_statements(module_, entry_, flow, ThreadGroup{}, for_all), entry_, barriers_);
+  }
+
+  /// A load for all meets at barrier 0, at which a part of the threads may have arrived then, or be counted.
+  bool uses_barrier_0_in_parts() const {
+    const auto in_parts = [&](const Instruction& barrier) {
+      if (!is_block_barrier(barrier)) return false;
+      const std::size_t number = barrier.has("red") ? 1 : 0;
+      if (number >= barrier.operands.size()) return true;
+      const bool is_counted = barrier.has("arrive") || barrier.operands.size() != (barrier.has("red") ? 3u : 1u);
+      const auto which = parsed_number(module_, barrier.operands[number]);
+      return !which || (*which == 0 && is_counted);
+    };
+    return any_instruction(entry_, in_parts) ||
+           std::ranges::any_of(called_, [&](const Function* callee) { return any_instruction(*callee, in_parts); });
   }
 
   bool any_in_called() const {
@@ -236,7 +251,7 @@ std::optional<std::array<std::int64_t, 3>> required_block(const Module& module, 
 /// From those that hold for most blocks to those that hold for few.
 std::vector<BlockShapes> shapes_to_try(const Module& module, const Function& entry) {
   using Kind = BlockShapes::Kind;
-  std::vector<BlockShapes> shapes{{Kind::Flat}, {Kind::Lines}, {Kind::WholeWarps}};
+  std::vector<BlockShapes> shapes{{Kind::Any}, {Kind::Flat}, {Kind::Lines}, {Kind::WholeWarps}};
   for (const std::int64_t width : {16, 8}) shapes.push_back({Kind::OneWidth, width});
   if (const auto block = required_block(module, entry)) {
     std::erase_if(shapes, [&](const BlockShapes& each) { return !each.suit((*block)[0], (*block)[1], (*block)[2]); });
@@ -337,6 +352,9 @@ std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const 
       if (auto unsuitable = find_unsuitable_barrier(module, entry, called)) return *std::move(unsuitable);
       needs.single_barrier_site = true;
     }
+  }
+  if (needs.functions_read_block_index && needs.keeps_shared_alignment) {
+    return Refusal{"called functions read the block index, and its shared memory has to stay where it is"};
   }
   if (static_shared_bytes(module, entry, called) + worker_text::shared_bytes(needs) > most_static_shared_bytes) {
     return Refusal{"its shared memory leaves no room for that of a worker"};

@@ -53,6 +53,23 @@ TEST(GridWaits, ABarrierByASignThatTurns) {
   EXPECT_TRUE(waits_for_all(arrival + until("xor.b32 %r6, %r1, %r4;\nsetp.gt.s32 %p1, %r6, -1;") + "ret;\n"));
 }
 
+TEST(GridWaits, WhatIsPolledIsCountedByBlocks) {
+  const std::string goal = "ld.const.u32 %r2, [goal];\n";
+  EXPECT_TRUE(waits_for_all(goal + arrive + until("setp.lt.u32 %p1, %r1, %r2;") + "ret;\n", ".const .u32 goal;\n"));
+}
+
+TEST(GridWaits, TheSizeMayBeLeftInSharedMemory) {
+  const std::string left = "mov.u32 %r2, %nctaid.x;\nst.shared.u32 [s], %r2;\nbar.sync 0;\nld.shared.u32 %r3, [s];\n";
+  EXPECT_TRUE(waits_for_all(left + until("setp.lt.u32 %p1, %r1, %r3;") + "ret;\n", ".shared .u32 s;\n"));
+}
+
+TEST(GridWaits, OnlyBlocksWithinTheSizeWaitForTheNextOne) {
+  const std::string guard =
+      "mov.u32 %r2, %nctaid.x;\nmov.u32 %r3, %ctaid.x;\nadd.u32 %r4, %r3, 1;\n"
+      "setp.ge.u32 %p2, %r4, %r2;\n@%p2 bra $E;\n";
+  EXPECT_TRUE(waits_for_all(guard + until("setp.eq.u32 %p1, %r1, 0;") + "$E:\nret;\n"));
+}
+
 TEST(GridWaits, ItMayBeInACalledFunction) {
   const std::string f =
       ".func f() { .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<2>; $L: ld.volatile.global.u32 %r1, [%rd1]; "
@@ -62,7 +79,9 @@ TEST(GridWaits, ItMayBeInACalledFunction) {
 
 TEST(GridWaits, BlocksThatWaitForEarlierOnesAreWorkers) {
   const std::string ticket = arrive + "sub.u32 %r6, %r5, 1;\nmul.wide.u32 %rd2, %r6, 4;\n";
-  EXPECT_FALSE(waits_for_all(ticket + until("setp.eq.u32 %p1, %r1, 0;") + "ret;\n")) << "look-back";
+  EXPECT_FALSE(
+      waits_for_all(ticket + until("setp.eq.u32 %p1, %r1, 0;", "ld.volatile.global.u32 %r1, [%rd2];") + "ret;\n"))
+      << "look-back";
   EXPECT_FALSE(waits_for_all(until("setp.ne.u32 %p1, %r1, 0;", "atom.global.cas.b32 %r1, [%rd1], 0, 1;") + "ret;\n"))
       << "lock";
   const std::string queue =

@@ -135,6 +135,44 @@ TEST(BlockShapes, SuitTheBlocksForWhichTheyHold) {
   EXPECT_EQ(suits({Kind::OneWidth, 16}), "001000");
 }
 
+TEST(WarpWaits, WhatIsAddedToARowMakesItNoLinearIndex) {
+  const std::string row = "mov.u32 %r2, %tid.y;\nmov.u32 %r3, %ntid.x;\n";
+  for (const std::string made :
+       {"add.u32 %r4, %r2, 1;\nmad.lo.u32 %r5, %r4, %r3, %r1;", "shl.b32 %r4, %r2, 1;\nmad.lo.u32 %r5, %r4, %r3, %r1;",
+        "mul.lo.u32 %r4, %r2, %r3;\nadd.u32 %r4, %r4, %r4;\nadd.u32 %r5, %r4, %r1;",
+        "mov.u32 %r6, %laneid;\nmad.lo.u32 %r5, %r2, %r3, %r6;"}) {
+    const std::string body = vote_unless(row + made + "\nsetp.lt.u32 %p1, %r5, 32;");
+    EXPECT_NE(verdict(body, "", "\n.reqntid 8, 8, 1\n"), "worker") << made;
+  }
+  const std::string linear =
+      "mov.u32 %r4, %tid.z;\nmov.u32 %r5, %ntid.y;\nmad.lo.u32 %r6, %r4, %r5, %r2;\n"
+      "mad.lo.u32 %r7, %r6, %r3, %r1;\nsetp.lt.u32 %p1, %r7, 32;";
+  EXPECT_EQ(verdict(vote_unless(row + linear), "", "\n.reqntid 8, 8, 1\n"), "worker");
+}
+
+TEST(WarpWaits, AnUnsignedIndexMayBeLessThanNothing) {
+  EXPECT_NE(verdict(vote_unless("add.s32 %r2, %r1, -1;\nsetp.gt.u32 %p1, %r2, 62;")), "worker");
+  EXPECT_EQ(verdict(vote_unless("add.s32 %r2, %r1, -1;\nsetp.gt.s32 %p1, %r2, 62;")), "worker");
+  EXPECT_NE(verdict(vote_unless("add.s32 %r2, %r1, -64;\ndiv.s32 %r3, %r2, 32;\nsetp.eq.s32 %p1, %r3, 0;")), "worker");
+}
+
+TEST(WarpWaits, BlocksWithoutAWaitMayHaveAnyShape) {
+  EXPECT_EQ(blocks_of("ret;\n").kind, BlockShapes::Kind::Any);
+  EXPECT_TRUE(blocks_of("ret;\n").suit(4, 4, 4));
+  EXPECT_EQ(verdict("ret;\n", "", "\n.reqntid 4, 4, 4\n"), "worker");
+}
+
+TEST(WarpWaits, AComponentIsNotTheVector) {
+  EXPECT_NE(verdict(".reg .v2 .u32 %v;\nmov.u32 %v.x, %tid.x;\nmov.u32 %v.y, 0;\nsetp.ge.u32 %p1, %v.x, 20;\n"
+                    "@%p1 ret;\nbar.warp.sync -1;\nret;\n"),
+            "worker");
+}
+
+TEST(WarpWaits, OctalNumbers) {
+  EXPECT_EQ(verdict(vote_unless("setp.ge.u32 %p1, %r1, 0100;")), "worker");
+  EXPECT_NE(verdict(vote_unless("setp.ge.u32 %p1, %r1, 064;")), "worker");
+}
+
 TEST(WarpWaits, OnlyTheLanesOfTheMaskHaveToBeThere) {
   const auto behind = [](const std::string& condition, const std::string& mask) {
     return verdict("mov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;\nmov.b32 %r6, " + mask + ";\n" + condition +
@@ -216,7 +254,11 @@ TEST(WarpWaits, MasksOfThoseWhoHaveAnsweredAreFine) {
   };
   EXPECT_EQ(with_mask("", "activemask.b32 %r2;\n", "%r2"), "worker");
   EXPECT_NE(with_mask("activemask.b32 %r2;\n", "", "%r2"), "worker");
-  EXPECT_EQ(with_mask("vote.sync.ballot.b32 %r2, %p2, -1;\n", "", "%r2"), "worker");
+  const std::string ballot = "setp.le.u32 %p2, %r1, 5;\nvote.sync.ballot.b32 %r2, %p2, -1;\n";
+  EXPECT_EQ(with_mask(ballot, "", "%r2"), "worker") << "who says yes stays";
+  EXPECT_NE(with_mask("vote.sync.ballot.b32 %r2, %p2, -1;\n", "", "%r2"), "worker") << "who says yes may return";
+  EXPECT_NE(with_mask("match.any.sync.b32 %r2, %r1, -1;\n", "", "%r2"), "worker");
+  EXPECT_NE(with_mask(ballot, "setp.eq.u32 %p3, %r1, 3;\n@%p3 ret;\n", "%r2"), "worker");
   const std::string asked = "activemask.b32 %r2;\n";
   EXPECT_EQ(with_mask("", asked + "match.any.sync.b32 %r3, %r1, %r2;\n", "%r3"), "worker");
   EXPECT_EQ(with_mask("", asked + "mov.b32 %r3, %r2;\nand.b32 %r4, %r3, 255;\n", "%r4"), "worker");

@@ -47,9 +47,9 @@ extern "C" __global__ void bound_by_row(float* out, const int* ends, int rows) {
   out[blockIdx.x * 256 + threadIdx.x] = sum;
 }
 extern "C" __global__ void dependent_launch(float* out, int n) {
-  cudaGridDependencySynchronize();
+  asm volatile("griddepcontrol.wait;" ::: "memory");
   int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = i * 2;
-  cudaTriggerProgrammaticLaunchCompletion();
+  asm volatile("griddepcontrol.launch_dependents;");
 }
 extern "C" __global__ void early(float* out, int n) {  // threads return one by one before barriers: the single site
   __shared__ float s[256]; int i = threadIdx.x; s[i] = i + blockIdx.x; __syncthreads();
@@ -168,4 +168,4 @@ def test_blocks_that_wait_for_each_other_run_whole_where_they_fit():
         assert set(seen.numpy()) == {sms}
         many = sms * 64
         with pytest.raises(gs.InvalidInput, match=f"wait for each other, and {many} do not fit"):
-            session.application("a").submit(kernel, grid=many, block=32, args=[count, seen])
+            session.application("b").submit(kernel, grid=many, block=32, args=[count, seen])

@@ -2,6 +2,7 @@
 """Variables in device memory: a session has one copy of each, which all kernels of the source share, in every form."""
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -145,11 +146,28 @@ def test_each_run_of_a_workload_begins_anew(runner, size):
         assert loaded.arguments[0].numpy().max() == 32, policy
 
 
-def test_green_contexts_of_the_baseline_would_have_copies(runner, count, read):
-    launches = [gs.Launch(count, grid=8, block=32, args=[np.zeros(8, np.int32)])]
-    workload = gs.Workload("pair", [gs.Application(name, launches) for name in ("alice", "bob")])
-    with pytest.raises(gs.InvalidInput, match=r"green-contexts: kernel .*count.* has variables in device memory"):
-        runner.run(runner.prepare(workload), "green-contexts", 0, record=True)
+PAIR_IN_GREEN_CONTEXTS = """
+import sys
+import numpy as np
+import gpushare as gs
+from gpushare.cuda_device import cuda_device
+from gpushare.cuda_run import CudaRunner
+
+runner = CudaRunner(cuda_device("cuda:0"), timeout_s=60)
+launches = [gs.Launch(gs.Kernel(sys.argv[1], sys.argv[2]), grid=8, block=32, args=[np.zeros(8, np.int32)])]
+prepared = runner.prepare(gs.Workload("pair", [gs.Application(name, launches) for name in ("alice", "bob")]))
+try:
+    runner.run(prepared, "green-contexts", 0, record=True)
+    print(prepared.launches()[0].arguments[0].numpy().tolist())
+except gs.InvalidInput as error:
+    print(error)
+"""
+"""In a process of its own: the driver makes no green contexts in one that has counted for a profile."""
+
+
+def test_green_contexts_of_the_baseline_would_have_copies(in_a_process):
+    said = in_a_process(PAIR_IN_GREEN_CONTEXTS, SOURCE, "count")
+    assert re.search(r"green-contexts: kernel .*count.* has variables in device memory", said), said
 
 
 READ_ONLY = """
@@ -159,12 +177,9 @@ __global__ void look_up(int* out) { if (threadIdx.x == 0) out[blockIdx.x] += tab
 """
 
 
-def test_what_kernels_only_read_each_green_context_may_have(runner):
-    launches = [gs.Launch(gs.Kernel(READ_ONLY, "look_up"), grid=8, block=32, args=[np.zeros(8, np.int32)])]
-    prepared = runner.prepare(gs.Workload("pair", [gs.Application(name, launches) for name in ("alice", "bob")]))
-    runner.run(prepared, "green-contexts", 0, record=True)
-    (loaded,) = prepared.launches()
-    assert loaded.arguments[0].numpy().tolist() == 2 * [2 * 20, 2 * 40, 2 * 60, 2 * 80]
+def test_what_kernels_only_read_each_green_context_may_have(in_a_process):
+    said = in_a_process(PAIR_IN_GREEN_CONTEXTS, READ_ONLY, "look_up")
+    assert said.strip() == str(2 * [2 * 20, 2 * 40, 2 * 60, 2 * 80])
 
 
 def test_what_kernels_only_read_the_host_can_set():

@@ -17,6 +17,8 @@ __all__: list[str] = [
     "ApplicationAccount",
     "ApplicationStatus",
     "ApplicationTotals",
+    "BlockKind",
+    "BlockShapes",
     "Cancelled",
     "ClientPort",
     "CommandDelays",
@@ -829,7 +831,77 @@ class Refusal:
         Line of the PTX, 0 where the reason is no single line.
         """
     @property
+    def needs_all_blocks(self) -> bool:
+        """
+        Does it end only where all blocks of the grid fit the GPU at once?
+        """
+    @property
     def reason(self) -> str: ...
+
+class BlockKind:
+    """
+    What is known of the blocks of a kernel's launches.
+
+    Members:
+
+      ANY : They may have any shape.
+
+      FLAT : They have one layer, or are whole warps wide.
+
+      LINES : They have one dimension, or are whole warps wide.
+
+      WHOLE_WARPS : They are a multiple of 32 threads wide.
+
+      ONE_WIDTH : They have one layer, and one width.
+    """
+
+    ANY: typing.ClassVar[BlockKind]
+    FLAT: typing.ClassVar[BlockKind]
+    LINES: typing.ClassVar[BlockKind]
+    ONE_WIDTH: typing.ClassVar[BlockKind]
+    WHOLE_WARPS: typing.ClassVar[BlockKind]
+    __members__: typing.ClassVar[dict[str, BlockKind]]
+    @typing.overload
+    def __eq__(self, other: BlockKind) -> bool: ...
+    @typing.overload
+    def __eq__(self, other: typing.Any) -> bool: ...
+    def __getstate__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __int__(self) -> int: ...
+    @typing.overload
+    def __ne__(self, other: BlockKind) -> bool: ...
+    @typing.overload
+    def __ne__(self, other: typing.Any) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __str__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
+class BlockShapes:
+    """
+    The blocks that a worker is right for.
+    """
+    def __eq__(self, arg0: BlockShapes) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(self, kind: BlockKind = ..., width: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
+    def suit(
+        self,
+        x: typing.SupportsInt | typing.SupportsIndex,
+        y: typing.SupportsInt | typing.SupportsIndex,
+        z: typing.SupportsInt | typing.SupportsIndex,
+    ) -> bool: ...
+    @property
+    def kind(self) -> BlockKind: ...
+    @property
+    def width(self) -> int:
+        """
+        0 but for ONE_WIDTH.
+        """
 
 class KernelVerdict:
     """
@@ -839,6 +911,11 @@ class KernelVerdict:
     def barrier_between_tasks(self) -> bool | None:
         """
         Do tasks share memory within the block?
+        """
+    @property
+    def blocks(self) -> BlockShapes | None:
+        """
+        Launches with other blocks run as they are.
         """
     @property
     def name(self) -> str: ...
@@ -1006,15 +1083,15 @@ class KernelCode:
     """
     def can_be_worker(
         self,
-        threads: typing.SupportsInt | typing.SupportsIndex,
+        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
         shared_bytes: typing.SupportsInt | typing.SupportsIndex,
     ) -> bool:
         """
-        Is there a worker, and room for its registers and shared memory in such a block?
+        Is there a worker that is right for such a block, and room there for its registers and shared memory?
         """
     def needs(
         self,
-        threads: typing.SupportsInt | typing.SupportsIndex,
+        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
         shared_bytes: typing.SupportsInt | typing.SupportsIndex,
     ) -> tuple[int, int, int]:
         """
@@ -1023,7 +1100,7 @@ class KernelCode:
     def occupancy(
         self,
         device: ...,
-        threads: typing.SupportsInt | typing.SupportsIndex,
+        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
         shared_bytes: typing.SupportsInt | typing.SupportsIndex,
     ) -> int:
         """
@@ -1051,9 +1128,9 @@ class KernelModule:
     """
     Machine code on a GPU, with its variables.
     """
-    def kernel(self, symbol: str, worker: str | None = None) -> KernelCode:
+    def kernel(self, symbol: str, worker: str | None = None, blocks: BlockShapes = ...) -> KernelCode:
         """
-        The kernel, and its worker where it can be preempted; both by their symbols.
+        The kernel, and its worker where it can be preempted, both by their symbols; and the blocks that the worker is right for.
         """
     def variable(self, symbol: str) -> VariableMemory: ...
 

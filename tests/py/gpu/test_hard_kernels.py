@@ -140,9 +140,10 @@ def test_a_block_of_another_shape_runs_as_it_was_written(width, size):
     kernels = [gs.Kernel(SOURCE, "row_per_warp", preemptible=each) for each in (False, True)]
     written = []
     with gs.Session("cuda:0", policy="even", measure_alone=False) as session:
+        application = session.application("a")
         for kernel in kernels:
             out = session.zeros(blocks * 4, np.float32)
-            job = session.application("a").submit(kernel, grid=blocks, block=(width, 4, 1), args=[out, blocks * 4])
+            job = application.submit(kernel, grid=blocks, block=(width, 4, 1), args=[out, blocks * 4])
             job.result(timeout=60)
             written.append(out.numpy())
     np.testing.assert_array_equal(*written)

@@ -118,13 +118,29 @@ def _usage_row(usage: ResourceUsage, device: Device, block: int | None, shared: 
 
 def _outcome(compiled: CompiledKernel) -> str:
     if compiled.worker_usage is None:
-        return f"runs as a whole: {compiled.refusal}"
-    words = ["preemptible"]
+        fits = "; all blocks of a launch have to fit the GPU at once" if compiled.needs_all_blocks else ""
+        return f"runs as a whole: {compiled.refusal}{fits}"
+    words = ["preemptible" + _blocks(compiled.worker_blocks)]
     if compiled.register_limit is not None:
         words.append(f"registers limited to {compiled.register_limit}")
-    elif compiled.worker_usage.allocated_registers > register_budget(compiled.original_usage, compiled.arch):
+    if compiled.worker_usage.allocated_registers > register_budget(compiled.original_usage, compiled.arch):
         words.append("the worker needs more registers than the kernel and may lose residency")
     return "; ".join(words)
+
+
+def _blocks(shapes: _core.BlockShapes | None) -> str:
+    """For which blocks, as an addition; empty where they may have any shape."""
+    kinds = _core.BlockKind
+    kind = kinds.ANY if shapes is None else shapes.kind
+    width = 0 if shapes is None else shapes.width
+    words = {
+        kinds.ANY: "",
+        kinds.FLAT: " in blocks of one layer or a multiple of 32 threads wide",
+        kinds.LINES: " in blocks of one dimension or a multiple of 32 threads wide",
+        kinds.WHOLE_WARPS: " in blocks a multiple of 32 threads wide",
+        kinds.ONE_WIDTH: f" in blocks {width} threads wide",
+    }
+    return words[kind]
 
 
 def _document(compiled: CompiledKernel, file: Path, rows: dict[str, dict[str, int]]) -> dict[str, object]:
@@ -138,6 +154,8 @@ def _document(compiled: CompiledKernel, file: Path, rows: dict[str, dict[str, in
         "parameters": [asdict(parameter) for parameter in compiled.parameters],
         "preemptible": compiled.worker is not None,
         "refusal": compiled.refusal,
+        "needs_all_blocks": compiled.needs_all_blocks,
+        "blocks": _block_document(compiled.worker_blocks),
         "register_limit": compiled.register_limit,
         "cached": compiled.cached,
         **{key: rows.get(key) for key in ("original", "worker")},
@@ -180,13 +198,18 @@ def _read(file: Path) -> str:
         raise InvalidInput(f"{file}: cannot be read as text: {error}") from error
 
 
+def _block_document(shapes: _core.BlockShapes) -> dict[str, object]:
+    return {"kind": shapes.kind.name.lower(), "width": shapes.width or None}
+
+
 def _verdict(kernel: _core.KernelVerdict) -> str:
     if kernel.refusal is not None:
         where = f" (line {kernel.refusal.line})" if kernel.refusal.line else ""
         return f"runs as it is: {kernel.refusal.reason}{where}"
+    words = "preemptible" + _blocks(kernel.blocks)
     if kernel.single_barrier_site:
-        return "preemptible; threads may return before others meet, so all barriers go through one site"
-    return "preemptible" + ("; one barrier between tasks" if kernel.barrier_between_tasks else "")
+        return f"{words}; threads may return before others meet, so all barriers go through one site"
+    return words + ("; one barrier between tasks" if kernel.barrier_between_tasks else "")
 
 
 def _verdict_row(kernel: _core.KernelVerdict) -> dict[str, object]:
@@ -195,5 +218,6 @@ def _verdict_row(kernel: _core.KernelVerdict) -> dict[str, object]:
         "preemptible": kernel.preemptible,
         "single_barrier_site": kernel.single_barrier_site,
         "barrier_between_tasks": kernel.barrier_between_tasks,
+        "blocks": None if kernel.blocks is None else _block_document(kernel.blocks),
         "refusal": kernel.refusal and {"reason": kernel.refusal.reason, "line": kernel.refusal.line},
     }

@@ -117,13 +117,13 @@ def _with_workers(
     limits: dict[str, int] = {}
     best = {name: free.usages[symbol] for name, symbol in symbols_of.items()}
     made = free
+    budgets = {name: register_budget(usage, arch) for name, usage in originals.items()}
     for limits_of in (register_budget, tolerable_limit):
-        tried_limits = {
-            name: limits_of(originals[name], arch)
-            for name, usage in best.items()
-            if not _fits(usage, originals[name], register_budget(originals[name], arch))
-            and limits_of(originals[name], arch) < usage.allocated_registers
-        }
+        tried_limits = {}
+        for name in (each for each, usage in best.items() if not _fits(usage, originals[each], budgets[each])):
+            limit = limits_of(originals[name], arch)
+            if limit <= max(best[name].allocated_registers - 1, budgets[name]):
+                tried_limits[name] = limit
         limited = _all_limited(text, symbols_of, limits | tried_limits)
         if not tried_limits or limited is None:
             continue
@@ -206,16 +206,18 @@ def _fits(usage: ResourceUsage, original: ResourceUsage, budget: int) -> bool:
 def _pays(limited: ResourceUsage, free: ResourceUsage, original: ResourceUsage) -> bool:
     """Is the residency that the limit keeps worth the spills that it brings?
 
-    Without spills that the original has not it always is. Else the bytes that a thread spills, each of which is stored
-    and loaded again, weigh against the registers that are saved.
+    Spills that the original has as well do not count. The others are bytes that a thread stores and loads again.
     """
-    more_spills = (
-        limited.spill_stores
-        + limited.spill_loads
-        - max(free.spill_stores + free.spill_loads, original.spill_stores + original.spill_loads)
-    )
-    lost = free.allocated_registers / limited.allocated_registers
-    return more_spills <= 0 or (lost > WORTH_SPILLS and more_spills <= MOST_SPILLED_BYTES)
+
+    def added(usage: ResourceUsage) -> int:
+        return max(usage.spill_stores + usage.spill_loads - original.spill_stores - original.spill_loads, 0)
+
+    saved = free.allocated_registers > limited.allocated_registers
+    more_spills = added(limited) - added(free)
+    if more_spills <= 0:
+        return saved or more_spills < 0
+    ratio = free.allocated_registers / limited.allocated_registers
+    return saved and ratio > WORTH_SPILLS and more_spills <= MOST_SPILLED_BYTES
 
 
 def _limited(ptx: str, symbol: str, limit: int) -> str | None:

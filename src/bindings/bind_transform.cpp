@@ -46,6 +46,10 @@ void bind_transform(py::module_& module) {
       .def_readonly("kind", &ptx::BlockShapes::kind)
       .def_readonly("width", &ptx::BlockShapes::width, "0 but for ONE_WIDTH.")
       .def("suit", &ptx::BlockShapes::suit, py::arg("x"), py::arg("y"), py::arg("z"))
+      .def(py::pickle([](const ptx::BlockShapes& self) { return py::make_tuple(self.kind, self.width); },
+                      [](const py::tuple& state) {
+                        return ptx::BlockShapes{state[0].cast<ptx::BlockShapes::Kind>(), state[1].cast<std::int64_t>()};
+                      }))
       .def("__eq__", [](const ptx::BlockShapes& self, const ptx::BlockShapes& other) { return self == other; })
       .def("__hash__",
            [](const ptx::BlockShapes& self) { return static_cast<std::int64_t>(self.kind) + 8 * self.width; });

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which worker is taken, by what an assembler says of each candidate."""
 
+import re
+
 import pytest
 
 from gpushare.compile_error import CompileError
@@ -35,7 +37,8 @@ def taken(candidates, spilled=0):
 
     def assemble(text, symbols):
         assert symbols == ["fill", "fill$worker"]
-        tried.append(LIMITED if ".maxnreg 32\n" in text else UNLIMITED)
+        limit = re.search(r"\.maxnreg (\d+)\n", text)
+        tried.append(int(limit[1]) if limit else UNLIMITED)
         return Assembled(text, b"cubin", {"fill": usage(20, spilled), "fill$worker": candidates[tried[-1]]})
 
     built = build_module(PTX, ["fill"], "sm_90", assemble)
@@ -65,6 +68,13 @@ def test_spills_do_not_fit_unless_the_original_has_them(spilled):
 
 def test_spills_within_launch_bounds_count_without_a_limit_of_gpushare():
     assert taken({UNLIMITED: usage(32, 4), LIMITED: usage(32)})[0] == LIMITED
+
+
+@pytest.mark.parametrize(("spilled", "limit"), [(64, LIMITED), (65, UNLIMITED)])
+def test_residency_is_worth_some_spills(spilled, limit):
+    """Of 48 registers a third is at stake: worth 256 bytes, half of them stored and half loaded, twice here."""
+    candidates = {UNLIMITED: usage(48), LIMITED: usage(32, 2 * spilled), 40: usage(40, 2 * spilled)}
+    assert taken(candidates)[0] == limit
 
 
 TWO = PTX + PTX[PTX.index(".visible") :].replace("fill", "other")

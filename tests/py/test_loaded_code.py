@@ -18,7 +18,7 @@ class Module:
     def __init__(self, number):
         self.number = number
 
-    def kernel(self, symbol, worker):
+    def kernel(self, symbol, worker, blocks):
         assert worker == f"{symbol}$worker"
         return self.number
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import gpushare as gs
+from gpushare.session_application import permitted_priority
 
 PATIENCE_S = 30
 
@@ -63,13 +64,13 @@ def test_who_comes_while_the_policy_changes_is_asked_for_by_the_next(session, po
 
 
 def test_of_two_applications_of_one_name_there_is_one(session, pool, monkeypatch):
-    permitted = session._permitted
+    permitted = permitted_priority
 
-    def slowly(name, priority):
+    def slowly(*asked):
         time.sleep(0.05)
-        return permitted(name, priority)
+        return permitted(*asked)
 
-    monkeypatch.setattr(session, "_permitted", slowly)
+    monkeypatch.setattr("gpushare.session.permitted_priority", slowly)
     made = [pool.submit(session.application, "same") for _ in range(3)]
     assert sum(each.exception(PATIENCE_S) is None for each in made) == 1
 

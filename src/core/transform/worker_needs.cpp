@@ -293,7 +293,7 @@ std::optional<Refusal> find_refusal(const Module& module, const Function& entry,
     if (auto exits = find_exit_in(module, *callee)) return exits;
   }
   if (!has_room_for_parameter(module, entry, sizeof(WorkerParameters))) {
-    return Refusal{"its parameters leave no room for those of a worker"};
+    return Refusal{"its parameters leave no room for that of a worker"};
   }
   return std::nullopt;
 }

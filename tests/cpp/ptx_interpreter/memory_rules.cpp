@@ -146,6 +146,7 @@ constexpr std::array rules = {
     Rule{"prefetchu", encode_nothing},
     Rule{"membar", encode_nothing},
     Rule{"fence", encode_nothing},
+    Rule{"griddepcontrol", encode_nothing},  // nothing is launched with the attribute that gives it a meaning
     Rule{"discard", encode_nothing},
     Rule{"applypriority", encode_nothing},
 };

@@ -147,7 +147,7 @@ class GridWaits {
     return nullptr;
   }
 
-  /// Does it count blocks against the size of the grid, as whoever comes last?
+  /// Does it count blocks against the size of the grid, to find the last one?
   bool counts_blocks() const {
     return any_instruction(function_, [&](const Instruction& each) {
       if (is_atomic(each)) return reads_any_value(each, of_size_);

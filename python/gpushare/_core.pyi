@@ -99,6 +99,7 @@ __all__: list[str] = [
     "WorkerTrial",
     "average_normalized_turnaround",
     "best_division",
+    "called_functions",
     "can_share_an_sm",
     "check_predictions",
     "cuda_device_count",
@@ -764,6 +765,7 @@ class RunRecord:
         *,
         arrivals: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         ends: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        turnarounds: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         operation_durations: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         sm_busy: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         to_device_busy: typing.SupportsInt | typing.SupportsIndex,
@@ -814,6 +816,11 @@ class RunRecord:
     def trace(self) -> Trace | None:
         """
         The trace, or None where it was not recorded.
+        """
+    @property
+    def turnarounds(self) -> list[int]:
+        """
+        Per application: how long it had a job in the system. Where a run's workload is known beforehand, that is from its arrival to its end.
         """
     @property
     def without_processor(self) -> int | None:
@@ -2267,6 +2274,11 @@ def best_division(
     What `mix` would choose: (SMs, blocks per SM of each kernel) of every group, and every kernel's speed relative to that alone.
     """
 
+def called_functions(ptx: str, entry: str) -> list[str]:
+    """
+    Names of those that a kernel may call, directly or not.
+    """
+
 def can_share_an_sm(
     device: Device,
     kernels: collections.abc.Sequence[KernelModel],
@@ -2433,9 +2445,15 @@ def rate_on_sms(device: Device, kernel: KernelModel, sms: typing.SupportsInt | t
     Blocks per nanosecond alone on so many full SMs.
     """
 
-def replay(trace: Trace, device: Device, workload: CoreWorkload, policy: typing.Any) -> Trace:
+def replay(
+    trace: Trace,
+    device: Device,
+    workload: CoreWorkload,
+    policy: typing.Any,
+    seed: typing.SupportsInt | typing.SupportsIndex = 0,
+) -> Trace:
     """
-    The trace with the decisions that this policy takes on its events, without a device.
+    The trace with the decisions that this policy takes on its events in a run of this seed, without a device.
     """
 
 def require_open_ordering(name: str) -> None:
@@ -2480,6 +2498,7 @@ def run_on_cuda(
     workload: CoreWorkload,
     policy: typing.Any,
     *,
+    seed: typing.SupportsInt | typing.SupportsIndex = 0,
     record: bool = False,
     ended: typing.Any = None,
     estimates: Device | None = None,

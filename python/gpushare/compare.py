@@ -76,7 +76,8 @@ def compare(
             of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/cumas.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
-        seed: of the first repeat; a GPU brings variation of its own.
+        seed: of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`); a GPU
+            brings variation of its own, and its repeats are numbered from 0.
         timeout: how long a run on a GPU may take, in seconds.
         profile_missing: on a GPU, before the runs, profile those kernels of the workloads that have no profile there,
             and keep the profiles as ``gpushare profile`` does (docs/profile.md). A warning names those of which none

@@ -87,7 +87,7 @@ class CudaRunner:
         new = [launch for launch in prepared.launches() if launch not in self._warm]
         if new:
             prepared.restore()
-            self._record(prepared, "fifo", {}, record=False)
+            self._record(prepared, "fifo", {}, 0, record=False)
             self._warm.update(new)
 
     def run(self, prepared: CudaWorkload, policy: str | Policy, repeat: int, *, record: bool) -> Run:
@@ -97,7 +97,7 @@ class CudaRunner:
         applications = prepared.workload.applications
         alone = {each.name: self._alone(prepared.workload, each.name).turnaround_ns for each in applications}
         prepared.restore()
-        made, joules = metered(self._meter, lambda: self._record(prepared, policy, alone, record=record))
+        made, joules = metered(self._meter, lambda: self._record(prepared, policy, alone, repeat, record=record))
         return Run(
             workload=prepared.workload,
             policy=policy_name(policy),
@@ -119,30 +119,30 @@ class CudaRunner:
             self._estimates = known_by_measured_copies(self.device)
         if new:
             prepared.restore()
-            self._record(prepared, "strings+fifo", {}, record=False)
+            self._record(prepared, "strings+fifo", {}, 0, record=False)
             self._learnt_from.update(new)
 
     def _record(
-        self, prepared: CudaWorkload, policy: str | Policy, alone: dict[str, int], *, record: bool
+        self, prepared: CudaWorkload, policy: str | Policy, alone: dict[str, int], repeat: int, *, record: bool
     ) -> _core.RunRecord:
         ended = _deadline(self.timeout_s, prepared.workload, policy_name(policy))
         try:
             if is_baseline(policy):
                 return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
             if isinstance(policy, str):
-                return self._scheduled(prepared, policy, record=record, ended=ended)
+                return self._scheduled(prepared, policy, repeat, record=record, ended=ended)
             with blamed_on(policy, but_for=(CudaError, TimeoutError)):
-                return self._scheduled(prepared, copy.deepcopy(policy), record=record, ended=ended)
+                return self._scheduled(prepared, copy.deepcopy(policy), repeat, record=record, ended=ended)
         except CudaError as error:
             raise CudaError(f"workload {prepared.workload.name!r}: {error}") from error
         finally:
             give_up_if_broken(self.device)
 
     def _scheduled(
-        self, prepared: CudaWorkload, policy: str | Policy, *, record: bool, ended: Ended
+        self, prepared: CudaWorkload, policy: str | Policy, repeat: int, *, record: bool, ended: Ended
     ) -> _core.RunRecord:
         return _core.run_on_cuda(
-            self.device.core, prepared.program, prepared.core, policy, record=record, ended=ended,
+            self.device.core, prepared.program, prepared.core, policy, seed=repeat, record=record, ended=ended,
             estimates=self._estimates, learnt=self._learnt,
         )  # fmt: skip
 
@@ -179,7 +179,7 @@ class CudaRunner:
             records = []
             for _ in range(ALONE_REPEATS + 1):
                 prepared.restore()
-                records.append(self._record(prepared, "hardware-streams", {}, record=False))
+                records.append(self._record(prepared, "hardware-streams", {}, 0, record=False))
             self._alone_times[key] = AloneTimes.median_of(records[1:])  # the first warms up
         return self._alone_times[key]
 
@@ -194,7 +194,7 @@ class AloneTimes:
     @staticmethod
     def median_of(records: Sequence[_core.RunRecord]) -> AloneTimes:
         """The medians of turnaround and of each operation."""
-        turnaround = statistics.median(record.ends[0] - record.arrivals[0] for record in records)
+        turnaround = statistics.median(record.turnarounds[0] for record in records)
         durations = zip(*(record.operation_durations for record in records), strict=True)
         return AloneTimes(round(turnaround), tuple(round(statistics.median(each)) for each in durations))
 

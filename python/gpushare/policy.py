@@ -53,8 +53,9 @@ WANTED = (
 class Policy:
     """Decides who runs where. Override :meth:`decide`; the rest has working defaults.
 
-    A policy is a function of the events it has seen: no clock, no random numbers, no threads. Every run gets a deep
-    copy of the instance that you hand over, so state from one run never reaches another.
+    A policy is a function of the events it has seen and of the seed that :meth:`begin` hands it: no clock, no threads,
+    no random numbers from elsewhere. Every run gets a deep copy of the instance that you hand over, so state from one
+    run never reaches another.
 
     >>> class LatestFirst(Policy):
     ...     def decide(self, state):
@@ -67,6 +68,17 @@ class Policy:
     def name(self) -> str:
         """The name in tables and plots; the class's name unless you override it."""
         return type(self).__name__
+
+    def begin(self, seed: int) -> None:
+        """Called once at the beginning of a run, before all else; does nothing by default.
+
+        A policy that leaves something to chance makes its generator here, ``self.random = random.Random(seed)``, so
+        that equal runs are equal and repeats differ.
+
+        Args:
+            seed: 64 bits. It follows from the policy's name and the run's seed: that of :func:`gpushare.run`; in
+                repeat ``i`` of :func:`gpushare.compare` ``seed + i``, on a GPU ``i``; in a session 0.
+        """
 
     def decide(self, state: State) -> Plan:
         """The plan for this state. Called when :meth:`wants` says so and at least one launch is running."""

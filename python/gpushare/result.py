@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
 from gpushare.run import Run
@@ -102,7 +102,7 @@ class Result:
         """Median over the repeats, indexed by (workload, policy); ``*_spread`` is largest - smallest."""
         table = self.runs_table().drop(columns=self.numbered_by)
         grouped = table.groupby(["workload", "policy"], sort=False)
-        spread = grouped[GEOMEAN_COLUMNS].agg(lambda values: values.max() - values.min())
+        spread = grouped[GEOMEAN_COLUMNS].max() - grouped[GEOMEAN_COLUMNS].min()
         return grouped.median().join(spread.add_suffix("_spread"))
 
     def metrics(self) -> pd.DataFrame:
@@ -129,15 +129,13 @@ class Result:
         import pandas as pd
 
         self._require_runs()
-        tables = []
+        columns: dict[str, list[Any]] = {}
         for run in self.runs:
-            table = run.applications()
-            for position, (column, value) in enumerate(
-                [("workload", run.workload.name), ("policy", run.policy), (self.numbered_by, run.seed)]
-            ):
-                table.insert(position, column, value)
-            tables.append(table)
-        return pd.concat(tables, ignore_index=True)
+            of_run = {"workload": run.workload.name, "policy": run.policy, self.numbered_by: run.seed}
+            repeated = {name: [value] * len(run.workload.applications) for name, value in of_run.items()}
+            for name, values in (repeated | run._application_columns()).items():
+                columns.setdefault(name, []).extend(values)
+        return pd.DataFrame(columns)
 
     @property
     def plot(self) -> ResultPlots:

@@ -29,8 +29,8 @@ from gpushare.toml_file import Schema, checked
 from gpushare.workload import Workload
 from gpushare.workload_file import WorkloadTable, workload_from_dict, workload_to_dict
 
-FORMAT = 2
-"""Format 1 held traces in which every event was of one block."""
+FORMAT = 3
+"""Format 1 held traces in which every event was of one block, format 2 no turnarounds."""
 CONTENT = "result.json"
 WHAT_DAMAGE_RAISES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError)
 """Where content has the right keys but impossible values: too large for the core, or nested too deeply."""
@@ -43,6 +43,7 @@ class RecordTable(Schema):
 
     arrivals: list[int]
     ends: list[int]
+    turnarounds: list[int]
     operation_durations: list[int]
     sm_busy: list[int]
     to_device_busy: int
@@ -248,6 +249,7 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
     lengths = {
         "arrivals": len(applications),
         "ends": len(applications),
+        "turnarounds": len(applications),
         "operation_durations": sum(len(application.operations) for application in workload.applications),
         "sm_busy": device.sms,
     }
@@ -269,6 +271,8 @@ def _require_possible(record: RecordTable, subject: str, applications: Sequence[
     """Metrics are of turnarounds and of shares of the makespan."""
     for name, arrival, end in zip(applications, record.arrivals, record.ends, strict=True):
         require(0 <= arrival < end, f"{subject} has {name!r} arrive at {arrival} ns and end at {end} ns")
+    for name, turnaround in zip(applications, record.turnarounds, strict=True):
+        require(turnaround > 0, f"{subject} has {name!r} take {turnaround} ns where 1 or more is due")
     for name in ("operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "blocks"):
         value = getattr(record, name)
         least = min(value, default=0) if isinstance(value, list) else value

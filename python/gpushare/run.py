@@ -45,6 +45,15 @@ class Run:
     rerun: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
     measured: Measured | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        """In short: a workload and its times would fill the screen."""
+        applications = len(self.workload.applications)
+        counted = f"{applications} application{'s' * (applications != 1)}"
+        return (
+            f"<Run: {self.workload.name} ({counted}) under {self.policy} on {self.device.name}, "
+            f"{self.numbered_by} {self.seed}, {self.record.makespan / 1e6:.6g} ms>"
+        )
+
     @property
     def is_real(self) -> bool:
         """Whether a real GPU made it."""
@@ -97,9 +106,13 @@ class Run:
         return [each.name for each, arrival, end in ends if end - arrival > (each.deadline_ns or float("inf"))]
 
     def ntt(self) -> list[float]:
-        """Normalized turnaround time (shared / alone) per application, in the workload's order."""
-        ends = zip(self.workload.applications, self.record.arrivals, self.record.ends, strict=True)
-        return [self._ntt(application.name, end - arrival) for application, arrival, end in ends]
+        """Normalized turnaround time (shared / alone) per application, in the workload's order.
+
+        A turnaround is the time for which an application has a job in the system, submitted and not ended: from its
+        arrival to its end, and in a session without the pauses in which it had submitted nothing.
+        """
+        turnarounds = zip(self.workload.applications, self.record.turnarounds, strict=True)
+        return [self._ntt(application.name, turnaround) for application, turnaround in turnarounds]
 
     def _ntt(self, application: str, turnaround_ns: int) -> float:
         try:
@@ -118,15 +131,14 @@ class Run:
         """
         ntt = self.ntt()
         record = self.record
-        turnarounds = [end - arrival for arrival, end in zip(record.arrivals, record.ends, strict=True)]
         return {
             "stp": _core.system_throughput(ntt),
             "antt": _core.average_normalized_turnaround(ntt),
             "strictf": _core.strict_fairness(ntt),
             "makespan_ns": record.makespan,
-            "turnaround_p50_ns": _core.percentile(turnarounds, 0.5),
-            "turnaround_p95_ns": _core.percentile(turnarounds, 0.95),
-            "turnaround_p99_ns": _core.percentile(turnarounds, 0.99),
+            "turnaround_p50_ns": _core.percentile(record.turnarounds, 0.5),
+            "turnaround_p95_ns": _core.percentile(record.turnarounds, 0.95),
+            "turnaround_p99_ns": _core.percentile(record.turnarounds, 0.99),
             "sm_utilisation": self._sm_utilisation(),
             "to_device_utilisation": record.to_device_busy / record.makespan,
             "to_host_utilisation": record.to_host_busy / record.makespan,
@@ -143,20 +155,21 @@ class Run:
         return sum(self.record.sm_busy) / len(self.record.sm_busy) / self.record.makespan
 
     def applications(self) -> pd.DataFrame:
-        """One row per application: application, arrival_ns, end_ns, turnaround_ns, alone_ns, ntt."""
+        """One row per application: application, arrival_ns, end_ns, turnaround_ns (:meth:`ntt`), alone_ns, ntt."""
         import pandas as pd
 
-        table = pd.DataFrame(
-            {
-                "application": [application.name for application in self.workload.applications],
-                "arrival_ns": self.record.arrivals,
-                "end_ns": self.record.ends,
-            }
-        )
-        table["turnaround_ns"] = table["end_ns"] - table["arrival_ns"]
-        table["alone_ns"] = [self.alone_ns[name] for name in table["application"]]
-        table["ntt"] = self.ntt()
-        return table
+        return pd.DataFrame(self._application_columns())
+
+    def _application_columns(self) -> dict[str, list[Any]]:
+        names = [application.name for application in self.workload.applications]
+        return {
+            "application": names,
+            "arrival_ns": self.record.arrivals,
+            "end_ns": self.record.ends,
+            "turnaround_ns": self.record.turnarounds,
+            "alone_ns": [self.alone_ns[name] for name in names],
+            "ntt": self.ntt(),
+        }
 
     def blocks(self) -> pd.DataFrame:
         """One row per thread block, or per group of them, in order of ending.

@@ -30,8 +30,8 @@ def begun_work(
     launches = {each.name: len(each.operations) for each in done.applications}
     begun = [each for each in applications if each.name in launches]
     require(len(begun) > 0, "nothing that was submitted to this session has begun")
-    times = list(zip(begun, record.arrivals, record.ends, strict=True))
-    alone = {each.name: end - start if each._cancelled else alone_ns(each) for each, start, end in times}
+    times = list(zip(begun, record.arrivals, record.turnarounds, strict=True))
+    alone = {each.name: turnaround if each._cancelled else alone_ns(each) for each, _, turnaround in times}
     return Workload("session", tuple(each._as_run(start, launches[each.name]) for each, start, _ in times)), alone
 
 

@@ -41,7 +41,8 @@ def run(
         policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own; on a GPU also
             what the hardware does by itself, as for :func:`gpushare.compare`.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
-        seed: of the variation between simulated blocks; the same seed gives the same run, to the nanosecond.
+        seed: of the variation between simulated blocks, and of the policy (:meth:`gpushare.Policy.begin`); the same
+            seed gives the same run, to the nanosecond.
         record: keep the trace at once. Without it a simulated run makes it when first asked, and a real one cannot.
         timeout: how long a run on a GPU may take, in seconds.
         profile_missing: on a GPU, first profile kernels that nobody has profiled: see :func:`gpushare.compare`.
@@ -79,15 +80,16 @@ def require_not_of_hardware(policy: str | Policy) -> None:
 
 def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int, *, record: bool) -> Run:
     """As :func:`run`, for a device at hand."""
+    name = policy_name(policy)
     alone = {each.name: alone_times(each, device, seed) for each in workload.applications}
-    known = {name: durations for name, (_, durations) in alone.items()}
+    known = {application: durations for application, (_, durations) in alone.items()}
     core_record = _simulate(workload.on(device, known), policy, device, seed, record=record)
     return Run(
         workload=workload,
-        policy=policy_name(policy),
+        policy=name,
         device=device,
         seed=seed,
-        alone_ns={name: turnaround for name, (turnaround, _) in alone.items()},
+        alone_ns={application: turnaround for application, (turnaround, _) in alone.items()},
         record=core_record,
         rerun=lambda: simulate(workload, policy, device, seed, record=True),
     )
@@ -113,4 +115,4 @@ def alone_times(application: Application, device: Device, seed: int) -> tuple[in
     """Turnaround alone, and the duration of every operation alone, in nanoseconds."""
     solo = Workload(application.name, (application,)).alone(application.name)
     record = _simulate(solo.on(device), "fifo", device, seed, record=False)
-    return record.ends[0] - record.arrivals[0], tuple(record.operation_durations)
+    return record.turnarounds[0], tuple(record.operation_durations)

@@ -72,12 +72,12 @@ void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, c
 }
 
 RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
-                      const py::object& policy, bool record_trace, const py::object& ended,
+                      const py::object& policy, std::uint64_t seed, bool record_trace, const py::object& ended,
                       const std::optional<Device>& estimates, const std::shared_ptr<KernelTimes>& learnt) {
   const auto world = std::make_shared<CudaWorld>(
       CudaWorld{device.context, workload, estimates.value_or(device.context->description())});
   const auto [ordering_name, sharing] = in_two_parts(policy);
-  const std::unique_ptr<Policy> decides = to_policy(sharing, world);
+  const std::unique_ptr<Policy> decides = to_policy(sharing, world, seed);
   const auto ordering =
       make_ordering(ordering_name, world->estimates, world->workload, {.stopwatch = over_after, .learnt = learnt});
   UsageMeter meter(device.context->description(), world->workload);
@@ -161,8 +161,8 @@ void bind_cuda_run(py::module_& module) {
 
   module.def(
       "run_on_cuda", &run_on_cuda, py::arg("device"), py::arg("program"), py::arg("workload"), py::arg("policy"),
-      py::kw_only(), py::arg("record") = false, py::arg("ended") = py::none(), py::arg("estimates") = py::none(),
-      py::arg("learnt") = py::none(),
+      py::kw_only(), py::arg("seed") = 0, py::arg("record") = false, py::arg("ended") = py::none(),
+      py::arg("estimates") = py::none(), py::arg("learnt") = py::none(),
       "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
       "Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. "
       "An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has "

@@ -17,7 +17,7 @@ namespace gpushare::bindings {
 
 Session::MakePolicy maker_of(const py::object& policy) {
   if (py::isinstance<py::str>(policy)) {
-    static_cast<void>(to_policy(policy, nullptr));  // an unknown name is said here
+    static_cast<void>(to_policy(policy, nullptr, 0));  // an unknown name is said here
     require_open_policy(in_two_parts(policy).second.cast<std::string>());
   }
   auto kept = std::shared_ptr<py::object>(new py::object(policy), [](py::object* object) {
@@ -26,7 +26,7 @@ Session::MakePolicy maker_of(const py::object& policy) {
   });
   return [kept](std::shared_ptr<const void> world) {
     const py::gil_scoped_acquire gil;
-    return to_policy(*kept, std::move(world));
+    return to_policy(*kept, std::move(world), 0);
   };
 }
 
@@ -84,6 +84,7 @@ py::tuple finish(Session& session, const Device& device, double timeout_s) {
   UsageMeter meter(device, done.workload);
   for (const Event& event : done.trace.events) meter.saw(event);
   RunRecord record = record_of(meter);
+  record.turnarounds = counts(done.turnarounds);
   record.trace = std::move(done.trace);
   return py::make_tuple(std::move(done.workload), std::move(record));
 }

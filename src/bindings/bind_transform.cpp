@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
+#include "core/transform/called_functions.hpp"
 #include "core/transform/module_variables.hpp"
 #include "core/transform/preemptible.hpp"
 
@@ -84,6 +85,8 @@ void bind_transform(py::module_& module) {
       .def_readonly("is_used", &ptx::ModuleVariable::is_used, "By the kernel that was asked about?");
   module.def("module_variables", &ptx::module_variables, py::arg("ptx"), py::arg("entry"),
              py::call_guard<py::gil_scoped_release>(), "Those of the module that its kernels mention.");
+  module.def("called_functions", &ptx::called_functions, py::arg("ptx"), py::arg("entry"),
+             py::call_guard<py::gil_scoped_release>(), "Names of those that a kernel may call, directly or not.");
   module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"),
              py::arg("entries") = std::vector<std::string>{}, py::call_guard<py::gil_scoped_release>());
 }

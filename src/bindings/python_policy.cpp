@@ -77,6 +77,7 @@ class PythonPolicy : public Policy {
       : policy_(std::move(policy)),
         plan_type_(py::module_::import("gpushare.policy").attr("Plan")),
         world_(std::move(world)),
+        begins_(overrides("begin")),
         admits_(overrides("admits")),
         observes_(overrides("observe")),
         asks_(overrides("wants")) {}
@@ -85,6 +86,12 @@ class PythonPolicy : public Policy {
     const py::gil_scoped_acquire gil;
     policy_ = py::object();
     plan_type_ = py::object();
+  }
+
+  void begin(std::uint64_t seed) override {
+    if (!begins_) return;
+    const py::gil_scoped_acquire gil;
+    policy_.attr("begin")(seed);
   }
 
   bool admits(const RunningLaunch& launch, const State& state) override {
@@ -125,6 +132,7 @@ class PythonPolicy : public Policy {
   py::object policy_;
   py::object plan_type_;
   std::shared_ptr<const void> world_;
+  bool begins_;
   bool admits_;
   bool observes_;
   bool asks_;

@@ -8,6 +8,7 @@
 #include "bindings/python_policy.hpp"
 #include "core/errors.hpp"
 #include "core/ordering/ordering_registry.hpp"
+#include "core/policies/policy_seed.hpp"
 #include "core/policies/registry.hpp"
 
 namespace gpushare::bindings {
@@ -15,12 +16,6 @@ namespace {
 
 // Some milliseconds: the GIL costs nothing at that pace, and nobody notices the wait.
 constexpr std::int64_t events_between_looks = 1 << 16;
-
-std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
-  std::vector<std::int64_t> values;
-  for (const Duration duration : durations) values.push_back(count(duration));
-  return values;
-}
 
 /// Requires the GIL.
 template <typename HasEnded>
@@ -33,6 +28,12 @@ void heed(const py::object& ended, HasEnded has_ended) {
 
 }  // namespace
 
+std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
+  std::vector<std::int64_t> values;
+  for (const Duration duration : durations) values.push_back(count(duration));
+  return values;
+}
+
 RunRecord record_of(const UsageMeter& meter) {
   RunRecord record{.operation_durations = counts(meter.operation_durations()),
                    .sm_busy = counts(meter.sm_busy()),
@@ -43,6 +44,7 @@ RunRecord record_of(const UsageMeter& meter) {
   for (const ApplicationTimes& times : meter.applications()) {
     record.arrivals.push_back(count(times.arrival));
     record.ends.push_back(count(times.end));
+    record.turnarounds.push_back(count(times.turnaround()));
   }
   return record;
 }
@@ -67,16 +69,20 @@ std::pair<std::string, py::object> in_two_parts(const py::object& policy) {
   return {parts.ordering, py::str(parts.policy)};
 }
 
-std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world) {
+std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world, std::uint64_t run_seed) {
   if (py::isinstance<py::str>(policy)) {
     const auto name = policy.cast<std::string>();
     const OrderedPolicy parts = ordered_policy(name);
     require(parts.ordering == "arrival", "'" + name + "': here take '" + parts.policy + "'; '" + parts.ordering +
                                              "' is said where a session is opened (ordering=, serve --ordering), and "
                                              "stays");
-    return make_policy(parts.policy);
+    std::unique_ptr<Policy> made = make_policy(parts.policy);
+    made->begin(policy_seed(run_seed, parts.policy));
+    return made;
   }
-  return wrap_python_policy(policy, std::move(world));
+  std::unique_ptr<Policy> wrapped = wrap_python_policy(policy, std::move(world));
+  wrapped->begin(policy_seed(run_seed, policy.attr("name").cast<std::string>()));
+  return wrapped;
 }
 
 }  // namespace gpushare::bindings

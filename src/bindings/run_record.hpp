@@ -17,6 +17,7 @@ namespace gpushare::bindings {
 struct RunRecord {
   std::vector<std::int64_t> arrivals;
   std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> turnarounds;
   std::vector<std::int64_t> operation_durations;
   std::vector<std::int64_t> sm_busy;
   std::int64_t to_device_busy = 0;
@@ -30,6 +31,7 @@ struct RunRecord {
 };
 
 RunRecord record_of(const UsageMeter& meter);
+std::vector<std::int64_t> counts(const std::vector<Duration>& durations);
 
 /// Ends a run with KeyboardInterrupt when its user presses Ctrl-C, or when the comparison it belongs to has ended.
 class Interruption : public RunObserver {
@@ -51,7 +53,7 @@ class Interruption : public RunObserver {
 /// "cumas+fifo": an ordering, and a sharing policy. A policy in Python comes without an ordering.
 std::pair<std::string, py::object> in_two_parts(const py::object& policy);
 
-/// `world` owns what states, events and policies of one run point into.
-std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world);
+/// `world` owns what states, events and policies of one run point into. The policy has begun, with its seed of the run.
+std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world, std::uint64_t run_seed);
 
 }  // namespace gpushare::bindings

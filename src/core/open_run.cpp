@@ -75,6 +75,7 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   identities_[index(id)] = identity_of(state().application(application).name, stream.submitted++);
   stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
+  stream.time.submitted(dispatcher_.now());
   ordered_.issue(application, work_->operations[index(id)]);
   if (stream.waiting.size() > 1) return id;
   if (stream.current) {
@@ -140,7 +141,7 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   const bool is_first_leaving = !stream.waiting.empty() && gpu_.is_leaving(stream.waiting.front());
   std::vector<OperationId> dropped(stream.waiting.begin() + (is_first_leaving ? 1 : 0), stream.waiting.end());
   stream.waiting.resize(is_first_leaving ? 1 : 0);
-  drop(dropped);
+  drop(application, dropped);
   if (!stream.current) end_withdrawn(application);
   return dropped;
 }
@@ -160,9 +161,12 @@ std::vector<ApplicationId> OpenRun::forget_ended() {
   return std::exchange(ended_, {});
 }
 
-void OpenRun::drop(std::span<const OperationId> operations) {
+void OpenRun::drop(ApplicationId application, std::span<const OperationId> operations) {
   unfinished_ -= std::ssize(operations);
-  for (const OperationId operation : operations) forget(operation);
+  for (const OperationId operation : operations) {
+    streams_.at(application).time.ended(dispatcher_.now());
+    forget(operation);
+  }
 }
 
 void OpenRun::end_withdrawn(ApplicationId application) {
@@ -174,7 +178,7 @@ void OpenRun::end_withdrawn(ApplicationId application) {
   dispatcher_.deliver(EventKind::ApplicationEnded, application);
   const std::vector<OperationId> left(stream.waiting.begin(), stream.waiting.end());
   stream.waiting.clear();
-  drop(left);
+  drop(application, left);
 }
 
 void OpenRun::set_priority(ApplicationId application, int priority, Time now) {
@@ -209,6 +213,7 @@ void OpenRun::advance() {
     dispatcher_.deliver(*event);
     if (!ends_operation(*event)) continue;
     --unfinished_;
+    streams_.at(event->application).time.ended(event->time);
     forget(event->operation);
     if (is_withdrawn(event->application)) {
       end_withdrawn(event->application);
@@ -227,6 +232,6 @@ void OpenRun::reach(Time now) {
 
 std::string OpenRun::waiting() const { return starvation_message(dispatcher_.state()); }
 
-Workload OpenRun::close(Trace& trace) const { return closed_run(*work_, owners_, streams_, state(), trace); }
+ClosedRun OpenRun::close(Trace& trace) const { return closed_run(*work_, owners_, streams_, state(), trace); }
 
 }  // namespace gpushare

@@ -12,6 +12,7 @@
 #include "core/dispatcher.hpp"
 #include "core/ordering/ordered_dispatch.hpp"
 #include "core/session/application_tally.hpp"
+#include "core/time_in_system.hpp"
 
 namespace gpushare {
 
@@ -26,8 +27,15 @@ struct OpenStream {
   std::deque<OperationId> waiting;     ///< the first for the ordering, if nothing is on the device
   std::optional<OperationId> current;  ///< on the device
   std::size_t submitted = 0;           ///< so far
+  TimeInSystem<Time, Duration> time{};
   bool is_withdrawn = false;
   bool has_ended = false;
+};
+
+/// What an open run has done.
+struct ClosedRun {
+  Workload workload;
+  std::vector<Duration> turnarounds;  ///< by application: time_in_system.hpp
 };
 
 /// What becomes of operations and applications that have ended.
@@ -95,12 +103,12 @@ class OpenRun : private OperationSource {
   /// What has been done, as a workload: operations are numbered application by application, in the trace too, and an
   /// application ends with its last operation. What was dropped is not part of it, nor is an application that was
   /// withdrawn before anything of it began. Requires is_idle(), and that ended work was kept.
-  Workload close(Trace& trace) const;
+  ClosedRun close(Trace& trace) const;
 
  private:
   OperationId take_id();
   void forget(OperationId operation);
-  void drop(std::span<const OperationId> operations);
+  void drop(ApplicationId application, std::span<const OperationId> operations);
   void start_next(ApplicationId application);
   std::optional<Submission> following(ApplicationId application) const override;
   void going(const Submission& operation) override;

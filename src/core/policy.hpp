@@ -4,6 +4,7 @@
 // can be decided again.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,11 @@ class PolicyOptions;  // policies/options.hpp
 class Policy {
  public:
   virtual ~Policy() = default;
+
+  /// Called once, before all else. A policy that leaves something to chance takes its random numbers from this seed and
+  /// from nothing else: it differs between the repeats of a comparison and between policies, and in equal runs it is
+  /// the same (policies/policy_seed.hpp).
+  virtual void begin(std::uint64_t /*seed*/) {}
 
   /// Throws PolicyError for an application that this policy cannot serve. Called before the
   /// application arrives, and before a priority changes or a policy takes over.

@@ -5,24 +5,25 @@ namespace gpushare::daemon {
 
 std::optional<double> ApplicationTotals::ntt() const {
   if (!alone || *alone <= 0) return std::nullopt;
-  return static_cast<double>(busy) / *alone;
+  return static_cast<double>(in_system) / *alone;
 }
 
 void ApplicationAccount::submitted(std::int64_t now) {
   const std::lock_guard lock(mutex_);
-  if (totals_.unfinished++ == 0) since_ = now;
+  time_.submitted(now);
+  totals_.unfinished = time_.unfinished();
 }
 
 /// A job that was refused has never been one: nothing is kept of it.
 void ApplicationAccount::ended(std::int64_t submitted, std::int64_t now, JobStatus status,
                                std::optional<double> alone) {
   const std::lock_guard lock(mutex_);
-  --totals_.unfinished;
+  status == JobStatus::Refused ? time_.refused() : time_.ended(now);
+  totals_.unfinished = time_.unfinished();
   if (status == JobStatus::Refused) return;
   ++totals_.ended;
   totals_.turnaround += now - submitted;
-  totals_.busy += now - since_;
-  since_ = now;
+  totals_.in_system = time_.total();
   const bool is_known = totals_.alone && alone && status == JobStatus::Done;
   totals_.alone = is_known ? std::optional(*totals_.alone + *alone) : std::nullopt;
 }

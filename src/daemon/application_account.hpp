@@ -7,17 +7,17 @@
 #include <mutex>
 #include <optional>
 
+#include "core/time_in_system.hpp"
 #include "daemon/job_status.hpp"
 
 namespace gpushare::daemon {
 
-/// How an application fares. Its jobs run one after the other, so their times alone add up; while none is there, time
-/// does not count.
+/// How an application fares. Its jobs run one after the other, so their times alone add up.
 struct ApplicationTotals {
   std::uint64_t unfinished = 0;
   std::uint64_t ended = 0;
   std::int64_t turnaround = 0;        ///< of those that have ended, summed
-  std::int64_t busy = 0;              ///< with a job in the system, up to the end of the last one that has ended
+  std::int64_t in_system = 0;         ///< with a job there (time_in_system.hpp)
   std::optional<double> alone = 0.0;  ///< nullopt: nobody knows
 
   /// Normalized turnaround; nullopt while no job has ended, or where a time alone is unknown.
@@ -34,7 +34,7 @@ class ApplicationAccount {
  private:
   mutable std::mutex mutex_;
   ApplicationTotals totals_;
-  std::int64_t since_ = 0;  // when it last became busy, or its last job ended
+  TimeInSystem<std::int64_t, std::int64_t> time_;
 };
 
 }  // namespace gpushare::daemon

@@ -33,10 +33,11 @@ class OpenSession {
     return run_.submit(application, launch_of(blocks, 100), now_);
   }
   void advance() { run_.advance(); }
+  void pause(Duration length) { now_ = run_.state().now() + length; }
   bool is_idle() const { return run_.is_idle(); }
   OpenRun& run() { return run_; }
 
-  Workload close(Trace& trace) {
+  ClosedRun close(Trace& trace) {
     trace = recorder_.take();
     return run_.close(trace);
   }
@@ -92,6 +93,37 @@ TEST(OpenRun, WorkMayComeAfterAPause) {
   EXPECT_TRUE(session.is_idle());
 }
 
+TEST(OpenRun, TurnaroundIsTheTimeWithAJobInTheSystemAndNotThePauseBetween) {
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  session.submit(a, 3);
+  session.submit(a, 3);
+  session.advance();
+  const Duration first = session.run().state().now().time_since_epoch();
+  session.pause(Duration(1'000'000));
+  session.submit(a, 3);
+  session.submit(a, 3);
+  session.advance();
+  Trace trace;
+  EXPECT_THAT(session.close(trace).turnarounds, ElementsAre(2 * first));
+}
+
+TEST(OpenRun, TurnaroundOfAWithdrawnApplicationIsUpToItsLastEnd) {
+  OpenSession session;
+  const ApplicationId a = session.add("a");
+  session.submit(a, 3);
+  session.advance();
+  const Duration first = session.run().state().now().time_since_epoch();
+  session.pause(Duration(1'000'000));
+  session.submit(session.add("b"), 50);
+  session.submit(a, 3);
+  session.pause(Duration(0));
+  session.run().withdraw(a, Time(first) + Duration(1'000'000));
+  session.advance();
+  Trace trace;
+  EXPECT_EQ(session.close(trace).turnarounds.at(0), first);
+}
+
 TEST(OpenRun, WhatHasBeenDoneIsAWorkloadInItsOrder) {
   OpenSession session;
   const ApplicationId a = session.add("a");
@@ -101,7 +133,7 @@ TEST(OpenRun, WhatHasBeenDoneIsAWorkloadInItsOrder) {
   session.submit(b, 7);
   session.advance();
   Trace trace;
-  const Workload workload = session.close(trace);
+  const Workload workload = session.close(trace).workload;
   ASSERT_EQ(workload.applications.size(), 2u);
   EXPECT_EQ(std::get<Launch>(workload.applications[0].operations.at(0)).blocks, 6);
   EXPECT_EQ(std::get<Launch>(workload.applications[1].operations.at(1)).blocks, 7);

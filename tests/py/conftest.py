@@ -146,8 +146,8 @@ def in_groups():
 
 def with_trace(run, trace, **changes):
     """The run with another trace, and what else its figures are to be."""
-    names = ("arrivals", "ends", "operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "makespan")
-    figures = {name: getattr(run.record, name) for name in (*names, "blocks")}
+    names = ("arrivals", "ends", "turnarounds", "operation_durations", "sm_busy", "to_device_busy", "to_host_busy")
+    figures = {name: getattr(run.record, name) for name in (*names, "makespan", "blocks")}
     return replace(run, record=_core.RunRecord(**{**figures, **changes}, trace=trace), rerun=None)
 
 

@@ -4,6 +4,7 @@
 import hashlib
 import os
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -22,6 +23,13 @@ pair = {each.name: each for each in gs.bundled_workload("ercbench").pairs(stagge
 for entry in gs.policies():
     print(entry.name, hashlib.sha256(gs.run(pair, entry.name, seed=11).trace.to_bytes()).hexdigest())
 """
+
+
+@pytest.fixture(scope="module")
+def many_applications():
+    """All alike, without chance of their own."""
+    model = gs.KernelModel("k", threads=192, latency_ns=50_000)
+    return gs.Workload("many", [gs.Application(f"a{number}", 4 * [gs.Launch(model, 200)]) for number in range(5)])
 
 
 def digest(run):
@@ -51,6 +59,57 @@ def test_threads_do_not_matter(monkeypatch):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_another_seed_gives_another_trace(ercbench_pair, policy):
     assert digest(gs.run(ercbench_pair, policy, seed=0)) != digest(gs.run(ercbench_pair, policy, seed=1))
+
+
+class Lottery(gs.Policy):
+    """The order is drawn anew for every plan."""
+
+    def __init__(self, name="Lottery"):
+        self._name, self.seeds = name, []
+
+    @property
+    def name(self):
+        return self._name
+
+    def begin(self, seed):
+        self.random = random.Random(seed)
+        self.seeds.append(seed)
+
+    def decide(self, state):
+        assert len(self.seeds) == 1, "each run has a copy of its own, which begins once"
+        order = self.random.sample(list(state.running), len(state.running))
+        return gs.Plan({launch: state.full_quota(launch) for launch in order})
+
+
+def test_a_policy_of_chance_differs_between_repeats_and_not_between_equal_runs(many_applications):
+    policy = Lottery()
+    result = gs.compare(many_applications, [policy, Lottery("Other")], repeats=3, seed=5)
+    digests = {(run.policy, run.seed): digest(run) for run in result.runs}
+    assert len(set(digests.values())) == 6, "another seed for every repeat, and for every policy"
+    assert digest(gs.run(many_applications, policy, seed=6)) == digests["Lottery", 6]
+    assert policy.seeds == []
+
+
+def test_replay_of_a_policy_of_chance_takes_the_seed_of_its_run(many_applications):
+    run = gs.run(many_applications, Lottery(), seed=3)
+    workload = many_applications.on(run.device)
+    assert _core.replay(run.trace, run.device, workload, Lottery(), seed=3) == run.trace
+    assert _core.replay(run.trace, run.device, workload, Lottery(), seed=4) != run.trace
+
+
+def test_a_policy_of_a_session_begins_with_a_seed():
+    class Begins(Lottery):
+        def decide(self, state):
+            seen.append(self.seeds)
+            return super().decide(state)
+
+    seen = []
+    model = gs.KernelModel("k", threads=128, latency_ns=1_000)
+    for _ in range(2):
+        with gs.Session("sim:gtx480", Begins()) as session:
+            session.application("a").submit(model, grid=1, block=128).result(30)
+    assert [len(seeds) for seeds in seen] == [1, 1]
+    assert seen[0] == seen[1]
 
 
 def test_policies_differ(ercbench_pair):

@@ -106,8 +106,8 @@ def rewrite(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(format=99, gpushare="9.9"), "gpushare 9.9 in format 99; .* format 2: update"),
-        (lambda content: content.update(format=1, gpushare="0.1"), "0.1 in format 1; .* format 2: run it again"),
+        (lambda content: content.update(format=99, gpushare="9.9"), "gpushare 9.9 in format 99; .* format 3: update"),
+        (lambda content: content.update(format=1, gpushare="0.1"), "0.1 in format 1; .* format 3: run it again"),
         (lambda content: content.update(colour="red"), "unknown key 'colour'; known here: format, gpushare, devices"),
         (lambda content: content.pop("runs"), "key 'runs' is missing"),
         (lambda content: content["runs"][0].update(seed="7"), "key 'runs.0.seed'"),
@@ -145,7 +145,7 @@ def test_a_wrong_content_is_named(saved, change, message):
 def test_a_content_that_python_cannot_hold_is_named(saved, number):
     _, path = saved
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("result.json", f'{{"format": 2, "runs": {number}')
+        archive.writestr("result.json", f'{{"format": 3, "runs": {number}')
     with pytest.raises(gs.InvalidInput, match=r"result\.gpushare: is damaged"):
         gs.Result.load(path)
 

@@ -138,8 +138,8 @@ def test_a_run_that_cannot_be_made_again_says_so(pair):
         _ = lost.trace
 
 
-def test_names_may_be_any_text(kernel):
-    name = 'Ünï "quoted" [bold]\n<b>'
+def test_names_may_be_any_printable_text(kernel):
+    name = 'Ünï "quoted" [bold] <b>'
     run = gs.run(gs.Workload(name, [gs.Application(name, [gs.Launch(kernel, 20)])]), "fifo", device="gtx480")
     assert set(run.blocks()["application"]) == {name}
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run that a session on a simulated device leaves."""
 
+import time
+
 import pytest
 
 import gpushare as gs
@@ -54,3 +56,27 @@ def test_an_application_has_the_priority_that_it_came_with():
         run = session.finish()
         assert alice.priority == 9
     assert [each.priority for each in run.workload.applications] == [1]
+
+
+def test_a_pause_between_launches_is_no_slowdown_and_waiting_behind_others_is():
+    with gs.Session("sim:gtx480", "fifo") as session:
+        alice, bob = session.application("alice"), session.application("bob")
+        for _ in range(2):
+            alice.submit(model(block_ms=20), grid=15 * 8 * 2, block=192)
+            bob.submit(model("other", block_ms=20), grid=15 * 8, block=192).result(PATIENCE_S)
+            time.sleep(1)
+        run = session.finish()
+    table = run.applications().set_index("application")
+    (alone, other) = run.ntt()
+    assert alone == pytest.approx(1, rel=0.1)
+    assert other > 1.5, "bob waits for alice in both rounds"
+    assert (table["ntt"] == table["turnaround_ns"] / table["alone_ns"]).all()
+    pause_ns = table["end_ns"] - table["arrival_ns"] - table["turnaround_ns"]
+    assert (pause_ns > 0.9e9).all(), "the pauses are in no turnaround"
+    assert run.metrics()["turnaround_p99_ns"] < 0.9e9
+
+
+def test_turnaround_of_a_workload_is_from_arrival_to_end(pair):
+    run = gs.run(pair, "fifo")
+    table = run.applications()
+    assert table["turnaround_ns"].tolist() == (table["end_ns"] - table["arrival_ns"]).tolist()

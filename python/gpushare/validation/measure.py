@@ -138,4 +138,4 @@ class Recorder:
 
 
 def _turnarounds(run: Run) -> list[int]:
-    return [end - arrival for arrival, end in zip(run.record.arrivals, run.record.ends, strict=True)]
+    return list(run.record.turnarounds)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -78,5 +78,4 @@ class _Prediction:
 
 def turnarounds_ns(run: Run) -> tuple[int, ...]:
     """Of all applications."""
-    ends: Iterable[tuple[int, int]] = zip(run.record.arrivals, run.record.ends, strict=True)
-    return tuple(end - arrival for arrival, end in ends)
+    return tuple(run.record.turnarounds)

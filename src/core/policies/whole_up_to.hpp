@@ -30,6 +30,7 @@ class WholeUpTo : public Policy {
   WholeUpTo(std::unique_ptr<Policy> policy, double longest_us)
       : policy_(std::move(policy)), longest_(std::llrint(1e3 * longest_us)) {}
 
+  void begin(std::uint64_t seed) override { policy_->begin(seed); }
   void check(const Application& application) const override { policy_->check(application); }
   bool admits(const RunningLaunch& launch, const State& state) override { return policy_->admits(launch, state); }
   void observe(const Event& event, const State& state) override {

@@ -99,7 +99,7 @@ class ClosedTrace {
 std::vector<std::optional<ApplicationId>> take_applications(std::span<const ApplicationId> owners,
                                                             const std::map<ApplicationId, OpenStream>& streams,
                                                             const State& state, const std::vector<bool>& begun,
-                                                            Workload& workload) {
+                                                            ClosedRun& closed) {
   std::vector<bool> has_begun(streams.size(), false);
   for (std::size_t id = 0; id < owners.size(); ++id) {
     if (begun[id]) has_begun[index(owners[id])] = true;
@@ -107,19 +107,21 @@ std::vector<std::optional<ApplicationId>> take_applications(std::span<const Appl
   std::vector<std::optional<ApplicationId>> numbers(streams.size());
   for (const auto& [id, stream] : streams) {
     if (stream.is_withdrawn && !has_begun[index(id)]) continue;
-    numbers[index(id)] = static_cast<ApplicationId>(workload.applications.size());
-    workload.applications.push_back(state.application(id));
+    numbers[index(id)] = static_cast<ApplicationId>(closed.workload.applications.size());
+    closed.workload.applications.push_back(state.application(id));
+    closed.turnarounds.push_back(stream.time.total());
   }
   return numbers;
 }
 
 }  // namespace
 
-Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
-                    const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace) {
-  Workload workload{.name = "session"};
+ClosedRun closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
+                     const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace) {
+  ClosedRun closed{.workload = {.name = "session"}, .turnarounds = {}};
+  Workload& workload = closed.workload;
   const std::vector<bool> begun = begun_in(trace, owners.size());
-  ClosedNumbers numbers{.applications = take_applications(owners, streams, state, begun, workload), .operations = {}};
+  ClosedNumbers numbers{.applications = take_applications(owners, streams, state, begun, closed), .operations = {}};
   std::vector<std::size_t> places(owners.size());
   for (std::size_t id = 0; id < owners.size(); ++id) {
     if (!begun[id]) continue;
@@ -140,7 +142,7 @@ Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
     numbers.operations.back() = static_cast<OperationId>(before + places[id]);
   }
   trace = ClosedTrace(workload, numbers).of(trace);
-  return workload;
+  return closed;
 }
 
 }  // namespace gpushare

@@ -10,7 +10,7 @@
 namespace gpushare {
 
 /// As OpenRun::close() says. Renumbers the trace. Requires that no application has been forgotten.
-Workload closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
-                    const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace);
+ClosedRun closed_run(const OpenWork& work, std::span<const ApplicationId> owners,
+                     const std::map<ApplicationId, OpenStream>& streams, const State& state, Trace& trace);
 
 }  // namespace gpushare

@@ -26,6 +26,7 @@ namespace gpushare {
 /// What a session leaves behind.
 struct SessionRecord {
   Workload workload;
+  std::vector<Duration> turnarounds;  ///< by application: time_in_system.hpp
   Trace trace;
 };
 

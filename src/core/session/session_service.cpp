@@ -97,7 +97,9 @@ void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::sha
   give_up(service);
   if (!service.recorder) return;
   record_.trace = service.recorder->take();
-  record_.workload = service.run.close(record_.trace);
+  ClosedRun closed = service.run.close(record_.trace);
+  record_.workload = std::move(closed.workload);
+  record_.turnarounds = std::move(closed.turnarounds);
 }
 
 void Session::serve_until_closed(Service& service) {

@@ -52,6 +52,13 @@ std::vector<const Function*> callees(const Module& module, const Function& funct
   return found;
 }
 
+std::vector<std::string> called_functions(const std::string& ptx, const std::string& entry) {
+  const Module module(ptx);
+  std::vector<std::string> names;
+  for (const Function* each : callees(module, module.entry(entry))) names.emplace_back(each->name);
+  return names;
+}
+
 /// Against the direction of calls, from the functions that hold such an instruction.
 CalledInstructions::CalledInstructions(const Module& module, const std::vector<const Function*>& called,
                                        IsOfKind is_of_kind)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace gpushare::ptx {
 
 /// The functions that a function calls, directly or not, as far as this module holds their bodies.
 std::vector<const Function*> callees(const Module& module, const Function& function);
+/// Their names, of an entry. Throws InvalidInput where the text is no PTX, or has no such entry.
+std::vector<std::string> called_functions(const std::string& ptx, const std::string& entry);
 
 /// Answers where a function and what it calls execute instructions of some kind.
 class CalledInstructions {

@@ -54,7 +54,9 @@ class Scanner {
     if (first == '"') return string();
     if (is_digit(first)) return number();
     if (starts_word(first)) return word();
-    ++position_;
+    // PTX is ASCII. What is not stays a whole character of UTF-8, so that messages can quote it.
+    do ++position_;
+    while ((static_cast<unsigned char>(at(position_)) & 0xc0) == 0x80);
     return TokenKind::Punctuation;
   }
 

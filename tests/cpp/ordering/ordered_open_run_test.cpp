@@ -107,7 +107,7 @@ TEST(OrderedOpenRun, WhoIsWithdrawnWhileHeldBackIsGoneAtOnce) {
   ASSERT_TRUE(session.advance());
   EXPECT_THAT(session.begun(), ElementsAre(0, 2));
   Trace trace = session.trace();
-  const Workload workload = session.run().close(trace);
+  const Workload workload = session.run().close(trace).workload;
   ASSERT_THAT(workload.applications, SizeIs(2)) << "of the second one nothing is left";
   EXPECT_EQ(workload.applications[1].name, "2");
   expect_every_promise(trace, small_device(), workload);

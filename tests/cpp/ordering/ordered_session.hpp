@@ -121,7 +121,7 @@ class RandomSession {
       for (const int each : begun) EXPECT_GE(session_.end_of(each), 0);
     }
     Trace trace = session_.trace();
-    const Workload workload = session_.run().close(trace);
+    const Workload workload = session_.run().close(trace).workload;
     expect_time_moves_forward(trace);
     expect_no_overcommitment(trace, device_, workload);
     // A launch that waits in hardware takes over a place before the plan that knows of it has arrived.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare.contest import best_marks, labelled, winner
 from gpushare.device_file import device_to_dict
 from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import application_colours, colours
@@ -90,15 +91,15 @@ def result_html(result: Result) -> str:
     if result.runs:
         means = result.metrics()
         shown = known_among(SHOWN, means)
-        best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in shown}
+        marks = best_marks(means, shown)
         rows = [
-            [escape(policy), *(_marked(_value(name, row[name]), row[name] == best[name]) for name in shown)]
+            [escape(labelled(policy)), *(_marked(_value(name, row[name]), marks.at[policy, name]) for name in shown)]
             for policy, row in means.iterrows()
         ]
         parts.append(_table(["policy", *(METRICS[name].short for name in shown)], rows))
-    if len(result.workloads) == 1 and result.run(means["stp"].idxmax()).has_trace:
-        run = result.run(means["stp"].idxmax())
-        caption = f"{escape(run.workload.name)} under {escape(run.policy)}, the highest STP:"
+    if len(result.workloads) == 1 and result.run(winner(result)).has_trace:
+        run = result.run(winner(result))
+        caption = f"{escape(run.workload.name)} under {escape(run.policy)}, which has the highest STP:"
         parts.append(f"<div style='margin-top:6px'>{caption}</div>{mini_timeline(run, application_colours(result))}")
     return _box(heading, "".join(parts))
 

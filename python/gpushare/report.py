@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare.atomic_write import write_atomically
-from gpushare.compare import oracles
-from gpushare.contest import best_of, winner
+from gpushare.contest import best_marks, is_oracle, labelled, winner
 from gpushare.plots.axes import detached_axes
 from gpushare.plots.launches import NOTE
 from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
@@ -65,7 +64,7 @@ def _contents(result: Result) -> dict[str, Any]:
         "cells": _workload_rows(result) if result.runs else [],
         "metrics": {name: METRICS[name] for name in SORTED},
         "policy_names": result.policies,
-        "oracles": [name for name in result.policies if name in oracles()],
+        "oracles": [name for name in result.policies if is_oracle(name)],
         "conditions": _conditions(result),
         "colours": policy_styles(result),
         "data": _embedded_json(result, shown),
@@ -105,14 +104,14 @@ def _formatted(metric: str, value: float) -> str:
 def _policy_rows(result: Result) -> list[dict[str, Any]]:
     means = result.metrics()
     shown = known_among(TABLE, means)
-    # Of values that are all unknown the best is unknown, too, and equals none of them.
-    best = {name: means[name].min() if METRICS[name].lower_is_better else means[name].max() for name in shown}
+    marks = best_marks(means, shown)
     return [
         {
             "name": policy,
+            "label": labelled(policy),
             "summary": described(policy),
             "cells": [
-                {"text": _formatted(name, row[name]), "spread": _spread(name, row), "best": row[name] == best[name]}
+                {"text": _formatted(name, row[name]), "spread": _spread(name, row), "best": marks.at[policy, name]}
                 for name in shown
             ],
         }
@@ -132,17 +131,17 @@ def _workload_rows(result: Result) -> list[dict[str, Any]]:
     rows = []
     for workload in result.workloads:
         part = table.loc[workload].reindex(result.policies)
-        best = {name: part.loc[best_of(part, name), name] for name in SORTED}
+        marks = best_marks(part, SORTED)
         cells = [
             {
                 name: {
                     "value": repr(float(row[name])),
                     "text": _formatted(name, row[name]),
-                    "best": row[name] == best[name],
+                    "best": marks.at[policy, name],
                 }
                 for name in SORTED
             }
-            for _, row in part.iterrows()
+            for policy, row in part.iterrows()
         ]
         rows.append({"name": workload, "cells": cells})
     return rows

@@ -102,18 +102,13 @@ def _winner_sentence(means: pd.DataFrame, candidates: pd.DataFrame, metric: str,
     names = _listed([_code(policy) for policy in best])
     sentence = Markup("Best {}: {}, {} {}").format(words, names, METRICS[metric].short, number(value))
     if against not in best:
-        change = _change(value, other, METRICS[metric].lower_is_better)
-        return Markup("{}, {} {} ({}).").format(sentence, change, _code(against), number(other))
+        words = Markup("{} instead of {} under {} ({:+.0f} %).")
+        return words.format(sentence, number(other), _code(against), 100 * (value / other - 1))
     rest = candidates.drop(index=list(best))
     if rest.empty:
         return sentence + "."
     second = best_of(rest, metric)
     return Markup("{}; next is {} with {}.").format(sentence, _code(second), number(rest.loc[second, metric]))
-
-
-def _change(value: float, other: float, lower_is_better: bool) -> str:
-    ratio = other / value if lower_is_better else value / other
-    return f"{ratio:.1f} times as good as" if ratio >= 2 else f"{100 * (ratio - 1):.0f}% better than"
 
 
 def _oracle_sentence(means: pd.DataFrame, candidates: pd.DataFrame) -> Markup:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpushare.cli.output import duration, marked, print_table, share
-from gpushare.compare import oracles
-from gpushare.contest import best_of, realizable, winner
+from gpushare.contest import best_marks, best_of, labelled, realizable, winner
 from gpushare.policy_words import ordinary, summary
 from gpushare.result import known_among
 
@@ -56,20 +55,20 @@ def _in_words(policy: str) -> str:
 def print_comparison(result: Result) -> None:
     """One row per policy, the best realizable one of each aim marked, then the legend and the verdict."""
     table = result.metrics()
-    candidates = table.loc[realizable(result.policies)]
+    marks = best_marks(table, SHOWN_AS)
     energy = known_among([], table)
     rows = []
     for policy in result.policies:
-        cells = [f"{policy} (oracle)" if policy in oracles() else policy]
+        cells = [labelled(policy)]
         for metric, shown in SHOWN_AS.items():
-            value = table.at[policy, metric]
-            is_best = policy in candidates.index and value == candidates.at[best_of(candidates, metric), metric]
-            cells.append(marked(shown(value), best=is_best and len(candidates) > 1))
+            cells.append(marked(shown(table.at[policy, metric]), best=bool(marks.at[policy, metric])))
         joules = [_joules(table.at[policy, column]) for column in energy]
         rows.append([*cells, share(table.at[policy, "sm_utilisation"]), *joules])
     columns = ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use", *("energy" for _ in energy)]
     print_table(_title(result), columns, rows)
-    click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
+    click.echo(
+        "STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column, oracles apart: *"
+    )
     if len(result.policies) > 1:
         click.echo(verdict(result))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections.abc import Iterable
 
 from gpushare.result import Result
@@ -12,6 +13,9 @@ COLOURS = [
     *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F"),
     *("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499"),
 ]
+TURN = 0.6180339887
+"""Of the colour circle, from one to the next: the golden ratio, which never comes close to where it was before."""
+LIGHTNESS = (0.42, 0.58, 0.34)
 MARKERS = "osD^vP*Xph<>8"
 INK = "#1b1f24"
 """Text and axes."""
@@ -25,7 +29,16 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     >>> colours(["a", "b", "a"])
     {'a': '#0072B2', 'b': '#E69F00'}
     """
-    return {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(dict.fromkeys(names))}
+    return {name: _colour(number) for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _colour(number: int) -> str:
+    """Those that were chosen, then as many others as are needed."""
+    if number < len(COLOURS):
+        return COLOURS[number]
+    further = number - len(COLOURS)
+    shades = colorsys.hls_to_rgb((further * TURN) % 1, LIGHTNESS[further % len(LIGHTNESS)], 0.7)
+    return "#" + "".join(f"{round(255 * each):02X}" for each in shades)
 
 
 def application_colours(result: Result) -> dict[str, str]:

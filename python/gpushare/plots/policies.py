@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpushare._core import InvalidInput
+from gpushare.contest import best_of, realizable
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
@@ -45,7 +46,7 @@ def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -
     if len(table) == 1:
         _draw_one_workload(ax, result, what, table.iloc[0] / scale, unit)
     else:
-        best = means.idxmin() if what.lower_is_better else means.idxmax()
+        best = best_of(means.loc[realizable(list(means.index))].to_frame(), metric)
         _draw_workloads(ax, result, table.sort_values(best, kind="stable") / scale, means / scale, best, what)
         ax.set_ylabel(f"{what.words}{unit}\n{what.better}", fontsize=9)
         mean = "geometric mean" if metric in GEOMEAN_COLUMNS else "mean"

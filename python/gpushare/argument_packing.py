@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gpushare._core import InvalidInput
+from gpushare.on_device import OnDevice
 from gpushare.parameters import SCALARS, Parameter
 
 FLOAT_FORMATS = {2: "<e", 4: "<f", 8: "<d"}
@@ -82,6 +83,8 @@ def _address(place: _Place, value: Any) -> bytes:
 
 
 def _refuse_as_pointer(place: _Place, value: Any) -> NoReturn:
+    if isinstance(value, OnDevice):
+        place.refuse(f"{value!r} is of another session")
     if isinstance(value, np.ndarray) or hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
         place.refuse(f"a {type(value).__name__} in host memory; copy it to the device with session.array(...) first")
     place.refuse(

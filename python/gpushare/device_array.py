@@ -12,15 +12,17 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.kernel_model import MOST_BYTES, whole
+from gpushare.on_device import OnDevice, host_array
 
 Memory = _core.DeviceMemory | _core.VariableMemory
 """Of its own, or of a kernel's source."""
 
 
-class DeviceArray:
+class DeviceArray(OnDevice):
     """An array in device memory, which kernels take as a pointer.
 
-    CuPy, PyTorch and Numba take it without a copy (``__cuda_array_interface__``): ``torch.as_tensor(array)``.
+    CuPy, PyTorch and Numba take it without a copy (``__cuda_array_interface__``): ``torch.as_tensor(array)``. NumPy
+    and Python's operators raise a TypeError: they take what :meth:`numpy` returns.
 
     Attributes:
         shape: of the array.
@@ -62,7 +64,7 @@ class DeviceArray:
 
     def upload(self, values: Any) -> None:
         """Copies host values of the same shape in; they are converted to the array's type."""
-        host = np.asarray(values, self.dtype, order="C")
+        host = host_array(values, self.dtype)
         if host.shape != self.shape:
             raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
         if host.size > 0:
@@ -114,9 +116,9 @@ def _extent(shape: Any) -> tuple[int, ...]:
 
 def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
     """A copy of host values in device memory."""
-    host = np.ascontiguousarray(values)
-    array = allocate(device, np.shape(values), host.dtype, cleared=False)
-    array.upload(host.reshape(array.shape))
+    host = host_array(values)
+    array = allocate(device, host.shape, host.dtype, cleared=False)
+    array.upload(host)
     return array
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.kernel_model import MOST_BYTES, require, whole
+from gpushare.on_device import require_no_mask
 
 Content = Literal["random", "ones", "arange"]
 DTYPE_KINDS = "biufcV"
@@ -179,6 +180,7 @@ def _require_passable(subject: str, value: Any) -> None:
     if isinstance(value, int):
         whole(subject, value, *INTEGERS)
     elif isinstance(value, np.ndarray):
+        require_no_mask(f"{subject}: the values", value)
         dtype_of(f"{subject}: dtype", value.dtype)
         require(value.size > 0, f"{subject}: the array is empty; pass at least one element")
     elif isinstance(value, np.generic):

@@ -15,6 +15,7 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.array_mapping import NOT_SHARED, ArrayMapping, mapping_of, mappings
 from gpushare.daemon.errors import WorkerLostError
 from gpushare.kernel_model import require
+from gpushare.on_device import OnDevice, host_array
 
 if TYPE_CHECKING:
     from gpushare.daemon.client_session import DaemonSession
@@ -108,7 +109,7 @@ class ArrayState:
         self._remote.place = 0
 
 
-class DaemonArray:
+class DaemonArray(OnDevice):
     """An array in device memory, which kernels take as a pointer. Made by the session's ``array`` and ``zeros``.
 
     Attributes:
@@ -139,7 +140,7 @@ class DaemonArray:
 
     def upload(self, values: Any) -> None:
         """Copies host values of the same shape in; they are converted to the array's type."""
-        host = np.asarray(values, self.dtype, order="C")
+        host = host_array(values, self.dtype)
         if host.shape != self.shape:
             raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
         self._session._upload(self._state, host)

@@ -31,6 +31,7 @@ from gpushare.job import DEFAULT_TIMEOUT_S
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, number, require, require_name, whole
 from gpushare.launch_geometry import Extent
+from gpushare.on_device import host_array
 from gpushare.terms import Terms
 from gpushare.workload import PRIORITIES
 
@@ -104,7 +105,7 @@ class DaemonSession:
             durable: it is there again after the loss of a worker.
             shared: PyTorch, CuPy and Numba of this process take it without a copy. It takes whole units of 2 MiB.
         """
-        host = np.ascontiguousarray(values).reshape(np.shape(values))
+        host = host_array(values)
         state = self._allocated(host.shape, host.dtype, durable, shared)
         array = DaemonArray(self, state)
         self._upload(state, host)

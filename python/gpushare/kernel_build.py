@@ -10,12 +10,13 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from gpushare import _core, assembler
 from gpushare._core import InvalidInput
 from gpushare.compile_error import CompileError
+from gpushare.compile_hints import hint
 from gpushare.compile_request import CompileRequest
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
@@ -162,17 +163,46 @@ def _compiled(request: CompileRequest) -> tuple[str, str, str]:
     if NAME_ERROR.search(log) and not ERROR_ELSEWHERE.search(log):
         without = _nvrtc(request, [])
         if without["succeeded"]:
-            reason = NAME_ERROR.findall(log)[0]
-            if request.names:
-                there = ", ".join(map(repr, request.names))
-                raise InvalidInput(
-                    f"{request.source.file_name} lacks a kernel of these: {there}; the compiler says: {reason}"
-                )
-            raise InvalidInput(f"{_no_such_kernel(request, without['ptx'])} (the compiler says: {reason})")
+            return _compiled_by_symbols(request, names, without, reason=NAME_ERROR.findall(log)[0])
         log = without["log"]
-    raise CompileError(
-        f"{request.words} does not compile", log=log, text=request.source.text, options=_nvrtc_options(request)
-    )
+    summary = _with_hint(f"{request.words} does not compile", log)
+    raise CompileError(summary, log=log, text=request.source.text, options=_nvrtc_options(request))
+
+
+def _with_hint(summary: str, log: str) -> str:
+    found = hint(log, assembler.in_words(), cuda_libraries().header_folders)
+    return f"{summary}: {found}" if found else summary
+
+
+def _compiled_by_symbols(
+    request: CompileRequest, names: Sequence[str], without: dict[str, Any], *, reason: str
+) -> tuple[str, str, str]:
+    """As :func:`_compiled`, where a name is no C++ expression: kernels may also be named as their PTX has them.
+
+    Args:
+        request: what is to be compiled.
+        names: of kernels, the request's among them.
+        without: what the compiler made of the source when asked for none of them.
+        reason: what it said of the names.
+    """
+    symbols = [each.name for each in _core.kernel_signatures(without["ptx"])]
+    file_name = request.source.file_name
+    known, why_not = {}, {}
+    for name in names:
+        try:
+            known[name] = entry_named(name, symbols, file_name)
+        except InvalidInput as error:
+            why_not[name] = error
+    others = sorted(why_not)
+    result = _nvrtc(request, others) if others else without
+    if result["succeeded"]:
+        known |= dict(zip(others, result["lowered_names"], strict=True))
+        return result["ptx"], result["log"], known[request.name]
+    if request.names:
+        there = ", ".join(map(repr, request.names))
+        raise InvalidInput(f"{file_name} lacks a kernel of these: {there}; the compiler says: {reason}")
+    hint = "a template needs its arguments, as in 'saxpy<float>'"
+    raise InvalidInput(f"{why_not[request.name]}; {hint} (the compiler says: {reason})")
 
 
 def _nvrtc_options(request: CompileRequest) -> list[str]:
@@ -220,5 +250,7 @@ def _assembled(ptx: str, symbols: Sequence[str], request: CompileRequest) -> Ass
     except CompilerTimeoutError as error:
         raise CompileError(f"{request.words}: {made_by.name} has not ended after {error}", log="", **failure) from error
     if not result.succeeded:
-        raise CompileError(f"{request.words} cannot be assembled by {made_by.name}", log=result.log, **failure)
-    return Assembled(ptx, result.cubin, {symbol: resource_usage(result.log, symbol) for symbol in symbols})
+        summary = _with_hint(f"{request.words} cannot be assembled by {made_by.name}", result.log)
+        raise CompileError(summary, log=result.log, **failure)
+    usages = {each: resource_usage(result.log, each, partial(_core.called_functions, ptx, each)) for each in symbols}
+    return Assembled(ptx, result.cubin, usages)

@@ -14,6 +14,9 @@ from gpushare.kernel_model import require_no_nul
 PTX_HEADER = re.compile(r"\A(?>\s++|//[^\n]*+\n|/\*(?>.*?\*/))*+\.version\b", re.DOTALL)
 """Nothing is tried twice: in a server the text may be anybody's, and no other thread goes on meanwhile."""
 QUOTED_HEADER = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
+PTX_COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)|\"[^\"\n]*", re.DOTALL)
+"""Or a text in quotes, in which none begins."""
+NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx", ".cubin")
 OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
 ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
@@ -54,7 +57,7 @@ class KernelSource:
     @property
     def is_ptx(self) -> bool:
         """Is it PTX, and not CUDA C++?"""
-        return PTX_HEADER.match(self.text) is not None
+        return _is_ptx(self.text)
 
 
 def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
@@ -72,7 +75,9 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
         try:
             if path.suffix == ".cubin":
                 return KernelSource("", path.name, None, path.read_bytes())
-            text = path.read_text(encoding="utf-8")
+            # A comment of PTX may be in any encoding; what is not one, ptxas refuses by its line.
+            errors = "replace" if path.suffix == ".ptx" else "strict"
+            text = _cleaned(path.read_text(encoding="utf-8", errors=errors))
             require_no_nul(f"{path}: a kernel's source", text)
             return KernelSource(text, path.name, path.resolve().parent)
         except (OSError, UnicodeDecodeError) as error:
@@ -82,9 +87,24 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
         return KernelSource("", f"{plain}.cubin", None, source)
     if not isinstance(source, str):
         raise InvalidInput(f"kernel {name!r}: source must be a text, a path, or a cubin as bytes, got {source!r}")
+    source = _cleaned(source)
     require_no_nul(f"kernel {name!r}: source", source)
-    found = KernelSource(source, "", None)
-    return KernelSource(source, plain + (".ptx" if found.is_ptx else ".cu"), None)
+    return KernelSource(source, plain + (".ptx" if _is_ptx(source) else ".cu"), None)
+
+
+def _is_ptx(text: str) -> bool:
+    return PTX_HEADER.match(text) is not None
+
+
+def _cleaned(text: str) -> str:
+    """Without what editors and compilers leave in texts and the next tool stumbles over; lines stay where they are.
+
+    A byte order mark in front and one NUL behind, as C has it, go. ptxas takes ASCII alone, also in comments.
+    """
+    text = text.removeprefix("\ufeff").removesuffix("\0")
+    if text.isascii() or not _is_ptx(text):
+        return text
+    return PTX_COMMENT.sub(lambda found: NOT_ASCII.sub(" ", found[0]) if found[0][0] == "/" else found[0], text)
 
 
 def _is_path(source: str) -> bool:

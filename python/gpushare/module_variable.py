@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.entry_names import demangled
+from gpushare.entry_names import UNNAMED, demangled
 from gpushare.kernel_model import MOST_BYTES, whole
 
 DTYPES = {
@@ -21,8 +20,6 @@ DTYPES = {
     **{f".f{8 * size}": f"f{size}" for size in (2, 4, 8)},
 }  # fmt: skip
 """By PTX's name. What NumPy lacks is bytes."""
-UNNAMED = re.compile(r"(?:_INTERNAL_\w+|\(anonymous namespace\))::")
-"""What the compiler puts before names that only their source knows."""
 
 
 @dataclass(frozen=True)

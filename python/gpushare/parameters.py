@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpushare import _core
-from gpushare.entry_names import demangled
+from gpushare.entry_names import demangled, matching_parenthesis
 
 Kind = Literal["pointer", "integer", "float", "struct"]
 
@@ -96,7 +96,7 @@ def parameter_types(signature: str) -> list[str | None] | None:
     """
     if not signature.endswith(")"):
         return None
-    begin = _matching_parenthesis(signature)
+    begin = matching_parenthesis(signature)
     types: list[str | None] = []
     depth, first = 0, begin + 1
     for place in range(begin + 1, len(signature)):
@@ -105,16 +105,6 @@ def parameter_types(signature: str) -> list[str | None] | None:
             types.append(signature[first:place].strip())
             first = place + 1
     return [] if types == [""] else types
-
-
-def _matching_parenthesis(signature: str) -> int:
-    """Of the one at the end."""
-    depth = 0
-    for place in range(len(signature) - 1, -1, -1):
-        depth += (signature[place] == ")") - (signature[place] == "(")
-        if depth == 0:
-            return place
-    return 0
 
 
 def _name(declared: str, kernel: str) -> str | None:

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from gpushare._core import InvalidInput
+from gpushare.toml_text import ENCODING
 
 Key = tuple[str | int, ...]
 
@@ -55,7 +56,7 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
         InvalidInput: the file is missing, is no TOML, or does not follow the schema.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding=ENCODING)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -105,7 +106,7 @@ def at_key(*key: str | int) -> Iterator[None]:
 
 def said_at(path: Path, error: InvalidInput) -> str:
     """The error with the file and, if :func:`at_key` told the key, the line."""
-    line = line_of(path.read_text(encoding="utf-8"), getattr(error, "key", ()))
+    line = line_of(path.read_text(encoding=ENCODING), getattr(error, "key", ()))
     return f"{path}:{line}: {error}" if line else f"{path}: {error}"
 
 

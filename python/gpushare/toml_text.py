@@ -7,6 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+ENCODING = "utf-8-sig"
+"""Of files that are read: UTF-8, perhaps with a byte order mark in front, as some editors write it."""
+
 
 def toml_assignments(table: Mapping[str, Any]) -> Iterator[str]:
     """A line per key; tables within are inline ones."""

@@ -46,3 +46,72 @@ def test_a_kernel_of_such_a_name_is_found_by_its_symbol():
     assert entry_named(hostile, [hostile, "k"], "k.ptx") == hostile
     with pytest.raises(gs.InvalidInput, match=r"k\.ptx has no kernel 'other'; it has: _Z1f1AIiiES_I.*; k"):
         entry_named("other", [hostile, "k"], "k.ptx")
+
+
+OVERLOADS = ["_Z1kPKi", "_Z1kPf", "_ZN2ns1kIjEEvPT_", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol"),
+    [
+        ("_Z1kPf", "_Z1kPf"),
+        ("k(float*)", "_Z1kPf"),
+        ("k( float * )", "_Z1kPf"),
+        ("k(int const*)", "_Z1kPKi"),
+        ("k(const int*)", "_Z1kPKi"),
+        ("(void(*)(float*))k", "_Z1kPf"),
+        ("(void (*)(const int *))&k", "_Z1kPKi"),
+        ("void ns::k<unsigned int>(unsigned int*)", "_ZN2ns1kIjEEvPT_"),
+        ("ns::k<unsigned int>(unsigned int*)", "_ZN2ns1kIjEEvPT_"),
+        ("ns::k<unsigned int>", "_ZN2ns1kIjEEvPT_"),
+        ("(void(*)(unsigned int*))ns::k<unsigned int>", "_ZN2ns1kIjEEvPT_"),
+        ("plain", "plain"),
+    ],
+)
+def test_entry_named_by_symbol_signature_or_cast_is_that_one(name, symbol):
+    assert entry_named(name, OVERLOADS, "k.ptx") == symbol
+
+
+def test_every_name_that_an_error_lists_is_accepted():
+    with pytest.raises(gs.InvalidInput, match="no kernel 'other'; it has: ") as caught:
+        entry_named("other", OVERLOADS, "k.ptx")
+    listed = str(caught.value).partition("it has: ")[2].split("; ")
+    assert [entry_named(name, OVERLOADS, "k.ptx") for name in listed] == OVERLOADS
+    with pytest.raises(gs.InvalidInput, match="'k' may be any of: ") as caught:
+        entry_named("k", OVERLOADS, "k.ptx")
+    listed = str(caught.value).partition("any of: ")[2].partition("; name")[0].split("; ")
+    assert [entry_named(name, OVERLOADS, "k.ptx") for name in listed] == OVERLOADS[:2]
+
+
+SOURCE = """
+__global__ void k(float* x) { *x = 1; }
+__global__ void k(const int* x) {}
+namespace { __global__ void hidden(int* x) { *x = 2; } }
+template <typename T> __global__ void t(T* x) { *x = 2; }
+template __global__ void t<int>(int*);
+"""
+
+
+@pytest.mark.parametrize(("name", "before", "count"), [("other", "it has: ", 4), ("k", "may be any of: ", 2)])
+def test_of_cuda_source_every_name_that_an_error_lists_compiles(name, before, count):
+    with pytest.raises(gs.InvalidInput, match=before) as caught:
+        gs.Kernel(SOURCE, name).compile()
+    listed = str(caught.value).partition(before)[2].split("; ")[:count]
+    assert all(each.endswith("*)") for each in listed)
+    for each in listed:
+        compiled = gs.Kernel(SOURCE, each).compile()
+        assert compiled.signature.replace("(anonymous namespace)::", "").replace("void ", "") in each
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol"), [("_Z1kPf", "_Z1kPf"), ("k(const int*)", "_Z1kPKi"), ("(void(*)(const int*))k", "_Z1kPKi")]
+)
+def test_of_cuda_source_symbols_signatures_and_casts_compile(name, symbol):
+    assert gs.Kernel(SOURCE, name).compile().symbol == symbol
+
+
+def test_kernels_of_a_source_with_variables_may_be_named_by_what_is_listed():
+    source = "__device__ int calls;\n" + SOURCE.replace("{ *x = 1; }", "{ *x = ++calls; }")
+    module = gs.Module(source, ["k(float*)", "t<float>"])
+    assert module["k(float*)"].compile().symbol == "_Z1kPf"
+    assert module["t<float>"].compile().symbol == "_Z1tIfEvPT_"

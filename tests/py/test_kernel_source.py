@@ -8,7 +8,7 @@ import pytest
 import gpushare as gs
 from gpushare import cubin_kernel, included_headers
 from gpushare.entry_names import demangled
-from gpushare.kernel_source import KernelSource
+from gpushare.kernel_source import KernelSource, kernel_source
 
 MOST_SECONDS = 10
 """Of the processor's time, not the clock's: each takes less than one."""
@@ -91,3 +91,56 @@ def test_a_header_is_seen_in_what_looks_like_a_comment():
 
 def test_a_symbol_of_any_length_has_no_name_soon():
     assert demangled("S" * 1_000_000) == ""
+
+
+PTX = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n"
+
+
+@pytest.mark.parametrize("text", ["__global__ void k() {}", PTX])
+def test_a_byte_order_mark_and_one_nul_behind_are_no_part_of_the_source(tmp_path, text):
+    suffix = ".ptx" if text == PTX else ".cu"
+    marked = "\ufeff" + text + "\0"
+    path = tmp_path / f"k{suffix}"
+    path.write_bytes(marked.encode())
+    for source in (kernel_source(marked, "k"), kernel_source(path, "k")):
+        assert source.text == text
+        assert source.file_name == f"k{suffix}"
+    assert gs.Kernel(path, "k").compile().symbol in ("k", "_Z1kv")
+
+
+def test_two_nuls_or_one_in_the_middle_are_refused():
+    for text in (PTX + "\0\0", PTX.replace(" ret", "\0 ret")):
+        with pytest.raises(gs.InvalidInput, match="character NUL"):
+            kernel_source(text, "k")
+
+
+def test_what_is_not_ascii_in_comments_of_ptx_becomes_blanks_and_lines_stay():
+    text = f'// größer\n{PTX}/* é\n// ∑ */ // "ß\n.global .b8 x; // end ö'
+    cleaned = kernel_source(text, "k").text
+    assert cleaned.isascii()
+    assert len(cleaned) == len(text)
+    assert cleaned.count("\n") == text.count("\n")
+    assert gs.Kernel(text, "k").compile().symbol == "k"
+
+
+def test_what_is_not_ascii_elsewhere_in_ptx_stays_and_is_refused():
+    text = PTX + '.file 1 "grün // é"\n'
+    assert kernel_source(text, "k").text == text
+    with pytest.raises(gs.CompileError):
+        gs.Kernel(PTX.replace("ret;", "ret; ö"), "k").compile()
+
+
+def test_ptx_of_another_encoding_is_read(tmp_path):
+    path = tmp_path / "k.ptx"
+    path.write_bytes(b"// gr\xfcn\n" + PTX.encode())
+    assert gs.Kernel(path, "k").compile().symbol == "k"
+
+
+def test_a_cuda_source_keeps_its_letters():
+    text = '// ö\n__global__ void k() { printf("ö"); }'
+    assert kernel_source(text, "k").text == text
+
+
+@pytest.mark.parametrize("part", ["/*", "//", '"', "/*ö*/", '"ö', "/"])
+def test_any_number_of_comments_that_do_not_end_are_cleaned(part):
+    assert kernel_source(PTX + part * 300_000 + "ö", "k").is_ptx

@@ -175,3 +175,13 @@ def test_nanoseconds_come_back_as_they_were():
         launch = gs.Launch(kernel, 3, pace=gs.HostPace(host_ns=ns % 10**6))
         workload = gs.Workload("w", [gs.Application("a", [launch], arrival_ns=ns, deadline_ns=ns)])
         assert gs.Workload.from_dict(workload.to_dict()) == workload
+
+
+def test_a_byte_order_mark_in_front_of_toml_is_skipped(tmp_path, read):
+    marked = tmp_path / "marked.toml"
+    marked.write_text(PAIR, encoding="utf-8-sig")
+    assert marked.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert gs.Workload.from_toml(marked) == read()
+    marked.write_text(PAIR.replace("threads = 256", "threads = 0"), encoding="utf-8-sig")
+    with pytest.raises(gs.InvalidInput, match=r"marked\.toml:6: "):
+        gs.Workload.from_toml(marked)

@@ -192,10 +192,7 @@ def _read(file: Path) -> str:
         raise InvalidInput(f"{file}: name the kernel with -k NAME; it has: {listed}")
     if file.suffix in (".cu", ".cuh"):
         raise InvalidInput(f"{file}: name the kernel with -k NAME; templates need their arguments: -k 'saxpy<float>'")
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file}: cannot be read as text: {error}") from error
+    return kernel_source(file, "").text
 
 
 def _block_document(shapes: _core.BlockShapes) -> dict[str, object]:

@@ -14,7 +14,7 @@ from gpushare._core import InvalidInput
 from gpushare.atomic_write import write_atomically
 from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
-from gpushare.toml_text import toml_value
+from gpushare.toml_text import ENCODING, toml_value
 
 FORMAT = 1
 LINE = 118
@@ -94,7 +94,7 @@ def read_profiles(path: Path) -> ProfileFile:
         InvalidInput: it cannot be read, is no TOML, or is no file of profiles; the message names file and key.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding=ENCODING))
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,6 +52,7 @@ def require_name(subject: str, value: str) -> None:
     """Raise InvalidInput unless the value can name something."""
     require(isinstance(value, str) and value != "", f"{subject} must be a text that is not empty, got {value!r}")
     require_no_nul(subject, value)
+    require(CONTROL.search(value) is None, f"{subject} must have no control characters, got {value!r}")
 
 
 def require_no_nul(subject: str, text: str) -> None:
@@ -64,6 +66,8 @@ def require_no_nul(subject: str, text: str) -> None:
         raise InvalidInput(f"{subject} must be a text of Unicode: {error.reason}, at place {error.start}") from error
 
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What a terminal may take for a command."""
 TIMES = ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles")
 LONGEST_BLOCK_NS = 1e12
 MOST_BYTES = 2**50

@@ -16,10 +16,10 @@ from gpushare._core import Device, InvalidInput
 from gpushare.device import device as find_device
 from gpushare.device_array import DeviceArray, allocate, from_host
 from gpushare.job import Submitted
-from gpushare.kernel_model import KernelModel, number
-from gpushare.launch_geometry import block_of
+from gpushare.kernel_model import KernelModel, number, whole
+from gpushare.launch_geometry import block_of, grid_of
 from gpushare.launch_shapes import LaunchShapes
-from gpushare.operation import Launch
+from gpushare.operation import MOST_SHARED_BYTES, Launch
 
 if TYPE_CHECKING:
     from gpushare.kernel import Kernel
@@ -105,7 +105,7 @@ class SimulatorInSession:
         return self._shapes.of(kernel, grid, block, shared_bytes)
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Submitted:
-        launch = of_model(kernel, grid, block) if isinstance(kernel, KernelModel) else None
+        launch = of_model(kernel, grid, block, shared_bytes) if isinstance(kernel, KernelModel) else None
         launch = launch or Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         core = launch.on(self.device.description)
         _core.require_runnable(self.device.description, core)
@@ -115,7 +115,7 @@ class SimulatorInSession:
         """Simulated, not in the time of the wall clock."""
         workload = _core.CoreWorkload("alone", [_core.Application(name, [each.core for each in launches])])
         record = _core.simulate(self.device.description, workload, "fifo", seed=0)
-        return record.ends[0] - record.arrivals[0]
+        return record.turnarounds[0]
 
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
         """None: nothing that was measured."""
@@ -128,12 +128,11 @@ class SimulatorInSession:
         """There is nothing of it."""
 
 
-def of_model(model: KernelModel, grid: Any, block: Any) -> Launch:
-    """A model knows its threads; a block of as many may be given all the same."""
-    threads = math.prod(block_of(f"launch of {model.name!r}: block", block))
+def of_model(model: KernelModel, grid: Any, block: Any, shared_bytes: Any) -> Launch:
+    """What a GPU refuses is refused. A model knows its threads and shared memory; a block must have as many threads."""
+    subject = f"launch of {model.name!r}"
+    threads = math.prod(block_of(f"{subject}: block", block))
     if threads != model.threads:
-        raise InvalidInput(
-            f"launch of {model.name!r}: block has {threads} threads, but the model is of {model.threads}"
-        )
-    extents = grid if isinstance(grid, tuple | list) else [grid]
-    return Launch(model, math.prod(extents))
+        raise InvalidInput(f"{subject}: block has {threads} threads, but the model is of {model.threads}")
+    whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
+    return Launch(model, math.prod(grid_of(f"{subject}: grid", grid)))

@@ -259,3 +259,20 @@ def test_help_is_quick_because_it_imports_little():
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert output.stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["run pair.toml --policy srtf", "compare pair.toml --policies fifo,srtf"], ids=["run", "compare"]
+)
+def test_perfetto_to_standard_output_is_the_trace_alone(call, command):
+    result = call(*command.split(), "--perfetto", "-")
+    call(*command.split(), "--perfetto", "named.pftrace")
+    assert result.stdout_bytes == pathlib.Path("named.pftrace").read_bytes()
+    assert "STP" in result.stderr or "stp" in result.stderr
+    assert not pathlib.Path("-").exists()
+
+
+@pytest.mark.parametrize("others", [["--json"], ["--save", "-"]])
+def test_standard_output_takes_one_document(call, others):
+    result = call("compare", "pair.toml", "--policies", "fifo", "--perfetto", "-", *others, code=2)
+    assert "the standard output takes one document" in result.stderr

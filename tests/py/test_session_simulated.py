@@ -100,8 +100,8 @@ def test_kernels_that_nobody_measured(session):
     ("launch", "message"),
     [
         ({"block": 64}, "block has 64 threads, but the model is of 192"),
-        ({"grid": 0}, r"blocks must lie in 1\.\."),
-        ({"grid": 1.5}, "blocks must be a whole number"),
+        ({"grid": 0}, r"grid\.x must lie in 1\.\."),
+        ({"grid": 1.5}, "grid must be a whole number"),
         ({"args": 5}, "args must be a list"),
     ],
 )
@@ -342,3 +342,34 @@ def test_another_policy_looks_at_priorities_as_they_are():
         session.set_policy("effisha-dynamic")
         submit(bob).result(PATIENCE_S)
         submit(late).result(PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("launch", "message"),
+    [
+        ({"grid": (1, 2, 3, 4)}, "grid must be a whole number, or up to 3 of them"),
+        ({"grid": ()}, "grid must be a whole number, or up to 3 of them"),
+        ({"grid": "ab"}, "grid must be a whole number, or up to 3 of them"),
+        ({"grid": 2.5}, "grid must be a whole number"),
+        ({"grid": 0}, r"grid\.x must lie in"),
+        ({"grid": (1, 70_000)}, r"grid\.y must lie in"),
+        ({"grid": (2**17, 2**16 - 1)}, r"blocks; at most 2147483647 can be run"),
+        ({"grid": 2**33}, r"grid\.x must lie in"),
+        ({"shared_bytes": -1}, "shared_bytes must lie in"),
+        ({"shared_bytes": 2**21}, "shared_bytes must lie in"),
+        ({"shared_bytes": 0.5}, "shared_bytes must be a whole number"),
+        ({"block": (192, 1, 1, 1)}, "block must be a whole number, or up to 3 of them"),
+    ],
+)
+def test_a_launch_that_a_gpu_refuses_is_refused(session, launch, message):
+    application = session.application(f"refused {launch}")
+    with pytest.raises(gs.InvalidInput, match=message):
+        application.submit(model(), **{"grid": 1, "block": 192} | launch)
+
+
+@pytest.mark.parametrize("name", ["a\x1b[2J", "a\nb", "\x9b1m", "\x7f", "\t"])
+def test_names_with_control_characters_are_refused(session, name):
+    with pytest.raises(gs.InvalidInput, match="no control characters"):
+        session.application(name)
+    with pytest.raises(gs.InvalidInput, match="no control characters"):
+        gs.KernelModel(name, threads=32, latency_ns=1)

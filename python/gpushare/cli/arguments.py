@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
-from gpushare.cli.output import STDOUT
+from gpushare.cli.output import keep_stdout
 from gpushare.cuda_compare import require_known_policy
 from gpushare.cuda_run import DEFAULT_TIMEOUT_S
 from gpushare.kernel_model import number, require
@@ -78,10 +77,8 @@ def json_option() -> Decorator:
 
 
 def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
-    """What a policy of the user's prints must not get into the document."""
     if as_json:
-        context.meta[STDOUT] = sys.stdout
-        context.with_resource(contextlib.redirect_stdout(sys.stderr))
+        keep_stdout(context, "--json")
     return as_json
 
 

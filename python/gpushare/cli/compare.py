@@ -25,8 +25,7 @@ from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload
-from gpushare.compare import oracles
-from gpushare.contest import winner
+from gpushare.contest import is_oracle, winner
 from gpushare.kernel_model import require
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True, help="Make one workload of all that are given, and compare on that.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @written_file("--html", "Write a report.")
-@written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
+@written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev; - is stdout.")
 @written_file("--save", "Write all runs, for gpushare.Result.load.")
 @json_option()
 def compare(
@@ -143,7 +142,7 @@ def comparison_document(result: Result) -> dict[str, Any]:
         "devices": list(dict.fromkeys(run.device.name for run in result.runs)),
         "workloads": result.workloads,
         "policies": result.policies,
-        "oracles": [policy for policy in result.policies if policy in oracles()],
+        "oracles": [policy for policy in result.policies if is_oracle(policy)],
         "errors": result.errors,
     }
     if result.runs:

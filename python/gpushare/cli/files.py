@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,10 @@ import click
 
 from gpushare._core import InvalidInput
 from gpushare.atomic_write import require_writable
+from gpushare.cli.output import STDOUT, keep_stdout
 from gpushare.kernel_model import require
 
+ON_STDOUT = Path("-")
 Wanted = Mapping[str, tuple[Path | None, Callable[[Path], Path]]]
 """By what it is: where it is wanted, if it is, and what writes it."""
 
@@ -38,8 +41,11 @@ def written_file(name: str, what: str) -> Callable[[Callable[..., Any]], Callabl
     return click.option(name, type=kind, metavar="FILE", help=what, callback=writable_path)
 
 
-def writable_path(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
-    """Of an option: the path, once it is known that it can be written."""
+def writable_path(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Of an option: the path, once it is known that it can be written; ``-`` is the standard output."""
+    if path == ON_STDOUT:
+        keep_stdout(context, f"{option.opts[0]} -")
+        return path
     return None if path is None else require_writable(path)
 
 
@@ -68,7 +74,17 @@ def write_files(wanted: Wanted) -> WrittenFiles:
         if path is None:
             continue
         try:
-            paths[name] = write(path)
+            paths[name] = _on_stdout(write) if path == ON_STDOUT else write(path)
         except InvalidInput as error:
             failures.append(str(error))
     return WrittenFiles(paths, tuple(failures))
+
+
+def _on_stdout(write: Callable[[Path], Path]) -> Path:
+    with tempfile.TemporaryDirectory(prefix="gpushare-") as folder:
+        content = write(Path(folder, "content")).read_bytes()
+    stdout = click.get_current_context().meta[STDOUT]
+    stdout.flush()
+    stdout.buffer.write(content)
+    stdout.buffer.flush()
+    return ON_STDOUT

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
@@ -12,9 +13,18 @@ from typing import Any
 
 import click
 
+from gpushare.kernel_model import require
+
 LEAST_WIDTH_OF_A_FILE = 160
 STDOUT = f"{__name__}.stdout"
-"""Where click keeps the standard output of a command that prints a document: all else goes to stderr meanwhile."""
+"""Where click keeps the standard output of a command that writes one document: all else goes to stderr meanwhile."""
+
+
+def keep_stdout(context: click.Context, option: str) -> None:
+    """For what this option writes alone: what the command, or a policy of the user's, prints goes to stderr."""
+    require(STDOUT not in context.meta, f"{option}: the standard output takes one document: name a file for the others")
+    context.meta[STDOUT] = sys.stdout
+    context.with_resource(contextlib.redirect_stdout(sys.stderr))
 
 
 def print_json(document: dict[str, Any]) -> None:

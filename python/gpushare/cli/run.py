@@ -43,7 +43,7 @@ UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 @seed_option()
 @timeout_option()
 @profile_missing_option()
-@written_file("--perfetto", "Write a trace for ui.perfetto.dev.")
+@written_file("--perfetto", "Write a trace for ui.perfetto.dev; - is stdout.")
 @written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
 @written_file("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
 @json_option()

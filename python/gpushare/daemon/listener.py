@@ -10,6 +10,7 @@ import socket
 from pathlib import Path
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.reach import TOO_LONG, is_too_long
 from gpushare.daemon.settings import gid_of
 
 BACKLOG = 128
@@ -44,7 +45,8 @@ class Listener:
                 self.path.unlink()  # nobody holds the lock, so nobody listens there
             self.socket.bind(str(self.path))
         except OSError as error:
-            raise InvalidInput(f"{self.path}: no socket can be made there: {error.strerror or error}") from error
+            why = TOO_LONG if is_too_long(self.path) else f"no socket can be made there: {error.strerror or error}"
+            raise InvalidInput(f"{self.path}: {why}") from error
         finally:
             os.umask(before)
         if group is not None:

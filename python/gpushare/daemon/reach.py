@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -10,6 +11,15 @@ from pathlib import Path
 
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.daemon.peer import peer_of
+from gpushare.kernel_model import require
+
+LONGEST_PATH = 107
+TOO_LONG = f"is too long for a socket, whose path has at most {LONGEST_PATH} bytes on Linux: name another"
+
+
+def is_too_long(path: Path) -> bool:
+    """For the address of a socket."""
+    return len(os.fsencode(path)) > LONGEST_PATH
 
 
 def connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:
@@ -18,6 +28,7 @@ def connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:
     Raises:
         RefusedError: it is somebody else's, or does not let this user in.
         DaemonGoneError: there is none.
+        InvalidInput: there can be none, as the path is too long.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -30,6 +41,7 @@ def connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:
         raise error if isinstance(error, RefusedError) else RefusedError(f"{path}: you may not connect there") from None
     except OSError as error:
         connection.close()
+        require(not is_too_long(path), f"{path}: {TOO_LONG}")
         raise DaemonGoneError(f"no server at {path} ({error.strerror or error}): start gpushare serve") from None
     except BaseException:
         connection.close()

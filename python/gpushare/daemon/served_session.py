@@ -117,7 +117,7 @@ class ServedSession:
     def _model(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> _core.KernelModel:
         description = self.device.description
         if isinstance(kernel, KernelModel):
-            return of_model(kernel, 1, block).kernel.on(description)
+            return of_model(kernel, 1, block, shared_bytes).kernel.on(description)
         return Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes).model_on(description).on(description)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:

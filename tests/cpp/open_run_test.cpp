@@ -33,7 +33,11 @@ class OpenSession {
     return run_.submit(application, launch_of(blocks, 100), now_);
   }
   void advance() { run_.advance(); }
-  void pause(Duration length) { now_ = run_.state().now() + length; }
+  /// With nothing on the device.
+  void pause(Duration length) {
+    now_ = run_.state().now() + length;
+    EXPECT_EQ(gpu_.next_event(now_), std::nullopt);
+  }
   bool is_idle() const { return run_.is_idle(); }
   OpenRun& run() { return run_; }
 
@@ -117,7 +121,6 @@ TEST(OpenRun, TurnaroundOfAWithdrawnApplicationIsUpToItsLastEnd) {
   session.pause(Duration(1'000'000));
   session.submit(session.add("b"), 50);
   session.submit(a, 3);
-  session.pause(Duration(0));
   session.run().withdraw(a, Time(first) + Duration(1'000'000));
   session.advance();
   Trace trace;
@@ -157,7 +160,7 @@ TEST_P(OpenRunUnderEveryPolicy, CanBeDecidedAgain) {
   session.advance();
   ASSERT_TRUE(session.is_idle());
   Trace trace;
-  const Workload workload = session.close(trace);
+  const Workload workload = session.close(trace).workload;
   const auto policy = make_policy(GetParam());
   EXPECT_EQ(decide_again(trace, small_device(2), workload, *policy), trace.decisions);
 }
@@ -190,7 +193,7 @@ TEST(OpenRun, BlocksDrawTheSameWorkAsInARunThatIsKnownBeforehand) {
   for (int launch = 0; launch < 3; ++launch) session.run().submit(a, varied, Time{});
   session.advance();
   Trace trace;
-  const Workload workload = session.close(trace);
+  const Workload workload = session.close(trace).workload;
   EXPECT_EQ(trace.events, record(small_device(2), workload, "fifo", 0).events);
 }
 
@@ -209,7 +212,7 @@ TEST(OpenRun, OfWhatWasWithdrawnBeforeItsFirstBlockNothingIsLeft) {
   session.run().withdraw(partly, Time{});
   session.advance();
   Trace trace;
-  const Workload workload = session.close(trace);
+  const Workload workload = session.close(trace).workload;
   ASSERT_EQ(workload.applications.size(), 2u);
   EXPECT_EQ(workload.applications[0].operations.size(), 2u);
   EXPECT_EQ(workload.applications[1].operations.size(), 1u);

@@ -97,7 +97,7 @@ def test_names_are_what_c_and_utf_8_can_hold(name, why):
 
 
 def test_a_file_with_a_nul_is_no_kernel(tmp_path):
-    (tmp_path / "fill.cu").write_text(f"{FILL}\0")
+    (tmp_path / "fill.cu").write_text(f"{FILL}\0{FILL}")
     with pytest.raises(gs.InvalidInput, match=r"fill\.cu: a kernel's source must have no character NUL"):
         gs.Kernel(tmp_path / "fill.cu", "fill")
 

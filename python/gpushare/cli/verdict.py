@@ -67,7 +67,7 @@ def print_comparison(result: Result) -> None:
     columns = ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use", *("energy" for _ in energy)]
     print_table(_title(result), columns, rows)
     click.echo(
-        "STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column, oracles apart: *"
+        "STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *"
     )
     if len(result.policies) > 1:
         click.echo(verdict(result))

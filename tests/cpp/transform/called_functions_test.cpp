@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/errors.hpp"
 #include "core/transform/preemptible.hpp"
 #include "transform/sample_ptx.hpp"
 
@@ -28,6 +29,12 @@ TEST(CalledFunctions, DirectlyAndThroughOthers) {
   const std::string functions = ".func h() { ret; }\n.func g() { call h, (); ret; }\n.func f() { call g, (); ret; }\n";
   EXPECT_THAT(callees_of_k(functions, "call f, ();\nret;\n"), ElementsAre("f", "g", "h"));
   EXPECT_THAT(callees_of_k(functions, "ret;\n"), IsEmpty());
+}
+
+TEST(CalledFunctions, OfAModuleAreToldByName) {
+  const std::string ptx = module_with("call f, ();\nret;\n", ".func g() { ret; }\n.func f() { call g, (); ret; }\n");
+  EXPECT_THAT(called_functions(ptx, "k"), ElementsAre("f", "g"));
+  EXPECT_THROW(called_functions(ptx, "other"), InvalidInput);
 }
 
 TEST(CalledFunctions, TheWholeNameCounts) {

@@ -51,7 +51,8 @@ TEST(PtxTokens, WhatIsNoPtxHasTokensToo) {
   EXPECT_THAT(texts("a\nb /* c"), ElementsAre("a", "b"));
   EXPECT_THAT(texts("a \"b"), ElementsAre("a", "\"b"));
   EXPECT_THAT(texts("a `"), ElementsAre("a", "`"));
-  EXPECT_THAT(texts("\xc3\xa9"), ElementsAre("\xc3", "\xa9"));
+  EXPECT_THAT(texts("\xc3\xa9\xe2\x88\x91+"), ElementsAre("\xc3\xa9", "\xe2\x88\x91", "+"));  // whole characters
+  EXPECT_THAT(texts("\xa9\xa9"), ElementsAre("\xa9\xa9"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ import pytest
 import gpushare as gs
 from gpushare.daemon.limits import MOST_GREETINGS
 from gpushare.daemon.listener import Listener
+from gpushare.daemon.reach import LONGEST_PATH
 
 
 @pytest.mark.parametrize("name", ["_greet", "_drop_if_silent"])
@@ -59,3 +60,13 @@ def test_a_group_that_the_socket_cannot_be_given_to(folder, monkeypatch):
         Listener(folder / "socket", "0")
     assert not (folder / "socket").exists()
     Listener(folder / "socket").close()
+
+
+def test_a_socket_path_that_is_too_long_is_named_by_server_and_client(serve, folder):
+    fitting = folder / ("s" * (LONGEST_PATH - len(str(folder)) - 1))
+    serve(fitting)
+    gs.connect(fitting).close()
+    path = fitting.with_name(fitting.name + "s")
+    for use in (lambda: gs.connect(path), lambda: serve(path)):
+        with pytest.raises(gs.InvalidInput, match=f"{path}: is too long for a socket.*{LONGEST_PATH} bytes"):
+            use()

@@ -131,17 +131,13 @@ def _workload_rows(result: Result) -> list[dict[str, Any]]:
     rows = []
     for workload in result.workloads:
         part = table.loc[workload].reindex(result.policies)
-        marks = best_marks(part, SORTED)
+        figures, marks = part[SORTED].to_numpy(float).tolist(), best_marks(part, SORTED).to_numpy().tolist()
         cells = [
             {
-                name: {
-                    "value": repr(float(row[name])),
-                    "text": _formatted(name, row[name]),
-                    "best": marks.at[policy, name],
-                }
-                for name in SORTED
+                name: {"value": repr(value), "text": _formatted(name, value), "best": best}
+                for name, value, best in zip(SORTED, values, are_best, strict=True)
             }
-            for policy, row in part.iterrows()
+            for values, are_best in zip(figures, marks, strict=True)
         ]
         rows.append({"name": workload, "cells": cells})
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +90,13 @@ class Result:
 
     def runs_table(self) -> pd.DataFrame:
         """One row per run: workload, policy, seed (on a GPU: repeat), and the columns of :meth:`Run.metrics`."""
+        self._require_runs()
+        return self._figures.copy()
+
+    @cached_property
+    def _figures(self) -> pd.DataFrame:
         import pandas as pd
 
-        self._require_runs()
         rows = [
             {"workload": run.workload.name, "policy": run.policy, self.numbered_by: run.seed, **run.metrics()}
             for run in self.runs
@@ -116,7 +121,8 @@ class Result:
         grouped = table.groupby("policy", sort=False)
         means = grouped.mean()
         if WHERE_KNOWN in table:
-            means[WHERE_KNOWN] = grouped[WHERE_KNOWN].agg(lambda values: values.mean(skipna=False))
+            is_known = table[WHERE_KNOWN].notna().groupby("policy", sort=False).all()
+            means[WHERE_KNOWN] = means[WHERE_KNOWN].where(is_known)
         logs = np.log(table[GEOMEAN_COLUMNS]).groupby("policy", sort=False).mean()
         means[GEOMEAN_COLUMNS] = np.exp(logs)
         return means.loc[self.policies]

@@ -66,9 +66,7 @@ def print_comparison(result: Result) -> None:
         rows.append([*cells, share(table.at[policy, "sm_utilisation"]), *joules])
     columns = ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use", *("energy" for _ in energy)]
     print_table(_title(result), columns, rows)
-    click.echo(
-        "STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *"
-    )
+    click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
     if len(result.policies) > 1:
         click.echo(verdict(result))
 

@@ -21,7 +21,7 @@ OF_APPLICATION = {
     "gpushare_queued_jobs": ("unfinished_jobs", 1, "jobs that have been submitted and have not ended"),
     "gpushare_ended_jobs": ("ended_jobs", 1, "jobs that have ended"),
     "gpushare_turnaround_seconds": ("turnaround_s", 1, "from submission to end, summed over ended jobs"),
-    "gpushare_normalized_turnaround": ("ntt", 1, "turnaround so far over the time that it would have taken alone"),
+    "gpushare_normalized_turnaround": ("ntt", 1, "time with a job in the system over what the ended ones take alone"),
 }
 """By name: the status's key, what its value is to be multiplied with, and what it is."""
 

@@ -63,7 +63,7 @@ def _figures(result: Result, names: list[str]) -> tuple[pd.DataFrame, pd.DataFra
     runs = result.runs_table()
     repeats = runs.groupby(["workload", "policy"]).size().max()
     if repeats > 1:
-        per_seed = runs.groupby(["policy", result.numbered_by])[names].agg(lambda values: _mean(values))
+        per_seed = _means(runs, ["policy", result.numbered_by], names)
         grouped = per_seed.groupby("policy")
         low, high = grouped.min().loc[middle.index], grouped.max().loc[middle.index]
         # The middle is made of the workloads' medians, each of a repeat of its own: it may lie outside of all repeats.
@@ -71,9 +71,11 @@ def _figures(result: Result, names: list[str]) -> tuple[pd.DataFrame, pd.DataFra
     return middle, middle, middle, ""
 
 
-def _mean(values: pd.Series) -> float:
+def _means(runs: pd.DataFrame, by: list[str], names: list[str]) -> pd.DataFrame:
     """Over workloads, as the tables do it: geometric for ratios, arithmetic for the rest."""
-    return float(np.exp(np.log(values).mean())) if values.name in GEOMEAN_COLUMNS else float(values.mean())
+    ratios = [name for name in names if name in GEOMEAN_COLUMNS]
+    means = runs.assign(**{name: np.log(runs[name]) for name in ratios}).groupby(by)[names].mean()
+    return means.assign(**{name: np.exp(means[name]) for name in ratios})
 
 
 def _title(result: Result, spread: str) -> str:

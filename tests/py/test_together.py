@@ -49,9 +49,9 @@ def test_the_text_of_a_device_is_read_again(name, tmp_path):
 
 
 def test_names_with_every_kind_of_letter_survive(tmp_path):
-    kernel = gs.KernelModel('k "\\\n\x7f ü', 64, latency_ns=10)
+    kernel = gs.KernelModel('k "\\\u2028 ü', 64, latency_ns=10)
     pace = gs.HostPace(after_ns=1.5e-3, gap_ns=1e15)
-    workload = gs.Workload("w\t'", [gs.Application("a # b", [gs.Launch(kernel, 5, pace=pace)])])
+    workload = gs.Workload("w  '", [gs.Application("a # b", [gs.Launch(kernel, 5, pace=pace)])])
     file = tmp_path / "w.toml"
     file.write_text(workload_text(workload, (), {kernel.name: "several\nlines"}), encoding="utf-8")
     assert gs.Workload.from_toml(file) == workload

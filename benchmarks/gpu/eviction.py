@@ -99,7 +99,7 @@ def _samples(runner: CudaRunner, name: str, launch: Launch, options: argparse.Na
     source = random.Random(options.seed)
     policy = Evicting([round(source.uniform(0.1, 0.7) * duration_ns) + 20_000 for _ in range(options.repeats)])
     prepared.restore()
-    record = runner._record(prepared, policy, {}, record=True)
+    record = runner._record(prepared, policy, {}, 0, record=True)
     return samples_of(record.trace, policy.settle(record.began))
 
 

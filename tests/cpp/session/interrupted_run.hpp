@@ -78,7 +78,7 @@ class InterruptedRun {
 
   Workload close(Trace& trace) {
     trace = recorder_.take();
-    return run_->close(trace);
+    return run_->close(trace).workload;
   }
 
  private:

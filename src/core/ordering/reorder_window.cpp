@@ -56,10 +56,10 @@ std::vector<const ReadyTask*> ReorderWindow::latecomers() const {
   return tasks;
 }
 
-void ReorderWindow::begin(ApplicationId latecomer) {
-  const auto task = std::ranges::find(waiting_, latecomer, &ReadyTask::application);
-  GPUSHARE_EXPECT(task != waiting_.end(), "no task of the application waits");
-  waiting_.erase(task);
+void ReorderWindow::begin(ApplicationId application) {
+  const std::size_t before = waiting_.size() + ordered_.size();
+  drop(application);
+  GPUSHARE_EXPECT(waiting_.size() + ordered_.size() + 1 == before, "an application has one task that waits");
 }
 
 void ReorderWindow::drop(ApplicationId application) {

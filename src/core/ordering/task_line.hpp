@@ -29,7 +29,8 @@ class TaskLine {
 
   /// The task's next operation is for this engine: it has left the engines before it.
   void reach(ApplicationId application, Engine engine, Time now);
-  /// May it go? Copies of a direction: one task at a time, unless it may cut in. Kernels: in the order of the line.
+  /// May it go? Every engine serves the tasks in the order of the line (timing.hpp), but for who may cut in. Copies of
+  /// a direction: one task at a time.
   bool may_use(ApplicationId application, Engine engine, Time now) const;
   /// An operation of the task goes to the engine now.
   void use(ApplicationId application, Engine engine, Time now);
@@ -62,6 +63,7 @@ class TaskLine {
   bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
   bool may_compute(const UnderWay& task) const;
   static bool is_for_kernels(const UnderWay& task);
+  bool may_send_results(const UnderWay& task, Time now) const;
   void leave(const UnderWay& task, Time now);
 
   int most_computing_;

@@ -191,10 +191,11 @@ void WindowOrdering::begin_tasks(Time now) {
   };
   while (true) {
     if (is_due()) window_.order(line_.engines(now), now);
-    if (const ReadyTask* task = window_.next(); task != nullptr && may_begin(*task)) {
+    if (const ReadyTask* task = next_to_begin()) {
+      const ApplicationId application = task->application;
       line_.begin(*task);
-      line_.reach(task->application, engine_of_first(*task), now);
-      window_.begin_next();
+      line_.reach(application, engine_of_first(*task), now);
+      window_.begin(application);
     } else if (const auto latecomer = take_latecomer(now)) {
       line_.cut_in(*latecomer);
       line_.reach(latecomer->application, engine_of_first(*latecomer), now);
@@ -213,23 +214,45 @@ bool WindowOrdering::is_due() const {
 
 bool WindowOrdering::may_begin(const ReadyTask& task) const {
   const Stream& stream = streams_.at(task.application);
-  return fits(task) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
+  return fits(task.task.memory) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
 }
 
-bool WindowOrdering::fits(const ReadyTask& task) const {
-  return task.task.memory.count <= settings_.window.memory_limit.count - line_.held().count;
+/// The first of the order that may begin. Engines serve tasks in order, so one that has to wait for an engine holds up
+/// those behind it that use any engine of its own, and no others.
+const ReadyTask* WindowOrdering::next_to_begin() const {
+  Task before;  // all those before it together
+  for (const ReadyTask& ready : window_.ordered()) {
+    const Task& task = ready.task;
+    const auto both_use = [&](Duration Task::* engine) {
+      return before.*engine > Duration::zero() && task.*engine > Duration::zero();
+    };
+    const bool shares_engine = both_use(&Task::uplink) || both_use(&Task::compute) || both_use(&Task::downlink);
+    const Bytes memory{before.memory.count + task.memory.count};
+    const bool is_first = &ready == &window_.ordered().front();
+    if (may_begin(ready) && (is_first || (!shares_engine && fits(memory)))) return &ready;
+    before.uplink += task.uplink;
+    before.compute += task.compute;
+    before.downlink += task.downlink;
+    before.memory = memory;
+  }
+  return nullptr;
+}
+
+bool WindowOrdering::fits(Bytes memory) const {
+  return memory.count <= settings_.window.memory_limit.count - line_.held().count;
 }
 
 std::optional<ReadyTask> WindowOrdering::take_latecomer(Time now) {
-  const ReadyTask* ordered = window_.next();
-  const bool waits_for_memory = ordered != nullptr && !fits(*ordered);  // latecomers must not take it again and again
+  const auto& ordered = window_.ordered();
+  const bool waits_for_memory =
+      !ordered.empty() && !fits(ordered.front().task.memory);  // latecomers must not take it again and again
   if (line_.is_idle(uplink) || waits_for_memory) return std::nullopt;
   const ReadyTask* first = nullptr;
   const auto claim_of = [](const ReadyTask& task) {
     return CopyClaim{.priority = task.priority, .left = task.task.uplink};
   };
   for (const ReadyTask* task : window_.latecomers()) {
-    if (!fits(*task) || !line_.may_cut_in(*task, now)) continue;
+    if (!fits(task->task.memory) || !line_.may_cut_in(*task, now)) continue;
     if (first == nullptr || goes_before(settings_.pieces.who, claim_of(*task), claim_of(*first))) first = task;
   }
   if (first == nullptr) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "core/ordering/delay_equations.hpp"
 #include "core/ordering/solver_registry.hpp"
 #include "ordered_run.hpp"
 #include "sample_tasks.hpp"
@@ -49,6 +50,31 @@ TEST(WindowOrdering, TheSimulatedGpuTakesWhatTheSolverSays) {
       const std::string ordering = solver == std::string("exact") ? "cumas" : solver[0] == 'a' ? "strings" : "cumas-dp";
       EXPECT_EQ(static_cast<double>(length_of(ordered_run(small_device(), workload, ordering + "+fifo"))),
                 make_solver(solver)->order(problem, {}).cost_ns)
+          << ordering << ", seed " << seed;
+    }
+  }
+}
+
+/// Half of the engines are left out, so that there are tasks of kernels alone, of copies alone, and of nothing.
+std::vector<Task> tasks_on_some_engines(std::uint64_t seed, int count) {
+  Dice dice(seed);
+  const auto time = [&] { return dice.once_in(2) ? 0 : dice.between(1, 500); };
+  std::vector<Task> tasks;
+  for (int i = 0; i < count; ++i) tasks.push_back(task_of(time(), time(), time()));
+  return tasks;
+}
+
+// An engine serves the tasks in their order, and one that leaves it out does not wait for it (timing.hpp).
+TEST(WindowOrdering, SolversEquationsAndRunsMeanTheSameByATaskThatLeavesEnginesOut) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const std::vector<Task> tasks = tasks_on_some_engines(seed, 7);
+    const Workload workload = workload_of_tasks(tasks);
+    for (const auto& [solver, ordering] : {std::pair("exact", "cumas"), {"arrival", "strings"}, {"dp", "cumas-dp"}}) {
+      const OrderedTasks solved = make_solver(solver)->order({.tasks = tasks}, {});
+      const auto total = static_cast<double>(total_time(tasks, solved.order, DelayEquations::AsCorrected).count());
+      EXPECT_EQ(solved.cost_ns, total) << solver << ", seed " << seed;
+      EXPECT_EQ(static_cast<double>(length_of(ordered_run(small_device(), workload, std::string(ordering) + "+fifo"))),
+                total)
           << ordering << ", seed " << seed;
     }
   }

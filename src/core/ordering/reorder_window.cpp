@@ -30,6 +30,7 @@ void ReorderWindow::add(const ReadyTask& task) {
 void ReorderWindow::add_unknown(const ReadyTask& task) {
   require_fits(task);
   ordered_.push_front(task);
+  ordered_.front().place = ordered_.size() > 1 ? ordered_[1].place : placed_++;
 }
 
 bool ReorderWindow::is_waiting(ApplicationId application) const {
@@ -80,7 +81,10 @@ void ReorderWindow::order(const EnginesState& engines, Time now) {
                             .memory_limit = settings_.memory_limit,
                             .objective = settings_.objective},
                            limits);
-  for (const int number : latest_.order) ordered_.push_back(waiting_[static_cast<std::size_t>(number)]);
+  for (const int number : latest_.order) {
+    ordered_.push_back(waiting_[static_cast<std::size_t>(number)]);
+    ordered_.back().place = placed_++;
+  }
   waiting_.erase(waiting_.begin(), waiting_.begin() + count);
 }
 

@@ -18,7 +18,8 @@ struct ReadyTask {
   ApplicationId application{};
   Task task;
   int priority = 0;
-  Time since{};  ///< when it became ready
+  Time since{};            ///< when it became ready
+  std::int64_t place = 0;  ///< in the order of all tasks, once it has been put in order
 };
 
 class ReorderWindow {
@@ -73,6 +74,7 @@ class ReorderWindow {
   Settings settings_;
   std::deque<ReadyTask> waiting_;  // in order of arrival
   std::deque<ReadyTask> ordered_;  // the window, less those that have begun
+  std::int64_t placed_ = 0;        // tasks, so far
   OrderedTasks latest_;
   Time searched_at_{};
 };

@@ -6,13 +6,15 @@
 #include "core/errors.hpp"
 
 namespace gpushare {
-namespace {
-
 Duration time_on(const Task& task, Engine engine) {
   return engine == uplink ? task.uplink : engine == compute ? task.compute : task.downlink;
 }
 
-}  // namespace
+void TaskLine::begin(const ReadyTask& task) {
+  const auto behind =
+      std::ranges::find_if(tasks_, [&](const UnderWay& other) { return other.ready.place > task.place; });
+  tasks_.insert(behind, {.ready = task});
+}
 
 const TaskLine::UnderWay* TaskLine::find(ApplicationId application) const {
   const auto found =
@@ -56,7 +58,9 @@ bool TaskLine::may_cut_in(const ReadyTask& task, Time now) const {
 
 void TaskLine::cut_in(const ReadyTask& task) {
   const auto first = std::ranges::find(tasks_, uplink, &UnderWay::engine);
-  tasks_.insert(first, {.ready = task});
+  const std::int64_t place = first == tasks_.end() ? task.place : first->ready.place;
+  const auto cutting_in = tasks_.insert(first, {.ready = task});
+  cutting_in->ready.place = place;
 }
 
 void TaskLine::end(ApplicationId application, Time now) {

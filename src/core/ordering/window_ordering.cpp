@@ -167,7 +167,7 @@ std::optional<Submission> WindowOrdering::next(Time now) {
     Stream& stream = streams_.at(application);
     if (!stream.offered) continue;
     const Engine engine = engine_of(*stream.offered->operation);
-    if (line_.may_use(application, engine, now)) return submit(stream, engine, now);
+    if (line_.may_use(application, engine, now) && !is_passing(application, engine)) return submit(stream, engine, now);
   }
   return std::nullopt;
 }
@@ -217,25 +217,32 @@ bool WindowOrdering::may_begin(const ReadyTask& task) const {
   return fits(task.task.memory) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
 }
 
-/// The first of the order that may begin. Engines serve tasks in order, so one that has to wait for an engine holds up
-/// those behind it that use any engine of its own, and no others.
+/// The first of the order that may begin: a task does not wait for those before it that have to wait for an engine
+/// which it does not begin with, if its memory fits beside theirs.
 const ReadyTask* WindowOrdering::next_to_begin() const {
   Task before;  // all those before it together
   for (const ReadyTask& ready : window_.ordered()) {
-    const Task& task = ready.task;
-    const auto both_use = [&](Duration Task::* engine) {
-      return before.*engine > Duration::zero() && task.*engine > Duration::zero();
-    };
-    const bool shares_engine = both_use(&Task::uplink) || both_use(&Task::compute) || both_use(&Task::downlink);
-    const Bytes memory{before.memory.count + task.memory.count};
+    const Engine first = engine_of(*streams_.at(ready.application).offered->operation);
+    const Bytes memory{before.memory.count + ready.task.memory.count};
     const bool is_first = &ready == &window_.ordered().front();
-    if (may_begin(ready) && (is_first || (!shares_engine && fits(memory)))) return &ready;
-    before.uplink += task.uplink;
-    before.compute += task.compute;
-    before.downlink += task.downlink;
+    const bool may_pass = time_on(before, first) == Duration::zero() && fits(memory);
+    if (may_begin(ready) && (is_first || may_pass)) return &ready;
+    before.uplink += ready.task.uplink;
+    before.compute += ready.task.compute;
+    before.downlink += ready.task.downlink;
     before.memory = memory;
   }
   return nullptr;
+}
+
+/// Tasks of the order that have not begun come before it all the same on the engines that they will use.
+bool WindowOrdering::is_passing(ApplicationId application, Engine engine) const {
+  if (settings_.pieces.who != CutIn::Nobody || line_.is_using(application, engine)) return false;
+  const std::int64_t place = line_.place(application);
+  const auto is_before = [&](const ReadyTask& ready) {
+    return ready.place < place && time_on(ready.task, engine) > Duration::zero();
+  };
+  return std::ranges::count_if(window_.ordered(), is_before) >= settings_.computing;
 }
 
 bool WindowOrdering::fits(Bytes memory) const {

@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/ordering/timing.hpp"
+#include "recorded_run.hpp"
 #include "sample_tasks.hpp"
 
 namespace gpushare {

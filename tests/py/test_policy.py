@@ -70,8 +70,8 @@ def beside(registers, residency, policy):
     return blocks.start_ns.min(), ((blocks.start_ns <= 2_500_000) & (blocks.end_ns > 2_500_000)).sum()
 
 
-# SRTF sections 5.1.2 and 5.2.2: a limit leaves the rest of every SM to the other, also where it is all that a launch can
-# have. A block of a takes 100 us; b comes at 36 ns.
+# SRTF sections 5.1.2 and 5.2.2: a limit leaves the rest of every SM to the other, also where it is all that a launch
+# can have. A block of a takes 100 us; b comes at 36 ns.
 @pytest.mark.parametrize(("registers", "residency"), [(200, 2), (160, 3), (120, 4)])
 @pytest.mark.parametrize(("policy", "within_ns"), [("mpmax", 36), ("srtf-adaptive", 100_000), (LeavesRest(), 36)])
 def test_a_limit_leaves_the_rest_also_at_the_maximum_residency(registers, residency, policy, within_ns):

@@ -106,7 +106,9 @@ class SimulatedMixes:
         self.progress = progress
         self.seeds = seeds
         length_ns = TWO_MILLION_CYCLES / device.clock_hz * 1e9
-        self.known: dict[str, FirstRun] = first_runs(bundled_workload("cd_search").applications, device, length_ns, seeds)
+        self.known: dict[str, FirstRun] = first_runs(
+            bundled_workload("cd_search").applications, device, length_ns, seeds
+        )
 
     def deltas(self, mixes: Sequence[tuple[str, ...]], policy: str = POLICY) -> Deltas:
         """Over even."""

@@ -112,7 +112,7 @@ class SimulatedMixes:
 
     def deltas(self, mixes: Sequence[tuple[str, ...]], policy: str = POLICY) -> Deltas:
         """Over even."""
-        runs = run_mixes(mixes, self.known, ["even", policy], self.device, self.progress, self.seeds)
+        runs = run_mixes(mixes, self.known, ["even", policy], self.device, self.progress, range(self.seeds))
         return Deltas(runs["even"], runs[policy])
 
     @cached_property
@@ -127,12 +127,12 @@ class SimulatedMixes:
 
     def with_found_parts(self, found: Sequence[MixRun]) -> list[MixRun]:
         """The same runs with the partition that the search found, from the start (section 7.3)."""
-        return [self.with_parts(run.mix, run.parts)[run.seed] for run in found]
+        return [self.with_parts(run.mix, run.parts, range(run.seed, run.seed + 1))[0] for run in found]
 
-    def with_parts(self, mix: tuple[str, ...], parts: Sequence[int]) -> list[MixRun]:
+    def with_parts(self, mix: tuple[str, ...], parts: Sequence[int], seeds: range) -> list[MixRun]:
         """A mix with so many SMs for each from the start, by seed."""
         policy = _fixed(mix, parts)
-        return run_mixes([mix], self.known, [policy], self.device, progress=False, seeds=self.seeds)[policy.name]
+        return run_mixes([mix], self.known, [policy], self.device, progress=False, seeds=seeds)[policy.name]
 
 
 def _fixed(mix: tuple[str, ...], sms_of_each: Sequence[int]) -> FixedParts:
@@ -145,8 +145,10 @@ def _fixed(mix: tuple[str, ...], sms_of_each: Sequence[int]) -> FixedParts:
 
 def best_fixed_stp(mixes: SimulatedMixes, mix: tuple[str, str]) -> float:
     """Relative to even partitioning: the best of all partitions of the SMs for two, from the start (section 3.1)."""
-    sms = mixes.device.sms
-    stp = {first: mean([run.stp for run in mixes.with_parts(mix, (first, sms - first))]) for first in range(1, sms)}
+    sms, seeds = mixes.device.sms, range(mixes.seeds)
+    stp = {
+        first: mean([run.stp for run in mixes.with_parts(mix, (first, sms - first), seeds)]) for first in range(1, sms)
+    }
     return max(stp.values()) / stp[sms // 2] - 1
 
 

@@ -20,6 +20,7 @@ from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
 Where = str | Path | Device
+ONE_SEED = range(1)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def run_mixes(
     policies: Sequence[str | Policy],
     device: Where,
     progress: bool | None = None,
-    seeds: int = 1,
+    seeds: range = ONE_SEED,
 ) -> dict[str, list[MixRun]]:
     """Every mix under every policy, by the policy's name; the runs of a mix with all seeds follow one another.
 
@@ -118,12 +119,14 @@ def run_mixes(
     found: dict[str, list[MixRun]] = {}
     for mix in tracked(mixes, len(mixes), "mixes", progress):
         workload = Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 1) for name in mix))
-        result = compare(workload, policies, device=device, repeats=seeds, progress=False)
+        result = compare(workload, policies, device=device, seed=seeds.start, repeats=len(seeds), progress=False)
         if result.errors:
             raise PolicyError("; ".join(result.errors.values()))
         for policy in result.policies:
             runs = [run for run in result.runs if run.policy == policy]
-            found.setdefault(policy, []).extend(_mix_run(run, known, seed) for seed, run in enumerate(runs))
+            found.setdefault(policy, []).extend(
+                _mix_run(run, known, seed) for seed, run in zip(seeds, runs, strict=True)
+            )
     return found
 
 

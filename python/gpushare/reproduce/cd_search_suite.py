@@ -44,9 +44,9 @@ def suite_sections(
     known = first_runs(applications, device, length_ns, seeds)
     pairs = [(one, other) for one in memory for other in compute]
     policies = ["even", ON_LINE, OFF_LINE]
-    found = run_mixes(pairs, known, policies, device, progress, seeds)
+    found = run_mixes(pairs, known, policies, device, progress, range(seeds))
     of_memory = list(combinations(memory, 2))
-    bound = run_mixes(of_memory, known, policies, device, progress, seeds)
+    bound = run_mixes(of_memory, known, policies, device, progress, range(seeds))
     energy = energy_sections(of_memory, known, policies, device, progress)
     return [_performance_section(found, device), _power_section(bound, device), *energy]
 

@@ -212,7 +212,7 @@ ax.axhline(12, color=FAINT, linestyle=":")
 plt.show()
 
 # %% [markdown]
-# First everybody is tested, `LBM` and then `LEU`, with a quarter of its SMs stalled. `LEU` misses them, and what all
+# First everybody is tested, `LBM` and then `LEU`, with a third of its SMs stalled. `LEU` misses them, and what all
 # lose together tells. Then SMs are taken from `LBM` in steps of two until it loses more than 5%; the last step is taken
 # back, and `LEU` gets the rest. Stalled SMs stay empty meanwhile, which is what the search costs.
 

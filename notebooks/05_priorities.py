@@ -122,8 +122,9 @@ requests = gs.compare(workloads, policies, device=K40M)
 requests.per_workload()[["antt", "stp"]].unstack("workload").round(2)
 
 # %% [markdown]
-# The paper, shortest job first: ANTT from 6 to 2, STP from 3.5 to 6.3. Its random priorities punish short kernels, and
-# then a preemptive scheduler cannot help them.
+# The paper, shortest job first: ANTT from 6 to 2, STP from 3.5 to 6.3. Its random priorities punish short kernels:
+# serving by priority alone then has a worse ANTT than round robin, and the dynamic scheduler a better one, by 21% here
+# and by 18% in the paper.
 
 # %%
 sjf = gs.run(workloads[0], "effisha-dynamic", device=K40M)

@@ -733,7 +733,7 @@ class Trace:
         """
     def decisions(self) -> list:
         """
-        Rows (time_ns, rank, launch, quota); the quota is one int, or a list, one per SM.
+        Rows (time_ns, rank, launch, quota, leaves_rest); the quota is one int, or a list, one per SM.
         """
     def launch_arrivals(self) -> dict:
         """
@@ -2592,5 +2592,5 @@ def total_time_ns(
     as_printed: bool = False,
 ) -> int:
     """
-    CuMAS, Eqs. 1 to 3.
+    CuMAS, Eqs. 1 to 3: nanoseconds until the last task of the order has ended, on engines that are free. A task does not wait for an engine that it does not use. Raises InvalidInput for negative durations, more than 200 years of them, and an order that names a task twice or one that is not there.
     """

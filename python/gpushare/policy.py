@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -29,9 +29,12 @@ class Plan:
         wake_at_ns: ask again at this time (nanoseconds since the start of the run), even if nothing happens.
         whole_up_to_ns: a launch that a GPU expects to end within so many nanoseconds may run as it was written, which
             is faster, and then cannot be preempted. Simulated devices preempt it all the same.
+        leaves_rest: launches of ``shares`` whose quotas are limits even where they are ``max_residency``: where such a
+            launch has its quota of an SM, lower ranks may use the rest. On a GPU it does not run as it was written.
 
     On every SM a launch that has blocks left to start and may start them holds the room for itself; lower ranks get
-    what is left once its last block has started. A quota below ``max_residency`` leaves room to lower ranks.
+    what is left once its last block has started. A quota below ``max_residency``, and one in ``leaves_rest``, leaves
+    room to lower ranks.
 
     >>> Plan({0: 4, 1: [2, 2, 0]}).shares[1]
     [2, 2, 0]
@@ -40,6 +43,7 @@ class Plan:
     shares: Mapping[RunningLaunch | int, Quota] = field(default_factory=dict)
     wake_at_ns: int | None = None
     whole_up_to_ns: int = 0
+    leaves_rest: Collection[RunningLaunch | int] = ()
 
 
 WANTED = (

@@ -203,10 +203,15 @@ class Run:
         return table
 
     def decisions(self) -> pd.DataFrame:
-        """One row per share of a plan: time_ns, rank, launch, application, quota (an int, or a list, one per SM)."""
+        """One row per share of a plan.
+
+        Columns time_ns, rank, launch, application, quota (an int, or a list, one per SM), and leaves_rest (may lower
+        ranks use the rest of an SM where the launch has its quota, though that be all it can have?).
+        """
         import pandas as pd
 
-        table = pd.DataFrame(self.trace.decisions(), columns=["time_ns", "rank", "launch", "quota"])
+        columns = ["time_ns", "rank", "launch", "quota", "leaves_rest"]
+        table = pd.DataFrame(self.trace.decisions(), columns=columns)
         table.insert(3, "application", table["launch"].map(lambda launch: self._owners[launch]))
         return table
 

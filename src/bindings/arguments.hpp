@@ -2,8 +2,12 @@
 // Python speaks plain numbers: nanoseconds, bytes, bytes per second. Here they become the core's types and back.
 #pragma once
 
+#include <cmath>
 #include <optional>
+#include <sstream>
+#include <string>
 
+#include "core/errors.hpp"
 #include "core/units.hpp"
 
 namespace gpushare::bindings {
@@ -14,6 +18,29 @@ inline std::int64_t count(Time time) { return time.time_since_epoch().count(); }
 template <typename When>
 std::optional<std::int64_t> optional_count(const std::optional<When>& when) {
   return when ? std::optional(count(*when)) : std::nullopt;
+}
+
+/// As short as it can be told: 0.5, 1e+06, nan.
+inline std::string shown(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+/// For numbers that no object has checked: infinite ones and NaN are not in any range.
+inline void require_in(const char* name, double value, double least, double most) {
+  require(std::isfinite(value) && value >= least && value <= most,
+          std::string(name) + " must be a number in " + shown(least) + ".." + shown(most) + ", got " + shown(value));
+}
+
+inline void require_positive(const char* name, double value) {
+  require(std::isfinite(value) && value > 0,
+          std::string(name) + " must be a positive finite number, got " + shown(value));
+}
+
+inline void require_in(const char* name, std::int64_t value, std::int64_t least) {
+  require(value >= least,
+          std::string(name) + " must be " + std::to_string(least) + " or more, got " + std::to_string(value));
 }
 
 }  // namespace gpushare::bindings

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "core/errors.hpp"
 #include "core/mixing/search.hpp"
@@ -38,6 +39,7 @@ void bind_mixing(py::module_& module) {
   module.def(
       "best_division",
       [](const Device& device, const std::vector<const Kernel*>& kernels, double floor, bool same_everywhere) {
+        require_in("floor", floor, 0, 1);
         const std::vector<Contender> contenders = contenders_of(device, kernels, floor);
         const Forecast forecast(device, contenders);
         const Choice best = same_everywhere ? best_vector(forecast, {}) : best_division(forecast, {});

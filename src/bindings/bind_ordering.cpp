@@ -16,6 +16,8 @@ namespace {
 
 using TaskTimes = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
+constexpr double most_limit_s = 1e6;
+
 std::vector<Task> tasks_from(const std::vector<TaskTimes>& times) {
   std::vector<Task> tasks;
   for (const auto& [uplink_ns, compute_ns, downlink_ns] : times) {
@@ -28,6 +30,8 @@ std::vector<Task> tasks_from(const std::vector<TaskTimes>& times) {
 OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string& solver, const TaskTimes& engines_ns,
                          std::int64_t nodes, std::optional<double> limit_s) {
   const std::vector<Task> tasks = tasks_from(times);
+  require(nodes >= 0, "nodes must be 0 or more, got " + std::to_string(nodes));
+  if (limit_s) require_in("limit_s", *limit_s, 0, most_limit_s);
   const EnginesState engines{.uplink = Duration(std::get<0>(engines_ns)),
                              .compute = Duration(std::get<1>(engines_ns)),
                              .downlink = Duration(std::get<2>(engines_ns))};
@@ -71,7 +75,10 @@ void bind_solving(py::module_& module) {
         const auto equations = as_printed ? DelayEquations::AsPrinted : DelayEquations::AsCorrected;
         return count(total_time(tasks_from(tasks), order, equations));
       },
-      py::arg("tasks"), py::arg("order"), py::kw_only(), py::arg("as_printed") = false, "CuMAS, Eqs. 1 to 3.");
+      py::arg("tasks"), py::arg("order"), py::kw_only(), py::arg("as_printed") = false,
+      "CuMAS, Eqs. 1 to 3: nanoseconds until the last task of the order has ended, on engines that are free. A task "
+      "does not wait for an engine that it does not use. Raises InvalidInput for negative durations, more than 200 "
+      "years of them, and an order that names a task twice or one that is not there.");
 }
 
 void bind_kernel_time(py::module_& module) {
@@ -79,11 +86,19 @@ void bind_kernel_time(py::module_& module) {
       .def(py::init<>())
       .def(
           "add",
-          [](KernelTime& times, std::int64_t blocks, std::int64_t time_ns) { times.add(blocks, Duration(time_ns)); },
+          [](KernelTime& times, std::int64_t blocks, std::int64_t time_ns) {
+            require_in("blocks", blocks, 1);
+            require_in("time_ns", time_ns, 0);
+            times.add(blocks, Duration(time_ns));
+          },
           py::arg("blocks"), py::arg("time_ns"))
       .def_property_readonly("is_linear", &KernelTime::is_linear, "Do the times grow with the blocks, as far as known?")
       .def(
-          "of", [](const KernelTime& times, std::int64_t blocks) { return optional_count(times.of(blocks)); },
+          "of",
+          [](const KernelTime& times, std::int64_t blocks) {
+            require_in("blocks", blocks, 1);
+            return optional_count(times.of(blocks));
+          },
           py::arg("blocks"), "Nanoseconds, or None before the first run.");
   py::class_<KernelTimes, std::shared_ptr<KernelTimes>>(
       module, "KernelTimes", "What orderings have learnt of kernels: handed from run to run on a GPU.")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <limits>
+
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/views.hpp"
@@ -73,14 +75,21 @@ void bind_predictors(py::module_& module) {
       [](std::int64_t blocks, int residency, std::int64_t block_time_ns) {
         require(blocks >= 0 && residency > 0 && block_time_ns >= 0,
                 "the staircase model needs blocks >= 0, residency > 0 and a block time >= 0");
+        const std::int64_t steps = blocks / residency + (blocks % residency != 0 ? 1 : 0);
+        require(steps == 0 || block_time_ns <= std::numeric_limits<std::int64_t>::max() / steps,
+                std::to_string(steps) + " steps of " + std::to_string(block_time_ns) + " ns are more than 2^63 ns");
         return count(staircase_runtime(blocks, residency, Duration(block_time_ns)));
       },
       py::arg("blocks"), py::arg("residency"), py::arg("block_time_ns"));
   module.def(
       "linear_regression_runtime",
       [](const std::vector<std::int64_t>& ends_ns, std::int64_t blocks) {
+        require_in("blocks", blocks, 0);
         LinearRegression line;
-        for (const std::int64_t end : ends_ns) line.add_end(Duration(end));
+        for (const std::int64_t end : ends_ns) {
+          require_in("a block's end", end, 0);
+          line.add_end(Duration(end));
+        }
         return optional_count(line.runtime(blocks));
       },
       py::arg("ends_ns"), py::arg("blocks"));

@@ -82,7 +82,8 @@ py::list decisions(const Trace& trace) {
         for (std::size_t sm = 0; sm < share.quota.size(); ++sm) per_sm.append(share.quota.at(static_cast<SmId>(sm)));
         quota = per_sm;
       }
-      rows.append(py::make_tuple(count(trace.events[decision.after_event].time), rank, index(share.launch), quota));
+      rows.append(py::make_tuple(count(trace.events[decision.after_event].time), rank, index(share.launch), quota,
+                                 share.leaves_rest));
     }
   }
   return rows;
@@ -106,7 +107,8 @@ void bind_trace(py::module_& module) {
       .def(
           "launch_ends", [](const Trace& self) { return moments(self, EventKind::LaunchEnded); },
           "Columns application, operation, time_ns; one row per launch.")
-      .def("decisions", &decisions, "Rows (time_ns, rank, launch, quota); the quota is one int, or a list, one per SM.")
+      .def("decisions", &decisions,
+           "Rows (time_ns, rank, launch, quota, leaves_rest); the quota is one int, or a list, one per SM.")
       .def_property_readonly("event_count", [](const Trace& self) { return self.events.size(); })
       .def_property_readonly("decision_count", [](const Trace& self) { return self.decisions.size(); })
       .def(

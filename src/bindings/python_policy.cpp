@@ -3,6 +3,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "bindings/views.hpp"
 #include "core/errors.hpp"
 
@@ -29,7 +31,7 @@ Integer to_whole(const py::handle& value, const char* what) {
 OperationId to_launch(const py::handle& key) {
   if (py::isinstance<LaunchView>(key)) return (*key.cast<const LaunchView&>()).id;
   if (is_whole(key)) return static_cast<OperationId>(to_whole<int>(key, "launch"));
-  throw PolicyError("a plan's keys must be launches from state.running, got " + shown(key));
+  throw PolicyError("a plan names launches from state.running, got " + shown(key));
 }
 
 Quota to_quota(const py::handle& value) {
@@ -52,6 +54,19 @@ Duration to_whole_up_to(const py::object& value) {
   return Duration(whole);
 }
 
+void leave_rest(Plan& plan, const py::object& launches) {
+  if (!py::isinstance<py::iterable>(launches)) {
+    throw PolicyError("leaves_rest must be a collection of launches, got " + shown(launches));
+  }
+  for (const py::handle each : launches) {
+    const auto share = std::ranges::find(plan.shares, to_launch(each), &Share::launch);
+    if (share == plan.shares.end()) {
+      throw PolicyError("leaves_rest names " + shown(each) + ", to which the plan gives no quota: add it to shares");
+    }
+    share->leaves_rest = true;
+  }
+}
+
 Plan to_plan(const py::object& answer, const py::object& plan_type) {
   if (!py::isinstance(answer, plan_type)) {
     throw PolicyError("decide() must return a gpushare.Plan, got " + shown(answer));
@@ -68,6 +83,7 @@ Plan to_plan(const py::object& answer, const py::object& plan_type) {
   }
   const Duration whole_up_to = to_whole_up_to(answer.attr("whole_up_to_ns"));
   for (Share& share : plan.shares) share.whole_up_to = whole_up_to;
+  leave_rest(plan, answer.attr("leaves_rest"));
   return plan;
 }
 

@@ -21,6 +21,7 @@ void require_ntt(std::span<const double> ntt) {
 
 double normalized_turnaround(Duration shared, Duration alone) {
   require(alone.count() > 0, "the time alone must be positive to normalize by it");
+  require(shared.count() >= 0, "a turnaround must not be negative, got " + std::to_string(shared.count()) + " ns");
   return nanoseconds(shared) / nanoseconds(alone);
 }
 
@@ -42,6 +43,8 @@ double strict_fairness(std::span<const double> ntt) {
 
 double percentile(std::vector<double> values, double ratio) {
   require(!values.empty(), "a percentile needs at least one value");
+  require(std::ranges::none_of(values, [](double value) { return std::isnan(value); }),
+          "a percentile is of numbers, and NaN is none");
   require(ratio >= 0 && ratio <= 1, "a percentile's ratio must lie in 0..1, got " + std::to_string(ratio));
   std::ranges::sort(values);
   const double position = ratio * static_cast<double>(values.size() - 1);

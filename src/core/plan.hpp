@@ -47,6 +47,8 @@ struct Share {
   Quota quota{};
   /// A launch that the device expects to end within this time need not be preemptible, once it has begun.
   Duration whole_up_to{};
+  /// Where the launch has its quota of an SM, lower ranks may use the rest, even if it is all that the launch can have.
+  bool leaves_rest = false;
   friend bool operator==(const Share&, const Share&) = default;
 };
 
@@ -54,6 +56,7 @@ struct Share {
 ///
 /// On every SM a launch that still has blocks to start and may start them (quota not reached, or no quota below
 /// its maximum residency) holds the room for itself: lower ranks get what is left once its last block has started.
+/// A quota at the maximum residency that is meant as a limit says so (Share::leaves_rest).
 struct Plan {
   std::vector<Share> shares{};
   std::optional<Time> wake_at{};  ///< ask again at this time even if nothing happens

@@ -8,9 +8,9 @@
 namespace gpushare {
 namespace {
 
-// Version 4: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks,
-// version 2 no Share::whole_up_to, and version 3 one for all of a plan.
-constexpr std::string_view magic = "gpushare-trace-4";
+// Version 5: magic, then events, then decisions; every list is preceded by its length. Version 1 had no Event::blocks,
+// version 2 no Share::whole_up_to, version 3 one for all of a plan, and version 4 no Share::leaves_rest.
+constexpr std::string_view magic = "gpushare-trace-5";
 
 /// Beside the kind of an event.
 constexpr std::int64_t next_is_known = 1 << 8;
@@ -116,6 +116,7 @@ void write(Writer& writer, const Decision& decision) {
     writer.integer(static_cast<std::int64_t>(share.launch));
     write(writer, share.quota);
     writer.integer(share.whole_up_to.count());
+    writer.integer(share.leaves_rest ? 1 : 0);
   }
 }
 
@@ -129,7 +130,10 @@ Decision read_decision(TraceReader& reader) {
     const auto launch = static_cast<OperationId>(reader.integer());
     Quota quota = read_quota(reader);
     const Duration whole_up_to(reader.integer());
-    decision.plan.shares.push_back({.launch = launch, .quota = std::move(quota), .whole_up_to = whole_up_to});
+    const std::int64_t leaves_rest = reader.integer();
+    require(leaves_rest == 0 || leaves_rest == 1, "this trace is damaged: a share neither leaves nor keeps the rest");
+    decision.plan.shares.push_back(
+        {.launch = launch, .quota = std::move(quota), .whole_up_to = whole_up_to, .leaves_rest = leaves_rest == 1});
   }
   return decision;
 }

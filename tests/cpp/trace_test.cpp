@@ -39,7 +39,7 @@ TEST(Trace, ExtremeValuesSurvive) {
   trace.events.push_back(
       {.time = Time::max(), .started = Time::min(), .block = -1, .sm = SmId{-1}, .blocks = 2147483647});
   trace.decisions.push_back(
-      {0, {.shares = {{OperationId{2147483647}, Quota::everywhere(-2147483647), Duration::max()}}}});
+      {0, {.shares = {{OperationId{2147483647}, Quota::everywhere(-2147483647), Duration::max(), true}}}});
   EXPECT_EQ(trace_from_bytes(to_bytes(trace)), trace);
 }
 
@@ -52,7 +52,7 @@ TEST(Trace, AnEmptyOneIsPossible) { EXPECT_EQ(trace_from_bytes(to_bytes({})), Tr
 
 TEST(Trace, BytesAreLittleEndianWhateverTheMachine) {
   const std::string bytes = to_bytes({.events = {Event{.time = Time(Duration(0x0102))}}});
-  EXPECT_EQ(bytes.substr(0, 16), "gpushare-trace-4");
+  EXPECT_EQ(bytes.substr(0, 16), "gpushare-trace-5");
   EXPECT_EQ(bytes.substr(16, 8), std::string("\1\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(bytes.substr(24, 8), std::string("\2\1\0\0\0\0\0\0", 8));
 }
@@ -66,7 +66,7 @@ TEST(Trace, EveryTruncationIsRefused) {
 
 TEST(Trace, ALengthThatTheBytesCannotHoldIsRefusedBeforeAnythingIsRead) {
   const std::string length("\0\0\0\0\0\1\0\0", 8);
-  const std::string message = message_of<InvalidInput>([&] { trace_from_bytes("gpushare-trace-4" + length); });
+  const std::string message = message_of<InvalidInput>([&] { trace_from_bytes("gpushare-trace-5" + length); });
   EXPECT_NE(message.find("a length is wrong"), std::string::npos) << message;
 }
 
@@ -74,11 +74,11 @@ TEST(Trace, BytesBehindTheEndAreRefused) { EXPECT_THROW(trace_from_bytes(to_byte
 
 TEST(Trace, AnotherVersionIsRefused) {
   std::string bytes = to_bytes(sample_trace());
-  for (const char version : {'1', '2', '3'}) {
+  for (const char version : {'1', '2', '3', '4'}) {
     bytes[15] = version;
     const std::string message = message_of<InvalidInput>([&] { trace_from_bytes(bytes); });
     EXPECT_EQ(message, std::string("this gpushare trace is of version ") + version +
-                           ", but version 4 is due: record the run again");
+                           ", but version 5 is due: record the run again");
   }
 }
 

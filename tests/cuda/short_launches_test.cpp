@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <set>
 
 #include "cuda/driver.hpp"
@@ -135,6 +136,35 @@ TEST_F(ShortLaunches, RunWholeWhereAPolicyGivesTheWholeGpu) {
   EXPECT_EQ(whole_launches().size(), 6u);  // the run before has shown how short they are
   gpushare::test::expect_time_moves_forward(trace);
   gpushare::test::expect_streams_in_order(trace, work.workload);
+}
+
+/// Everything to all; launches may be left whole, and may have to leave the rest of their SMs to others.
+class FullShares : public Policy {
+ public:
+  explicit FullShares(bool leaves_rest) : leaves_rest_(leaves_rest) {}
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) {
+      plan.shares.push_back(full_share(launch));
+      plan.shares.back().whole_up_to = std::chrono::seconds(1);
+      plan.shares.back().leaves_rest = leaves_rest_;
+    }
+    return plan;
+  }
+
+ private:
+  bool leaves_rest_;
+};
+
+TEST_F(ShortLaunches, AreWorkersWhereTheyLeaveTheRestToOthers) {
+  add_application("only", 6);
+  run_under("fifo");
+  FullShares leaving(true);
+  run_under(leaving);
+  EXPECT_THAT(whole_launches(), IsEmpty());
+  FullShares keeping(false);
+  run_under(keeping);
+  EXPECT_EQ(whole_launches().size(), 6u);
 }
 
 TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {

@@ -79,11 +79,12 @@ class TellingLaunches : public OnStandIn {
     }
   }
 
-  Trace run_under(const std::string& policy) {
+  Trace run_under(const std::string& policy) { return run_under(*make_policy(policy)); }
+  Trace run_under(Policy& policy) {
     TraceRecorder recorder;
     std::vector<RunObserver*> observers{&recorder};
     CudaGpu gpu(*resources, work.program);
-    run(gpu, *make_policy(policy), work.workload, observers);
+    run(gpu, policy, work.workload, observers);
     return recorder.take();
   }
 

@@ -102,7 +102,7 @@ def ercbench_pair():
     return pairs["SAD+JPEG-d"]
 
 
-TRACE_VERSION = b"gpushare-trace-4"
+TRACE_VERSION = b"gpushare-trace-5"
 EVENT = struct.Struct("<8q")
 """time, started, block, application, operation, SM, blocks, kind"""
 BLOCK_STARTED, BLOCK_ENDED = 2, 3

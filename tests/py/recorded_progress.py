@@ -99,7 +99,7 @@ class RecordedLaunch:
 
 def trace_of(events):
     """Rows (time, started, block, sm, blocks, kind[, launch]) in the trace format; all of one application."""
-    content = bytearray(b"gpushare-trace-4" + struct.pack("<q", len(events)))
+    content = bytearray(b"gpushare-trace-5" + struct.pack("<q", len(events)))
     for time, started, block, sm, blocks, kind, *launch in events:
         content += struct.pack("<8q", time, started, block, 0, *(launch or [0]), sm, blocks, kind)
     content = bytes(content)

@@ -224,12 +224,12 @@ def test_reproduce(call, document, monkeypatch):
 
     monkeypatch.setattr(reproduce, "reproduce", quickly)
     assert "Table <5>" in call("reproduce", "srtf", "--quick", "--html", "page.html").stdout
-    assert asked == [("srtf", {"seeds": 1, "quick": True, "device": None})]
+    assert asked == [("srtf", {"seeds": None, "quick": True, "device": None})]
     assert "Table &lt;5&gt;" in pathlib.Path("page.html").read_text(encoding="utf-8")
     assert document("reproduce", "srtf")["sections"][0]["rows"] == [{"index": "srtf", "stp": 1.5}]
-    assert asked[1] == ("srtf", {"seeds": 6, "quick": False, "device": None})
-    call("reproduce", "slate", "--device", "sim:h100", "--markdown", "page.md")
-    assert asked[2] == ("slate", {"seeds": 6, "quick": False, "device": "sim:h100"})
+    assert asked[1] == ("srtf", {"seeds": None, "quick": False, "device": None})
+    call("reproduce", "slate", "--device", "sim:h100", "--seeds", "3", "--markdown", "page.md")
+    assert asked[2] == ("slate", {"seeds": 3, "quick": False, "device": "sim:h100"})
     assert "## Table <5>\n\n|  | stp |" in pathlib.Path("page.md").read_text(encoding="utf-8")
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orderings before the + of a policy's name, and the solvers behind them."""
 
+import math
+
 import pytest
 
 import gpushare as gs
@@ -119,6 +121,34 @@ def test_order_tasks():
         _core.order_tasks(tasks, "fast")
     with pytest.raises(gs.InvalidInput, match="task 0: a duration must not be negative, got -1 ns"):
         _core.order_tasks([(-1, 0, 0)], "exact")
+    with pytest.raises(gs.InvalidInput, match=r"an engine is free from a time in 0\.\. ns on, got -5 ns"):
+        _core.order_tasks(tasks, "exact", engines_ns=(0, -5, 0))
+    for wrong in (-1, math.nan, math.inf):
+        with pytest.raises(gs.InvalidInput, match="limit_s must be a number in"):
+            _core.order_tasks(tasks, "exact", limit_s=wrong)
+
+
+@pytest.mark.parametrize("as_printed", [True, False])
+@pytest.mark.parametrize(
+    ("tasks", "order", "message"),
+    [
+        ([(1, 2, 3)], [1], "the order names task 1, but there are 1"),
+        ([(1, 2, 3)], [-1], "the order names task -1"),
+        ([(1, 2, 3)], [0, 0], "the order names task 0 twice"),
+        ([(1, -2, 3)], [0], "task 0: a duration must not be negative, got -2 ns"),
+        ([(2**62, 2**62, 2**62)], [0], "more than 200 years together"),
+    ],
+)
+def test_total_time_of_an_order_that_cannot_be_is_refused(tasks, order, message, as_printed):
+    with pytest.raises(ValueError, match=message):
+        _core.total_time_ns(tasks, order, as_printed=as_printed)
+
+
+def test_total_time_of_tasks_that_leave_engines_out_is_what_a_solver_says():
+    tasks = [(10, 0, 20), (0, 30, 0), (0, 0, 7), (0, 0, 0), (5, 5, 0)]
+    for solver in _core.solvers():
+        solved = _core.order_tasks(tasks, solver)
+        assert _core.total_time_ns(tasks, solved.order) == solved.cost_ns
 
 
 def test_kernel_time():

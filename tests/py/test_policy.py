@@ -50,6 +50,47 @@ def test_srtf_in_python_takes_the_built_in_ones_decisions(number):
     assert mine.trace == built_in.trace
 
 
+class LeavesRest(gs.Policy):
+    """Everything to all, in order of arrival; each leaves what it does not fill."""
+
+    def decide(self, state):
+        everybody = list(state.running)
+        return gs.Plan({each: each.max_residency for each in everybody}, leaves_rest=everybody)
+
+
+def beside(registers, residency, policy):
+    """First start of b, in ns, and how many blocks of it are there at 2.5 ms, beside a, of which so many fit an SM."""
+    kernel = gs.KernelModel("a", threads=64, registers_per_thread=registers, latency_ns=100_000)
+    a = gs.Application("a", (gs.Launch(kernel, 15 * residency * 50),))
+    b = gs.Launch(gs.KernelModel("b", threads=64, registers_per_thread=16, latency_ns=10_000), 15 * 8 * 800)
+    workload = gs.Workload("w", (a, gs.Application("b", (b,), arrival_ns=36)), device="gtx480")
+    run = gs.run(workload, policy, device="gtx480")
+    blocks = run.blocks()
+    blocks = blocks[blocks.application == "b"]
+    return blocks.start_ns.min(), ((blocks.start_ns <= 2_500_000) & (blocks.end_ns > 2_500_000)).sum()
+
+
+# SRTF sections 5.1.2 and 5.2.2: a limit leaves the rest of every SM to the other, also where it is all that a launch
+# can have. A block of a takes 100 us; b comes at 36 ns.
+@pytest.mark.parametrize(("registers", "residency"), [(200, 2), (160, 3), (120, 4)])
+@pytest.mark.parametrize(("policy", "within_ns"), [("mpmax", 36), ("srtf-adaptive", 100_000), (LeavesRest(), 36)])
+def test_a_limit_leaves_the_rest_also_at_the_maximum_residency(registers, residency, policy, within_ns):
+    first, there = beside(registers, residency, policy)
+    assert first <= within_ns
+    assert there > 0
+
+
+def test_a_full_quota_that_is_no_limit_leaves_nothing():
+    first, there = beside(200, 2, Fifo())
+    assert first > 2_500_000
+    assert there == 0
+
+
+def test_decisions_tell_who_leaves_the_rest(pair):
+    assert gs.run(pair, LeavesRest()).decisions()["leaves_rest"].all()
+    assert not gs.run(pair, "fifo").decisions()["leaves_rest"].any()
+
+
 def test_a_python_policy_beside_built_in_ones(pair):
     built_in = "srtf:predictor=simple-slicing"
     result = gs.compare(pair, ["fifo", Fifo(), Srtf(), built_in])

@@ -40,8 +40,8 @@ IMPOSSIBLE = {
     "returns None": (lambda state: None, "decide() must return a gpushare.Plan, got None"),
     "returns a dict": (lambda state: {}, "decide() must return a gpushare.Plan, got {}"),
     "shares are None": (lambda state: gs.Plan(None), "'NoneType'"),
-    "key is a text": (lambda state: gs.Plan({"x": 1}), "keys must be launches from state.running, got 'x'"),
-    "key is a float": (lambda state: gs.Plan({0.0: 1}), "keys must be launches from state.running, got 0.0"),
+    "key is a text": (lambda state: gs.Plan({"x": 1}), "a plan names launches from state.running, got 'x'"),
+    "key is a float": (lambda state: gs.Plan({0.0: 1}), "a plan names launches from state.running, got 0.0"),
     "launch is not there": (lambda state: gs.Plan({99: 1}), "names launch 99, which is not running"),
     "launch is negative": (lambda state: gs.Plan({-1: 1}), "which is not running"),
     "negative": (first(-1), "a quota of -1 blocks on an SM; it must lie in 0..6"),
@@ -69,6 +69,15 @@ IMPOSSIBLE = {
     "wakes at a float": (lambda state: gs.Plan({}, wake_at_ns=1e9), "wake_at_ns must be a whole number of nanosec"),
     "whole up to a float": (lambda state: gs.Plan({}, whole_up_to_ns=1e6), "whole_up_to_ns must be a whole number of"),
     "whole up to less than nothing": (lambda state: gs.Plan({}, whole_up_to_ns=-1), "must be 0 or more, got -1"),
+    "leaves rest of no collection": (
+        lambda state: gs.Plan({0: 1}, leaves_rest=0),
+        "leaves_rest must be a collection of launches, got 0",
+    ),
+    "leaves rest of a text": (lambda state: gs.Plan({}, leaves_rest="x"), "names launches from state.running, got 'x'"),
+    "leaves rest of another": (
+        lambda state: gs.Plan({}, leaves_rest=[state.running[0].id]),
+        "leaves_rest names 1, to which the plan gives no quota",
+    ),
     "wakes for ever": (lambda state: gs.Plan({}, wake_at_ns=state.now_ns + 1), "leaves the GPU idle for ever at"),
 }
 

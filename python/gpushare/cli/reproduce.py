@@ -17,15 +17,17 @@ from gpushare.cli.output import print_json, remark
 
 @click.command()
 @click.argument("paper")
-@click.option("--seeds", type=click.IntRange(min=1), default=6, show_default=True, help="Seeds to average over.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Seeds to average over; on a GPU repeats. Left out: as on the page."
+)
 @click.option("--device", help="Another device than the paper's, where its experiments can run elsewhere.")
-@click.option("--quick", is_flag=True, help="One seed, and no sensitivity analysis.")
+@click.option("--quick", is_flag=True, help="One seed, if none are asked for, and no sensitivity analysis.")
 @written_file("--html", "Write the tables as a page.")
 @written_file("--markdown", "Write the tables as a page in Markdown, with an introduction.")
 @json_option()
 def reproduce(
     paper: str,
-    seeds: int,
+    seeds: int | None,
     device: str | None,
     quick: bool,
     html: Path | None,
@@ -49,7 +51,7 @@ def reproduce(
     require_distinct(html=html, markdown=markdown)
     from gpushare.reproduce import reproduce as recompute
 
-    found = recompute(paper, seeds=1 if quick else seeds, quick=quick, device=device)
+    found = recompute(paper, seeds=seeds, quick=quick, device=device)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.reproduce.reproduction import Reproduction
@@ -23,26 +24,39 @@ ELSEWHERE = ("slate", "cd-search", "effisha", "cumas")
 
 
 def reproduce(
-    paper: str, *, seeds: int = 6, quick: bool = False, progress: bool | None = None, device: str | None = None
+    paper: str,
+    *,
+    seeds: int | None = None,
+    quick: bool = False,
+    progress: bool | None = None,
+    device: str | None = None,
 ) -> Reproduction:
     """Runs a paper's experiments.
 
     Args:
         paper: a key of :data:`PAPERS`.
-        seeds: how many seeds the variation between blocks is averaged over.
+        seeds: how many seeds the variation between blocks is averaged over, on a GPU how many repeats. As many as the
+            paper's page has if left out, and one where it is ``quick``.
         quick: leave out the sensitivity analysis.
         progress: as in :func:`gpushare.compare`.
         device: another one than the paper's, for the papers in :data:`ELSEWHERE`.
 
     Raises:
-        InvalidInput: there is no such paper, or it has its own device only.
+        InvalidInput: there is no such paper, it has its own device only, or seeds are given where nothing varies.
     """
     if paper not in PAPERS:
         raise InvalidInput(f"no paper {paper!r}; known: {', '.join(PAPERS)}")
-    if seeds < 1:
+    if seeds is not None and seeds < 1:
         raise InvalidInput(f"seeds must be at least 1, got {seeds}")
     if device is not None and paper not in ELSEWHERE:
         raise InvalidInput(f"{paper!r} is reproduced on the paper's device only; elsewhere: {', '.join(ELSEWHERE)}")
-    where = {} if device is None else {"device": device}
+    given: dict[str, Any] = {} if device is None else {"device": device}
+    if seeds is not None or quick:
+        given["seeds"] = 1 if seeds is None else seeds
     module = import_module(f"gpushare.reproduce.{paper.replace('-', '_')}")
-    return module.reproduce(seeds=seeds, quick=quick, progress=progress, **where)
+    if seeds is not None and not module.varies(device):
+        raise InvalidInput(
+            f"nothing varies from seed to seed in the reproduction of {paper!r} on {device or 'its own device'}: "
+            "leave seeds out"
+        )
+    return module.reproduce(quick=quick, progress=progress, **given)

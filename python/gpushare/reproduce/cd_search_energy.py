@@ -47,7 +47,7 @@ def _under_each(
     runner: CudaRunner, mix: Sequence[str], known: dict[str, FirstRun], policies: Sequence[str]
 ) -> dict[str, Run]:
     """By policy. No trace is kept: of a second it would be large."""
-    loops = (known[name].repeated(math.ceil(LENGTH_NS / known[name].alone_ns)) for name in mix)
+    loops = (known[name].repeated(math.ceil(LENGTH_NS / known[name].alone_ns[0])) for name in mix)
     prepared = runner.prepare(Workload("+".join(mix), tuple(loops)))
     runner.warm_up(prepared)
     return {policy: runner.run(prepared, policy, 0, record=False) for policy in policies}

@@ -59,6 +59,24 @@ class Deltas:
         return [run.stp / base.stp - 1 for run, base in zip(self.runs, self.even, strict=True)]
 
     @property
+    def stp_by_mix(self) -> dict[tuple[str, ...], list[float]]:
+        """The same for each mix, one by seed."""
+        found: dict[tuple[str, ...], list[float]] = {}
+        for run, delta in zip(self.runs, self.stp, strict=True):
+            found.setdefault(run.mix, []).append(delta)
+        return found
+
+    @property
+    def stp_of_mixes(self) -> list[float]:
+        """Of each mix, the mean over its seeds."""
+        return [mean(deltas) for deltas in self.stp_by_mix.values()]
+
+    @property
+    def variation(self) -> float:
+        """By how much the STP of a single mix differs from seed to seed, at most."""
+        return max(max(deltas) - min(deltas) for deltas in self.stp_by_mix.values())
+
+    @property
     def antt(self) -> list[float]:
         """Relative; negative is better."""
         return [run.antt / base.antt - 1 for run, base in zip(self.runs, self.even, strict=True)]
@@ -83,15 +101,18 @@ def mean(values: Sequence[float]) -> float:
 class SimulatedMixes:
     """The paper's mixes on one simulated device."""
 
-    def __init__(self, device: Device, progress: bool | None = None) -> None:
+    def __init__(self, device: Device, progress: bool | None = None, seeds: int = 1) -> None:
         self.device = device
         self.progress = progress
+        self.seeds = seeds
         length_ns = TWO_MILLION_CYCLES / device.clock_hz * 1e9
-        self.known: dict[str, FirstRun] = first_runs(bundled_workload("cd_search").applications, device, length_ns)
+        self.known: dict[str, FirstRun] = first_runs(
+            bundled_workload("cd_search").applications, device, length_ns, seeds
+        )
 
     def deltas(self, mixes: Sequence[tuple[str, ...]], policy: str = POLICY) -> Deltas:
         """Over even."""
-        runs = run_mixes(mixes, self.known, ["even", policy], self.device, self.progress)
+        runs = run_mixes(mixes, self.known, ["even", policy], self.device, self.progress, range(self.seeds))
         return Deltas(runs["even"], runs[policy])
 
     @cached_property
@@ -105,18 +126,30 @@ class SimulatedMixes:
         return self.deltas(mixes_of(MEMORY))
 
     def with_found_parts(self, found: Sequence[MixRun]) -> list[MixRun]:
-        """The same mixes with the partition that the search found, from the start (section 7.3)."""
-        return [
-            run_mixes([run.mix], self.known, [_fixed(run)], self.device, progress=False)["found"][0] for run in found
-        ]
+        """The same runs with the partition that the search found, from the start (section 7.3)."""
+        return [self.with_parts(run.mix, run.parts, range(run.seed, run.seed + 1))[0] for run in found]
+
+    def with_parts(self, mix: tuple[str, ...], parts: Sequence[int], seeds: range) -> list[MixRun]:
+        """A mix with so many SMs for each from the start, by seed."""
+        policy = _fixed(mix, parts)
+        return run_mixes([mix], self.known, [policy], self.device, progress=False, seeds=seeds)[policy.name]
 
 
-def _fixed(run: MixRun) -> FixedParts:
+def _fixed(mix: tuple[str, ...], sms_of_each: Sequence[int]) -> FixedParts:
     parts, first = {}, 0
-    for name, sms in zip(run.mix, run.parts, strict=True):
+    for name, sms in zip(mix, sms_of_each, strict=True):
         parts[name] = Part(first, sms)
         first += sms
     return FixedParts("found", parts)
+
+
+def best_fixed_stp(mixes: SimulatedMixes, mix: tuple[str, str]) -> float:
+    """Relative to even partitioning: the best of all partitions of the SMs for two, from the start (section 3.1)."""
+    sms, seeds = mixes.device.sms, range(mixes.seeds)
+    stp = {
+        first: mean([run.stp for run in mixes.with_parts(mix, (first, sms - first), seeds)]) for first in range(1, sms)
+    }
+    return max(stp.values()) / stp[sms // 2] - 1
 
 
 def modes_section(mixes: SimulatedMixes) -> Section:
@@ -128,21 +161,30 @@ def modes_section(mixes: SimulatedMixes) -> Section:
     overhead = mean([1 - run.stp / ideal.stp for run, ideal in zip(mixed.runs, fixed, strict=True)])
     rows = [
         ("49 mixes of both kinds: STP, mean", paper["stp_mean"], mean(mixed.stp)),
-        ("most", paper["stp_max"], max(mixed.stp)),
-        ("least", paper["stp_min"], min(mixed.stp)),
+        ("most", paper["stp_max"], max(mixed.stp_of_mixes)),
+        ("least", paper["stp_min"], min(mixed.stp_of_mixes)),
+        *_variation(mixed, mixes.seeds),
         ("ANTT, mean", paper["antt_mean"], mean(mixed.antt)),
+        ("DWT2D with LEU, best fixed partition", paper["dwt_leu"], best_fixed_stp(mixes, ("DWT2D", "LEU"))),
         ("STP lost while searching, mean", PAPER["overhead"]["performance"], overhead),
         ("21 memory-bound mixes: STP, mean", paper["power stp_mean"], mean(bound.stp)),
-        ("most", paper["power stp_max"], max(bound.stp)),
-        ("least", paper["power stp_min"], min(bound.stp)),
+        ("most", paper["power stp_max"], max(bound.stp_of_mixes)),
+        ("least", paper["power stp_min"], min(bound.stp_of_mixes)),
+        *_variation(bound, mixes.seeds),
         ("ANTT, mean", paper["power antt_mean"], mean(bound.antt)),
         ("idle SMs, mean", paper["power idle_mean"], mean(bound.idle)),
         ("power, mean", paper["power power_mean"], mean(bound.power)),
         ("power, most", paper["power power_max"], min(bound.power)),
         ("21 compute-bound mixes: STP, mean", float("nan"), mean(compute.stp)),
-        ("least", float("nan"), min(compute.stp)),
+        ("least", float("nan"), min(compute.stp_of_mixes)),
+        *_variation(compute, mixes.seeds),
     ]
     return Section("Figs. 10 to 12: over even partitioning", table_of(rows), MODES_NOTE)
+
+
+def _variation(deltas: Deltas, seeds: int) -> list[tuple[str, float, float]]:
+    """One seed varies from nothing."""
+    return [("a single mix differs between seeds by", float("nan"), deltas.variation)] if seeds > 1 else []
 
 
 def four_section(mixes: SimulatedMixes) -> Section:
@@ -151,8 +193,9 @@ def four_section(mixes: SimulatedMixes) -> Section:
     mixed, bound = mixes.deltas(FOUR_MIXED), mixes.deltas(FOUR_MEMORY)
     rows = [
         (f"{len(FOUR_MIXED)} mixes of both kinds: STP, mean", paper["stp_mean"], mean(mixed.stp)),
-        ("most", paper["stp_max"], max(mixed.stp)),
-        ("least", float("nan"), min(mixed.stp)),
+        ("most", paper["stp_max"], max(mixed.stp_of_mixes)),
+        ("least", float("nan"), min(mixed.stp_of_mixes)),
+        *_variation(mixed, mixes.seeds),
         ("ANTT, mean", paper["antt_mean"], mean(mixed.antt)),
         (f"{len(FOUR_MEMORY)} memory-bound mixes: power, mean", paper["power_mean"], mean(bound.power)),
         ("STP, mean", float("nan"), mean(bound.stp)),

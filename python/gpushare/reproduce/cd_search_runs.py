@@ -20,6 +20,7 @@ from gpushare.run import Run
 from gpushare.workload import Application, Workload
 
 Where = str | Path | Device
+ONE_SEED = range(1)
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,12 @@ class FirstRun:
     Attributes:
         application: whose operations are one launch.
         launches: of it, one after the other.
-        alone_ns: how long they take with the GPU to themselves.
+        alone_ns: how long they take with the GPU to themselves, by seed.
     """
 
     application: Application
     launches: int
-    alone_ns: int
+    alone_ns: tuple[int, ...]
 
     def repeated(self, runs: int) -> Application:
         """So many runs in a row."""
@@ -44,12 +45,14 @@ class FirstRun:
         return Application(self.application.name, launches * self.application.operations)
 
 
-def first_runs(applications: Iterable[Application], device: Where, length_ns: float) -> dict[str, FirstRun]:
+def first_runs(
+    applications: Iterable[Application], device: Where, length_ns: float, seeds: int = 1
+) -> dict[str, FirstRun]:
     """By name: as many launches as come nearest to this length alone, and how long they do take."""
-    single = [FirstRun(each, 1, 0) for each in applications]
-    once = _alone(single, device)
-    enough = [FirstRun(each.application, max(1, round(length_ns / once[name])), 0) for each, name in _named(single)]
-    alone = _alone(enough, device)
+    single = [FirstRun(each, 1, ()) for each in applications]
+    once = {name: alone[0] for name, alone in _alone(single, device, 1).items()}
+    enough = [FirstRun(each.application, max(1, round(length_ns / once[name])), ()) for each, name in _named(single)]
+    alone = _alone(enough, device, seeds)
     return {name: FirstRun(each.application, each.launches, alone[name]) for each, name in _named(enough)}
 
 
@@ -57,11 +60,14 @@ def _named(runs: Iterable[FirstRun]) -> list[tuple[FirstRun, str]]:
     return [(each, each.application.name) for each in runs]
 
 
-def _alone(runs: Sequence[FirstRun], device: Where) -> dict[str, int]:
+def _alone(runs: Sequence[FirstRun], device: Where, seeds: int) -> dict[str, tuple[int, ...]]:
     """Under fifo, so that on a GPU sharing is judged, and not what workers cost."""
     workloads = [Workload(name, (each.repeated(1),)) for each, name in _named(runs)]
-    result = compare(workloads, ["fifo"], device=device, progress=False)
-    return {each.name: result.run("fifo", each.name).record.ends[0] for each in workloads}
+    result = compare(workloads, ["fifo"], device=device, repeats=seeds, progress=False)
+    return {
+        each.name: tuple(run.record.ends[0] for run in result.runs if run.workload.name == each.name)
+        for each in workloads
+    }
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class MixRun:
         settled_ns: when that plan was made.
         powered_ratio: mean share of the SMs that any plan gave to somebody, until all first runs had ended.
         is_complete: had everybody company for as long as its first run took?
+        seed: the run's; on a GPU which repeat it was.
     """
 
     mix: tuple[str, ...]
@@ -83,6 +90,7 @@ class MixRun:
     settled_ns: int
     powered_ratio: float
     is_complete: bool
+    seed: int = 0
 
     @property
     def stp(self) -> float:
@@ -101,8 +109,9 @@ def run_mixes(
     policies: Sequence[str | Policy],
     device: Where,
     progress: bool | None = None,
+    seeds: range = ONE_SEED,
 ) -> dict[str, list[MixRun]]:
-    """Every mix under every policy, by the policy's name.
+    """Every mix under every policy, by the policy's name; the runs of a mix with all seeds follow one another.
 
     Everybody is launched for one more run than there are applications, so that nobody is done before the slowest has
     had its first one. One comparison per mix: the traces, which tell the partitions, are large.
@@ -110,25 +119,29 @@ def run_mixes(
     found: dict[str, list[MixRun]] = {}
     for mix in tracked(mixes, len(mixes), "mixes", progress):
         workload = Workload("+".join(mix), tuple(known[name].repeated(len(mix) + 1) for name in mix))
-        result = compare(workload, policies, device=device, progress=False)
+        result = compare(workload, policies, device=device, seed=seeds.start, repeats=len(seeds), progress=False)
         if result.errors:
             raise PolicyError("; ".join(result.errors.values()))
         for policy in result.policies:
-            found.setdefault(policy, []).append(_mix_run(result.run(policy, workload.name), known))
+            runs = [run for run in result.runs if run.policy == policy]
+            found.setdefault(policy, []).extend(
+                _mix_run(run, known, seed) for seed, run in zip(seeds, runs, strict=True)
+            )
     return found
 
 
-def _mix_run(run: Run, known: dict[str, FirstRun]) -> MixRun:
+def _mix_run(run: Run, known: dict[str, FirstRun], seed: int) -> MixRun:
     mix = tuple(each.name for each in run.workload.applications)
     ends = _first_ends(run, known)
     parts, settled_ns, powered = _partition(run, min(run.record.ends), max(ends))
     return MixRun(
         mix=mix,
-        ntt=tuple(end / known[name].alone_ns for name, end in zip(mix, ends, strict=True)),
+        ntt=tuple(end / known[name].alone_ns[seed] for name, end in zip(mix, ends, strict=True)),
         parts=tuple(parts.get(name, 0) for name in mix),
         settled_ns=settled_ns,
         powered_ratio=powered,
         is_complete=max(ends) <= min(run.record.ends),
+        seed=seed,
     )
 
 

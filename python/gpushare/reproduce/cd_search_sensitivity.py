@@ -13,14 +13,14 @@ def sensitivity_section(baseline: SimulatedMixes) -> Section:
     """Figs. 13 and 14, beside the baseline."""
     import pandas as pd
 
-    device, progress = baseline.device, baseline.progress
+    device, how = baseline.device, (baseline.progress, baseline.seeds)
     rows = {f"{device.sms} SMs, all bandwidth": _row(baseline, PAPER["baseline"])}
     for share, paper in PAPER["bandwidth"].items():
         rows[f"{float(share):.0%} of the bandwidth"] = _row(
-            SimulatedMixes(_with_bandwidth(device, float(share)), progress), paper
+            SimulatedMixes(_with_bandwidth(device, float(share)), *how), paper
         )
     for sms, paper in PAPER["sms"].items():
-        rows[f"{sms} SMs"] = _row(SimulatedMixes(_with_sms(device, int(sms)), progress), paper)
+        rows[f"{sms} SMs"] = _row(SimulatedMixes(_with_sms(device, int(sms)), *how), paper)
     return Section("Figs. 13 and 14: memory bandwidth and number of SMs", pd.DataFrame(rows).T, NOTE)
 
 
@@ -32,6 +32,7 @@ def _row(mixes: SimulatedMixes, paper: dict[str, float]) -> dict[str, str]:
         "ANTT": percent(mean(mixes.mixed.antt)),
         "power paper": percent(paper.get("power")),
         "power": percent(mean(mixes.bound.power)),
+        "STP in power mode, paper": percent(paper.get("power_stp")),
         "STP in power mode": percent(mean(mixes.bound.stp)),
     }
 

@@ -36,6 +36,11 @@ def reproduce(
     return Reproduction(title, tuple(sections), INTRODUCTION if platform.is_paper else "")
 
 
+def varies(_device: str | None) -> bool:
+    """Do block times differ from seed to seed?"""
+    return True
+
+
 def _number(title: str) -> float:
     """Of the figure; what has none follows Fig. 12, which it is about."""
     return float(title.split()[1].rstrip(":")) if title.startswith("Fig.") else 12.5

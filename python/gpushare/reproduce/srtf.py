@@ -57,6 +57,11 @@ def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = No
     return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections), INTRODUCTION)
 
 
+def varies(_device: str | None) -> bool:
+    """Do block times differ from seed to seed?"""
+    return True
+
+
 def run_pairs(
     ercbench: Workload, device: Device, offset_percent: int, seeds: int, progress: bool | None = None, **how: Any
 ) -> list[Result]:

@@ -72,8 +72,15 @@ void require_usable(std::span<const RatePoint> points) {
   require(!points.empty(), "a fit needs at least one point");
   for (const RatePoint& point : points) {
     require(point.sms > 0 && point.residency > 0 && std::isfinite(point.blocks_per_ns) && point.blocks_per_ns > 0 &&
-                point.weight >= 0,
+                std::isfinite(point.weight) && point.weight >= 0,
             "a fit needs points with positive SMs, blocks per SM and rates, and no negative weight");
+  }
+}
+
+void require_usable(const BlockTraffic& traffic) {
+  for (const double value : {traffic.cache_bytes, traffic.dram_bytes, traffic.memory}) {
+    require(std::isfinite(value) && value >= 0,
+            "a block's bytes and time in memory must be 0 or more, got " + std::to_string(value));
   }
 }
 
@@ -87,6 +94,7 @@ double first_latency(std::span<const RatePoint> points) {
 
 KernelFit fit_kernel(std::span<const RatePoint> points, const BlockTraffic& traffic, const OffSmBandwidth& off_sm) {
   require_usable(points);
+  require_usable(traffic);
   BlockTraffic known = traffic;
   known.cache_bytes = std::max(known.cache_bytes, least_bytes);
   known.dram_bytes = std::max(known.dram_bytes, least_bytes);

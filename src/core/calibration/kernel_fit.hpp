@@ -36,7 +36,7 @@ struct KernelFit {
   std::vector<double> residuals;  ///< model / measured - 1 of every point's rate
 };
 
-/// Throws InvalidInput if there is no point, or one that cannot be.
+/// Throws InvalidInput if there is no point, or one that cannot be, or traffic that is negative or not finite.
 KernelFit fit_kernel(std::span<const RatePoint> points, const BlockTraffic& traffic, const OffSmBandwidth& off_sm);
 
 }  // namespace gpushare

@@ -34,7 +34,9 @@ double error(const Eigen::Vector2d& line, const TransferPoint& point) {
 
 TransferFit fit_transfer(std::span<const TransferPoint> points) {
   for (const TransferPoint& point : points) {
-    require(point.bytes > 0 && point.nanoseconds > 0, "a copy needs a positive size and time");
+    require(std::isfinite(point.bytes) && point.bytes > 0 && std::isfinite(point.nanoseconds) && point.nanoseconds > 0,
+            "a copy needs a positive size and time, got " + std::to_string(point.bytes) + " bytes in " +
+                std::to_string(point.nanoseconds) + " ns");
   }
   require(std::ranges::any_of(points, [&](const auto& point) { return point.bytes != points.front().bytes; }),
           "the transfer model needs copies of two sizes at least");

@@ -84,7 +84,7 @@ class Tables {
     const Task left{.compute = engines.compute - engines.uplink, .downlink = engines.downlink - engines.compute};
     const bool is_first = rest.last < 0;
     const Task& previous = is_first ? left : problem_.tasks[static_cast<std::size_t>(rest.last)];
-    longer.delays = next_delays(rest.delays, previous, task, DelayEquations::AsPrinted);
+    longer.delays = next_delays(rest.delays, previous, task);
     longer.cost += nanoseconds(longer.delays.downlink + task.downlink);
     if (is_first) longer.cost += nanoseconds(engines.uplink + task.uplink + longer.delays.compute + task.compute);
   }

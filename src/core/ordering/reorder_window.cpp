@@ -30,6 +30,7 @@ void ReorderWindow::add(const ReadyTask& task) {
 void ReorderWindow::add_unknown(const ReadyTask& task) {
   require_fits(task);
   ordered_.push_front(task);
+  ordered_.front().place = ordered_.size() > 1 ? ordered_[1].place : placed_++;
 }
 
 bool ReorderWindow::is_waiting(ApplicationId application) const {
@@ -56,10 +57,10 @@ std::vector<const ReadyTask*> ReorderWindow::latecomers() const {
   return tasks;
 }
 
-void ReorderWindow::begin(ApplicationId latecomer) {
-  const auto task = std::ranges::find(waiting_, latecomer, &ReadyTask::application);
-  GPUSHARE_EXPECT(task != waiting_.end(), "no task of the application waits");
-  waiting_.erase(task);
+void ReorderWindow::begin(ApplicationId application) {
+  const std::size_t before = waiting_.size() + ordered_.size();
+  drop(application);
+  GPUSHARE_EXPECT(waiting_.size() + ordered_.size() + 1 == before, "an application has one task that waits");
 }
 
 void ReorderWindow::drop(ApplicationId application) {
@@ -80,7 +81,10 @@ void ReorderWindow::order(const EnginesState& engines, Time now) {
                             .memory_limit = settings_.memory_limit,
                             .objective = settings_.objective},
                            limits);
-  for (const int number : latest_.order) ordered_.push_back(waiting_[static_cast<std::size_t>(number)]);
+  for (const int number : latest_.order) {
+    ordered_.push_back(waiting_[static_cast<std::size_t>(number)]);
+    ordered_.back().place = placed_++;
+  }
   waiting_.erase(waiting_.begin(), waiting_.begin() + count);
 }
 

@@ -18,7 +18,8 @@ struct ReadyTask {
   ApplicationId application{};
   Task task;
   int priority = 0;
-  Time since{};  ///< when it became ready
+  Time since{};            ///< when it became ready
+  std::int64_t place = 0;  ///< in the order of all tasks, once it has been put in order
 };
 
 class ReorderWindow {
@@ -51,14 +52,13 @@ class ReorderWindow {
   bool is_due(bool engine_is_idle) const;
   void order(const EnginesState& engines, Time now = {});
 
-  /// The task that has to begin next, or nullptr if order() has to come first.
-  const ReadyTask* next() const { return ordered_.empty() ? nullptr : &ordered_.front(); }
-  void begin_next() { ordered_.pop_front(); }
+  /// The tasks that have been put in order and have not begun; none if order() has to come first.
+  const std::deque<ReadyTask>& ordered() const { return ordered_; }
 
   /// Tasks that have come since the last search, so that no order has weighed them against those under way.
   std::vector<const ReadyTask*> latecomers() const;
-  /// The latecomer begins now.
-  void begin(ApplicationId latecomer);
+  /// The application's task begins now.
+  void begin(ApplicationId application);
   /// The application's task will not be wanted any more, if it has one here.
   void drop(ApplicationId application);
 
@@ -74,6 +74,7 @@ class ReorderWindow {
   Settings settings_;
   std::deque<ReadyTask> waiting_;  // in order of arrival
   std::deque<ReadyTask> ordered_;  // the window, less those that have begun
+  std::int64_t placed_ = 0;        // tasks, so far
   OrderedTasks latest_;
   Time searched_at_{};
 };

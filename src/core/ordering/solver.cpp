@@ -14,16 +14,39 @@ namespace {
 
 std::string named(std::size_t number) { return "task " + std::to_string(number); }
 
+/// Of the time that all tasks take together: nothing that is added up here may be longer.
+class TimeSum {
+ public:
+  void add(Duration time) {
+    constexpr Duration most = latest_time - Time{};
+    require(time <= most - sum_, "these tasks take more than 200 years together");
+    sum_ += time;
+  }
+
+ private:
+  Duration sum_{};
+};
+
+void validate(const EnginesState& engines, TimeSum& sum) {
+  const Duration soonest = std::min({engines.uplink, engines.compute, engines.downlink});
+  require(soonest >= Duration::zero(),
+          "an engine is free from a time in 0.. ns on, got " + std::to_string(soonest.count()) + " ns: 0 is now");
+  sum.add(std::max({engines.uplink, engines.compute, engines.downlink}));
+}
+
 }  // namespace
 
 void validate(const OrderingProblem& problem, std::size_t most_tasks) {
   require(problem.tasks.size() <= most_tasks, "this solver takes at most " + std::to_string(most_tasks) +
                                                   " tasks, got " + std::to_string(problem.tasks.size()));
+  TimeSum sum;
+  validate(problem.engines, sum);
   for (std::size_t number = 0; number < problem.tasks.size(); ++number) {
     const Task& task = problem.tasks[number];
     const Duration shortest = std::min({task.uplink, task.compute, task.downlink});
     require(shortest >= Duration::zero(),
             named(number) + ": a duration must not be negative, got " + std::to_string(shortest.count()) + " ns");
+    for (const Duration time : {task.uplink, task.compute, task.downlink}) sum.add(time);
     require(std::isfinite(task.weight) && task.weight > 0,
             named(number) + ": weight must be a positive number, got " + std::to_string(task.weight));
     require(task.memory.count >= 0, named(number) + ": memory must not be negative");

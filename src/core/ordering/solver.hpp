@@ -49,8 +49,8 @@ class Solver {
 
 constexpr std::size_t most_tasks_in_window = 32;
 
-/// Throws InvalidInput for a negative duration, a weight that is not positive, a task that alone exceeds the memory,
-/// and more than `most_tasks` tasks.
+/// Throws InvalidInput for a negative duration, more than 200 years of them together, a weight that is not positive, a
+/// task that alone exceeds the memory, and more than `most_tasks` tasks.
 void validate(const OrderingProblem& problem, std::size_t most_tasks = most_tasks_in_window);
 
 /// The objective's value for this order, in nanoseconds.

@@ -6,13 +6,15 @@
 #include "core/errors.hpp"
 
 namespace gpushare {
-namespace {
-
 Duration time_on(const Task& task, Engine engine) {
   return engine == uplink ? task.uplink : engine == compute ? task.compute : task.downlink;
 }
 
-}  // namespace
+void TaskLine::begin(const ReadyTask& task) {
+  const auto behind =
+      std::ranges::find_if(tasks_, [&](const UnderWay& other) { return other.ready.place > task.place; });
+  tasks_.insert(behind, {.ready = task});
+}
 
 const TaskLine::UnderWay* TaskLine::find(ApplicationId application) const {
   const auto found =
@@ -56,7 +58,9 @@ bool TaskLine::may_cut_in(const ReadyTask& task, Time now) const {
 
 void TaskLine::cut_in(const ReadyTask& task) {
   const auto first = std::ranges::find(tasks_, uplink, &UnderWay::engine);
-  tasks_.insert(first, {.ready = task});
+  const std::int64_t place = first == tasks_.end() ? task.place : first->ready.place;
+  const auto cutting_in = tasks_.insert(first, {.ready = task});
+  cutting_in->ready.place = place;
 }
 
 void TaskLine::end(ApplicationId application, Time now) {
@@ -102,7 +106,8 @@ bool TaskLine::may_use(ApplicationId application, Engine engine, Time now) const
   const UnderWay* task = find(application);
   GPUSHARE_EXPECT(task != nullptr, "the application has no task under way");
   if (task->uses) return true;
-  return engine == compute ? may_compute(*task) : goes_before_those_at(engine, task->ready, now);
+  if (engine == compute) return may_compute(*task);
+  return (engine == uplink || may_send_results(*task, now)) && goes_before_those_at(engine, task->ready, now);
 }
 
 bool TaskLine::may_compute(const UnderWay& task) const {
@@ -117,6 +122,19 @@ bool TaskLine::may_compute(const UnderWay& task) const {
 /// It computes, or will.
 bool TaskLine::is_for_kernels(const UnderWay& task) {
   return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
+}
+
+/// Tasks whose kernels run at the same time may end them in another order.
+bool TaskLine::may_send_results(const UnderWay& task, Time now) const {
+  const CopyClaim claim{.priority = task.ready.priority, .left = left_of(task, now)};
+  int before = 0;
+  for (const UnderWay& other : tasks_) {
+    if (&other == &task) break;
+    const Duration left = other.ready.task.downlink;
+    const bool will_send = left > Duration::zero() && !is_at(other, downlink);
+    before += will_send && !goes_before(cut_in_, claim, {.priority = other.ready.priority, .left = left}) ? 1 : 0;
+  }
+  return before < most_computing_;
 }
 
 bool TaskLine::has_room_at(Engine engine) const {

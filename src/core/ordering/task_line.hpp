@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks under way, in the order in which they began: where each stands, who may use which engine, and when the
+// The tasks under way, in the order that they were put in: where each stands, who may use which engine, and when the
 // engines will be free.
 #pragma once
 
@@ -10,12 +10,16 @@
 
 namespace gpushare {
 
+/// How long a task will use an engine.
+Duration time_on(const Task& task, Engine engine);
+
 class TaskLine {
  public:
   /// At most so many tasks may be in their kernels at a time, and these may come between copies of others.
   explicit TaskLine(int computing, CutIn cut_in = CutIn::Nobody) : most_computing_(computing), cut_in_(cut_in) {}
 
-  void begin(const ReadyTask& task) { tasks_.push_back({.ready = task}); }
+  /// The task takes its place in the line, before any that began earlier and comes later in the order.
+  void begin(const ReadyTask& task);
   /// May its copies go to the device before those of the tasks that are at it?
   bool may_cut_in(const ReadyTask& task, Time now) const;
   /// As begin(), before those tasks: its kernels go first too.
@@ -29,7 +33,8 @@ class TaskLine {
 
   /// The task's next operation is for this engine: it has left the engines before it.
   void reach(ApplicationId application, Engine engine, Time now);
-  /// May it go? Copies of a direction: one task at a time, unless it may cut in. Kernels: in the order of the line.
+  /// May it go? Every engine serves the tasks in the order of the line (timing.hpp), but for who may cut in. Copies of
+  /// a direction: one task at a time.
   bool may_use(ApplicationId application, Engine engine, Time now) const;
   /// An operation of the task goes to the engine now.
   void use(ApplicationId application, Engine engine, Time now);
@@ -37,6 +42,8 @@ class TaskLine {
   bool is_using(ApplicationId application, Engine engine) const;
   /// Of the task's copies; the smaller, the sooner.
   std::int64_t rank(ApplicationId application) const { return find(application)->rank; }
+
+  std::int64_t place(ApplicationId application) const { return find(application)->ready.place; }
 
   bool is_idle(Engine engine) const;
   /// Could a task that begins with this engine use it at once, behind those in the line?
@@ -62,6 +69,7 @@ class TaskLine {
   bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
   bool may_compute(const UnderWay& task) const;
   static bool is_for_kernels(const UnderWay& task);
+  bool may_send_results(const UnderWay& task, Time now) const;
   void leave(const UnderWay& task, Time now);
 
   int most_computing_;

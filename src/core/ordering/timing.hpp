@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the tasks of an order run, by stepping through it: three engines (copies to the device, SMs, copies to the
 // host), each of which serves the tasks in this order, one at a time. A task that does not use an engine does not wait
-// for it. A task's first operation waits until its memory fits beside what the tasks before it still hold.
+// for it: one of kernels alone begins when those of the tasks before it have ended, whatever these copy, and one that
+// uses none ends at once. Solvers, total_time() and runs mean the same. A task's first operation waits until its memory
+// fits beside what the tasks before it still hold.
 #pragma once
 
 #include <algorithm>

@@ -167,7 +167,7 @@ std::optional<Submission> WindowOrdering::next(Time now) {
     Stream& stream = streams_.at(application);
     if (!stream.offered) continue;
     const Engine engine = engine_of(*stream.offered->operation);
-    if (line_.may_use(application, engine, now)) return submit(stream, engine, now);
+    if (line_.may_use(application, engine, now) && !is_passing(application, engine)) return submit(stream, engine, now);
   }
   return std::nullopt;
 }
@@ -191,10 +191,11 @@ void WindowOrdering::begin_tasks(Time now) {
   };
   while (true) {
     if (is_due()) window_.order(line_.engines(now), now);
-    if (const ReadyTask* task = window_.next(); task != nullptr && may_begin(*task)) {
+    if (const ReadyTask* task = next_to_begin()) {
+      const ApplicationId application = task->application;
       line_.begin(*task);
-      line_.reach(task->application, engine_of_first(*task), now);
-      window_.begin_next();
+      line_.reach(application, engine_of_first(*task), now);
+      window_.begin(application);
     } else if (const auto latecomer = take_latecomer(now)) {
       line_.cut_in(*latecomer);
       line_.reach(latecomer->application, engine_of_first(*latecomer), now);
@@ -213,23 +214,52 @@ bool WindowOrdering::is_due() const {
 
 bool WindowOrdering::may_begin(const ReadyTask& task) const {
   const Stream& stream = streams_.at(task.application);
-  return fits(task) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
+  return fits(task.task.memory) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
 }
 
-bool WindowOrdering::fits(const ReadyTask& task) const {
-  return task.task.memory.count <= settings_.window.memory_limit.count - line_.held().count;
+/// The first of the order that may begin: a task does not wait for those before it that have to wait for an engine
+/// which it does not begin with, if its memory fits beside theirs.
+const ReadyTask* WindowOrdering::next_to_begin() const {
+  Task before;  // all those before it together
+  for (const ReadyTask& ready : window_.ordered()) {
+    const Engine first = engine_of(*streams_.at(ready.application).offered->operation);
+    const Bytes memory{before.memory.count + ready.task.memory.count};
+    const bool is_first = &ready == &window_.ordered().front();
+    const bool may_pass = time_on(before, first) == Duration::zero() && fits(memory);
+    if (may_begin(ready) && (is_first || may_pass)) return &ready;
+    before.uplink += ready.task.uplink;
+    before.compute += ready.task.compute;
+    before.downlink += ready.task.downlink;
+    before.memory = memory;
+  }
+  return nullptr;
+}
+
+/// Tasks of the order that have not begun come before it all the same on the engines that they will use.
+bool WindowOrdering::is_passing(ApplicationId application, Engine engine) const {
+  if (settings_.pieces.who != CutIn::Nobody || line_.is_using(application, engine)) return false;
+  const std::int64_t place = line_.place(application);
+  const auto is_before = [&](const ReadyTask& ready) {
+    return ready.place < place && time_on(ready.task, engine) > Duration::zero();
+  };
+  return std::ranges::count_if(window_.ordered(), is_before) >= settings_.computing;
+}
+
+bool WindowOrdering::fits(Bytes memory) const {
+  return memory.count <= settings_.window.memory_limit.count - line_.held().count;
 }
 
 std::optional<ReadyTask> WindowOrdering::take_latecomer(Time now) {
-  const ReadyTask* ordered = window_.next();
-  const bool waits_for_memory = ordered != nullptr && !fits(*ordered);  // latecomers must not take it again and again
+  const auto& ordered = window_.ordered();
+  const bool waits_for_memory =
+      !ordered.empty() && !fits(ordered.front().task.memory);  // latecomers must not take it again and again
   if (line_.is_idle(uplink) || waits_for_memory) return std::nullopt;
   const ReadyTask* first = nullptr;
   const auto claim_of = [](const ReadyTask& task) {
     return CopyClaim{.priority = task.priority, .left = task.task.uplink};
   };
   for (const ReadyTask* task : window_.latecomers()) {
-    if (!fits(*task) || !line_.may_cut_in(*task, now)) continue;
+    if (!fits(task->task.memory) || !line_.may_cut_in(*task, now)) continue;
     if (first == nullptr || goes_before(settings_.pieces.who, claim_of(*task), claim_of(*first))) first = task;
   }
   if (first == nullptr) return std::nullopt;

@@ -61,7 +61,9 @@ class WindowOrdering : public Ordering {
   void begin_tasks(Time now);
   bool is_due() const;
   bool may_begin(const ReadyTask& task) const;
-  bool fits(const ReadyTask& task) const;
+  const ReadyTask* next_to_begin() const;
+  bool is_passing(ApplicationId application, Engine engine) const;
+  bool fits(Bytes memory) const;
   /// The first of those who may cut in, by value; it is taken out of the window.
   std::optional<ReadyTask> take_latecomer(Time now);
   void drop_offered(ApplicationId application);

@@ -27,20 +27,25 @@ Duration CdSearchOptions::window_on(const Device& device) const {
 
 CdSearchOptions cd_search_options(const PolicyOptions& options) {
   const std::string mode = options.word("mode", {"auto", "performance", "power"});
+  const std::string profile = options.word("profile", {"on-line", "off-line", "equations"});
   const double window_us = options.number("window", 0, 1, 1e6);
   return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
                              : mode == "power" ? SearchMode::Power
                                                : SearchMode::Performance,
                      .need = {.step = static_cast<int>(options.whole("step", 0, 1, 1000)),
                               .loss = options.number("loss", 5, 0, 100) / 100}},
-          .reads_profiles = options.word("profile", {"on-line", "off-line"}) == "off-line",
+          .classes = profile == "on-line"    ? ClassBy::StallTest
+                     : profile == "off-line" ? ClassBy::ProfiledScaling
+                                             : ClassBy::ProfiledBandwidth,
           .window = Duration(static_cast<Duration::rep>(window_us * 1000))};
 }
 
-std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application) {
+std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application, ClassBy by) {
   for (const RunningLaunch& launch : state.running()) {
     if (launch.application != application || !launch.launch->kernel.is_profiled) continue;
-    return intensity_by_scaling(state.device(), launch.launch->kernel);
+    const Kernel& kernel = launch.launch->kernel;
+    return by == ClassBy::ProfiledBandwidth ? intensity_by_off_sm_model(state.device(), kernel)
+                                            : intensity_by_scaling(state.device(), kernel);
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand behind "cd-search": mode=auto|performance|power; profile=on-line|off-line; step=SMs stalled at a time;
-// loss=percent of the rate on an even part that may be lost; window=us of a warm-up and of a profile.
+// What may stand behind "cd-search": mode=auto|performance|power; profile=on-line|off-line|equations; step=SMs
+// stalled at a time; loss=percent of the rate on an even part that may be lost; window=us of a warm-up and of a
+// profile.
 #pragma once
 
 #include "core/partitioning/partition_search.hpp"
@@ -9,9 +10,13 @@
 
 namespace gpushare {
 
+/// How the class of an application is found: by stalling some of its SMs, or by its kernel's profile, which says
+/// whether its speed saturates with SMs, and what it asks for by Eqs. 1 and 2.
+enum class ClassBy { StallTest, ProfiledScaling, ProfiledBandwidth };
+
 struct CdSearchOptions {
   SearchOptions search{};  ///< a step of 0 is scaled to the GPU
-  bool reads_profiles = false;
+  ClassBy classes = ClassBy::StallTest;
   Duration window{};  ///< 0: the paper's cycles
 
   /// With steps of two SMs of 24, in proportion, where no step is given.
@@ -24,6 +29,6 @@ struct CdSearchOptions {
 CdSearchOptions cd_search_options(const PolicyOptions& options);
 
 /// What this application's running launch is by its profile; nullopt where there is neither.
-std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application);
+std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application, ClassBy by);
 
 }  // namespace gpushare

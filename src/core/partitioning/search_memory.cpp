@@ -38,7 +38,9 @@ void SearchMemory::learn(std::span<const Member> company, const PartitionSearch&
 
 std::optional<BoundBy> SearchMemory::intensity(const Member& member, const State& state) {
   auto& learnt = learnt_[{member.application, member.kernel}];
-  if (!learnt && options_.reads_profiles) learnt = profiled_intensity(state, member.application);
+  if (!learnt && options_.classes != ClassBy::StallTest) {
+    learnt = profiled_intensity(state, member.application, options_.classes);
+  }
   return learnt;
 }
 

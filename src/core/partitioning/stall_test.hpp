@@ -27,8 +27,12 @@ inline double lost_together(const Rates& before, const Rates& now) {
   return lost;
 }
 
-/// SMs that are left in the test: a quarter is stalled, enough for a clear answer, and soon given back.
-inline int sms_in_stall_test(int sms) { return sms - std::max(sms / 4, 1); }
+/// SMs that are left in the test: about a quarter is stalled, enough for a clear answer, and soon given back. An even
+/// number where there are enough, so that the search, which begins there, goes on by the paper's steps of two.
+inline int sms_in_stall_test(int sms) {
+  const int stalled = std::max(sms / 4, 1);
+  return sms - (sms >= 4 ? (stalled + 1) / 2 * 2 : stalled);
+}
 
 /// `lost`: what all lose together. A compute-bound application loses the share of its SMs
 /// that is stalled, a memory-bound one nothing; the border is half-way.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classification-driven search for a partition of the SMs (CD-search, section 4). A memory-bound application keeps its
-// rate on fewer SMs than an even part. Which ones are memory-bound is known from profiles (profile=off-line), or seen
-// when some SMs are stalled; then SMs are stalled as long as the rate is kept. What is left over goes to the
-// compute-bound applications, or stays idle to save power where there are none. Compute-bound ones share evenly.
+// rate on fewer SMs than an even part. Which ones are memory-bound is known from profiles (profile=off-line, or
+// profile=equations, the paper's), or seen when some SMs are stalled; then SMs are stalled as long as the rate is kept.
+// What is left over goes to the compute-bound applications, or stays idle to save power where there are none.
+// Compute-bound ones share evenly.
 //
 // Suits: long-running mixes of memory-bound and compute-bound launches, also as loops of short ones. Fails: launches
 // that end before a few waves of blocks have been measured keep an even part; rates that drift by themselves mislead.

@@ -68,7 +68,7 @@ class MpMax : public Policy {
     for (std::size_t place = 0; place < running.size(); ++place) {
       const RunningLaunch& launch = state.running()[place];
       const int limit = is_alone ? launch.max_residency : limited(launch, running[place], demands, device);
-      plan.shares.push_back({.launch = launch.id, .quota = Quota::everywhere(limit)});
+      plan.shares.push_back({.launch = launch.id, .quota = Quota::everywhere(limit), .leaves_rest = !is_alone});
     }
     return plan;
   }

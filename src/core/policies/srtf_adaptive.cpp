@@ -35,7 +35,10 @@ class SrtfAdaptive : public Policy {
     Plan plan;
     const std::vector<const RunningLaunch*> launches = order(state);
     rank_behind(plan, launches);
-    if (mode_ == Mode::Sharing) plan.shares.front().quota = Quota::everywhere(limited(*launches.front()));
+    if (mode_ == Mode::Sharing) {
+      plan.shares.front().quota = Quota::everywhere(limited(*launches.front()));
+      plan.shares.front().leaves_rest = true;
+    }
     return plan;
   }
 

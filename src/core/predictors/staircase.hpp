@@ -11,7 +11,7 @@ constexpr std::int64_t blocks_per_sm(std::int64_t blocks, int sms) { return (blo
 
 /// Eq. 1: T = ceil(N / R) t for N blocks on one SM, R at a time, t each.
 constexpr Duration staircase_runtime(std::int64_t blocks, int residency, Duration block_time) {
-  return (blocks + residency - 1) / residency * block_time;
+  return (blocks / residency + (blocks % residency != 0 ? 1 : 0)) * block_time;
 }
 
 }  // namespace gpushare

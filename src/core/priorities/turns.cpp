@@ -27,6 +27,7 @@ void Turns::observe(const Event& event, const State& state) {
 }
 
 void Turns::welcome(RequestId id, Time now) {
+  if (std::ranges::find(exchanged_, id) == exchanged_.end()) take_back_exchange(now);
   const Request& request = requests_.all().at(id);
   const bool goes_on = request.arrival != now || request.ended == now;
   Turn& turn = turns_[id];
@@ -65,14 +66,31 @@ std::vector<RequestId> Turns::waiting(Time now) const {
   return order;
 }
 
+void Turns::exchange_queues(const std::vector<RequestId>& inactive, Time now) {
+  for (const RequestId id : inactive) {
+    turns_.at(id).queue = Turn::Queue::Active;
+    turns_.at(id).ageing.wait_from(now);
+  }
+  exchanged_ = inactive;
+  exchanged_at_ = now;
+}
+
+/// Events of one instant come one by one: whether the active queue was empty then is known only after the last arrival.
+void Turns::take_back_exchange(Time now) {
+  if (exchanged_.empty() || exchanged_at_ != now) return;
+  for (const RequestId id : exchanged_) {
+    if (current_ == id) current_.reset();
+    turns_.at(id).queue = Turn::Queue::Inactive;
+    turns_.at(id).ageing.reset();
+  }
+  exchanged_.clear();
+}
+
 void Turns::begin_next(Time now) {
   const std::vector<RequestId> order = waiting(now);
   if (order.empty()) return;
   if (turns_.at(order.front()).queue == Turn::Queue::Inactive) {
-    for (const RequestId id : order) {
-      turns_.at(id).queue = Turn::Queue::Active;
-      turns_.at(id).ageing.wait_from(now);
-    }
+    exchange_queues(order, now);
   }
   current_ = order.front();
   Turn& turn = turns_.at(*current_);

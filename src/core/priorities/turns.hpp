@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose turn it is (EffiSha section 7): one request has the GPU, the others wait in an active or in an inactive queue.
 // The active ones are served first, by their priorities, which grow meanwhile; when none is left, the queues change
-// places.
+// places. A request that comes at the very time at which they do so has come before: it is active, the others are not
+// yet.
 #pragma once
 
 #include <map>
@@ -43,11 +44,15 @@ class Turns {
 
  private:
   void welcome(RequestId id, Time now);
+  void exchange_queues(const std::vector<RequestId>& inactive, Time now);
+  void take_back_exchange(Time now);
 
   Requests requests_;
   std::map<RequestId, Turn> turns_;
   std::optional<RequestId> current_;
-  std::optional<RequestId> ended_;  // who had the turn when it ended
+  std::optional<RequestId> ended_;    // who had the turn when it ended
+  std::vector<RequestId> exchanged_;  // the requests that became active when the queues last changed places
+  Time exchanged_at_{};
 };
 
 }  // namespace gpushare

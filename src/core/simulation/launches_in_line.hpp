@@ -15,6 +15,7 @@ class LaunchesInLine {
  public:
   struct Place {
     Quota quota;
+    bool leaves_rest = false;
     double free_at = 0;
   };
 

@@ -47,7 +47,9 @@ void SimulatedGpu::submit(const Submission& submission) {
   uses_off_sm_ = uses_off_sm_ || launch->launch.kernel.cost.off_sm.count > 0;
   unended_.push_back(launch.get());
   if (place) {
-    ranks_.push_back({.launch = launch.get(), .quota = at_most(place->quota, launch->max_residency, device_.sms)});
+    ranks_.push_back({.launch = launch.get(),
+                      .quota = at_most(place->quota, launch->max_residency, device_.sms),
+                      .leaves_rest = place->leaves_rest});
     launch->workers.bring(ranks_.back().quota);
     launch->has_quota = true;
   }
@@ -226,14 +228,14 @@ bool SimulatedGpu::dispatch_one(SmId sm) {
 
 const SimulatedGpu::Ranked* SimulatedGpu::next_for(SmId sm) {
   for (const Ranked& ranked : ranks_) {
-    const auto& [launch, quota] = ranked;
+    const auto& [launch, quota, leaves_rest] = ranked;
     if (launch->unstarted() == 0 || now_ < launch->ready_at) continue;
     const int limit = quota.at(sm);
     if (limit == 0) continue;
     // Held back by the plan: lower ranks may use the room. Held back by the SM: the room is kept for this launch.
     const int resident = sms_[index(sm)].resident(*launch);
     if (resident >= limit) {
-      if (limit < launch->max_residency) continue;
+      if (limit < launch->max_residency || leaves_rest) continue;
       return nullptr;  // the register file's banks hold fewer blocks than its size would
     }
     if (!sms_[index(sm)].fits(*launch)) return nullptr;

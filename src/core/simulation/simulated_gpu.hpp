@@ -56,6 +56,7 @@ class SimulatedGpu : public Gpu {
   struct Ranked {
     ActiveLaunch* launch;
     Quota quota;
+    bool leaves_rest = false;
   };
 
   /// When an SM may start its next block, and whether a timer waits for that.

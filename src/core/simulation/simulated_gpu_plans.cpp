@@ -44,7 +44,7 @@ void SimulatedGpu::make_effective(const SentPlan& sent) {
     ActiveLaunch* launch = find(share.launch);
     if (launch == nullptr) continue;  // never submitted here
     launch->workers.bring(share.quota);
-    ranks_.push_back({.launch = launch, .quota = share.quota});
+    ranks_.push_back({.launch = launch, .quota = share.quota, .leaves_rest = share.leaves_rest});
     if (share.quota.largest() == 0 || !launch->evicted()) continue;
     launch->ready_at = now_ + nanoseconds(device_.delays.relaunch);
     timers_.add(launch->ready_at, LaunchReady{});
@@ -96,7 +96,9 @@ void SimulatedGpu::let_next_follow(const ActiveLaunch& ended) {
       !all_have_a_share())
     return;
   const auto rank = std::ranges::find(ranks_, &ended, &Ranked::launch);
-  if (rank != ranks_.end()) in_line_.leave_place(ended.application, {.quota = rank->quota, .free_at = now_ + delay});
+  if (rank == ranks_.end()) return;
+  in_line_.leave_place(ended.application,
+                       {.quota = rank->quota, .leaves_rest = rank->leaves_rest, .free_at = now_ + delay});
 }
 
 }  // namespace gpushare

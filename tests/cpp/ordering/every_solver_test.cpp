@@ -85,6 +85,9 @@ TEST_P(EverySolver, RefusesWhatCannotBe) {
   EXPECT_THROW(solve({.tasks = large, .memory_limit = Bytes{10}}), InvalidInput);
   EXPECT_THROW(solve({.tasks = weightless}), InvalidInput);
   EXPECT_THROW(solve({.tasks = many}), InvalidInput);
+  const std::vector<Task> endless(3, task_of(std::numeric_limits<std::int64_t>::max() / 2, 1, 1));
+  EXPECT_THROW(solve({.tasks = endless}), InvalidInput);
+  EXPECT_THROW(solve({.tasks = weightless, .engines = {.downlink = Duration(-1)}}), InvalidInput);
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::ValuesIn(solvers().begin(), solvers().end()),

@@ -17,8 +17,9 @@ ReadyTask ready(int application, const Task& task) { return {static_cast<Applica
 /// Takes all tasks that are ordered, as their applications' numbers.
 std::vector<int> begun(ReorderWindow& window) {
   std::vector<int> applications;
-  for (; window.next() != nullptr; window.begin_next()) {
-    applications.push_back(static_cast<int>(window.next()->application));
+  while (!window.ordered().empty()) {
+    applications.push_back(static_cast<int>(window.ordered().front().application));
+    window.begin(window.ordered().front().application);
   }
   return applications;
 }
@@ -43,7 +44,7 @@ TEST(ReorderWindow, IsDueWhenItIsFullOrTheUplinkIsIdle) {
   window.add(ready(1, task_of(1, 1, 1)));
   EXPECT_TRUE(window.is_due(false));
   window.order({});
-  window.begin_next();
+  window.begin(window.ordered().front().application);
   window.add(ready(2, task_of(1, 1, 1)));
   window.add(ready(3, task_of(1, 1, 1)));
   EXPECT_FALSE(window.is_due(false)) << "a task of the window has not begun";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "core/ordering/delay_equations.hpp"
 #include "core/ordering/solver_registry.hpp"
 #include "ordered_run.hpp"
 #include "sample_tasks.hpp"
@@ -26,7 +27,8 @@ Application application_of_task(const std::string& name, const Task& task) {
 Workload workload_of_tasks(const std::vector<Task>& tasks) {
   Workload workload{.name = "tasks"};
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    workload.applications.push_back(application_of_task(std::to_string(i), tasks[i]));
+    Application application = application_of_task(std::to_string(i), tasks[i]);
+    if (!application.operations.empty()) workload.applications.push_back(std::move(application));
   }
   return workload;
 }
@@ -52,6 +54,40 @@ TEST(WindowOrdering, TheSimulatedGpuTakesWhatTheSolverSays) {
           << ordering << ", seed " << seed;
     }
   }
+}
+
+/// Half of the engines are left out, so that there are tasks of kernels alone, of copies alone, and of nothing; a run
+/// has no application for these.
+std::vector<Task> tasks_on_some_engines(std::uint64_t seed, int count) {
+  Dice dice(seed);
+  const auto time = [&] { return dice.once_in(2) ? 0 : dice.between(1, 500); };
+  std::vector<Task> tasks;
+  for (int i = 0; i < count; ++i) tasks.push_back(task_of(time(), time(), time()));
+  return tasks;
+}
+
+// An engine serves the tasks in their order, and one that leaves it out does not wait for it (timing.hpp).
+TEST(WindowOrdering, SolversEquationsAndRunsMeanTheSameByATaskThatLeavesEnginesOut) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const std::vector<Task> tasks = tasks_on_some_engines(seed, 7);
+    const Workload workload = workload_of_tasks(tasks);
+    for (const auto& [solver, ordering] : {std::pair("exact", "cumas"), {"arrival", "strings"}, {"dp", "cumas-dp"}}) {
+      const OrderedTasks solved = make_solver(solver)->order({.tasks = tasks}, {});
+      const auto total = static_cast<double>(total_time(tasks, solved.order, DelayEquations::AsCorrected).count());
+      EXPECT_EQ(solved.cost_ns, total) << solver << ", seed " << seed;
+      EXPECT_EQ(static_cast<double>(length_of(ordered_run(small_device(), workload, std::string(ordering) + "+fifo"))),
+                total)
+          << ordering << ", seed " << seed;
+    }
+  }
+}
+
+TEST(WindowOrdering, ATaskWhoseKernelsBeganEarlierLetsResultsBeforeItGoFirst) {
+  // The third has kernels from the beginning, and its results wait for those of the second, which copies from 6 to 9.
+  const std::vector<Task> tasks{task_of(6, 0, 3), task_of(3, 0, 1), task_of(0, 8, 8), task_of(7, 0, 6)};
+  const Trace trace = ordered_run(small_device(), workload_of_tasks(tasks), "strings+fifo");
+  EXPECT_EQ(length_of(trace), 24);
+  EXPECT_EQ(block_starts(trace, 4), std::vector<std::int64_t>(4, 0));
 }
 
 TEST(WindowOrdering, IsFasterThanArrivalOnTheWhole) {

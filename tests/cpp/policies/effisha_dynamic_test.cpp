@@ -143,6 +143,38 @@ TEST(EffishaDynamic, AnApplicationKeepsItsTurnFromLaunchToLaunch) {
   EXPECT_EQ(block_starts(trace, 2).front(), 2'400'000);
 }
 
+// Section 7: at the end of its slice a request goes to the inactive queue. a's third slice of 1 ms ends at 3 ms; b,
+// which comes at that time or 100 ns to either side of it, has (4 + 1) / 2 = 2.5 ms, and as a waits in the inactive
+// queue and its priority is as at first, b has the next slice, too, and ends at 7 ms.
+TEST(EffishaDynamic, ARequestThatComesAsASliceEndsFindsTheOtherInactive) {
+  for (const std::int64_t arrival_ns : {2'999'900, 3'000'000, 3'000'100}) {
+    Workload workload = workload_of({launch_of(100, 100'000), launch_of(40, 100'000)}, {0, arrival_ns});
+    workload.applications[0].priority = 1;
+    workload.applications[1].priority = 4;
+    Device one_slot = small_device();
+    one_slot.per_sm.blocks = 1;
+    const Trace trace = record(one_slot, workload, "effisha-dynamic");
+    EXPECT_NEAR(end_of(trace, 1), 7 * ms, ms / 10) << arrival_ns;
+    EXPECT_NEAR(end_of(trace, 0), 14 * ms, ms / 10) << arrival_ns;
+  }
+}
+
+// The same, where the one that comes has the lower priority: the other one's slice has ended all the same.
+TEST(EffishaDynamic, ALowerPriorityThatComesAsASliceEndsIsNext) {
+  const Turns expected{{0, 0}, {1, 4000}, {0, 4500}};
+  Workload workload = long_ones({7, 0}, {0, 4});
+  Turns found = first_turns(workload, "effisha-dynamic");
+  found.resize(3);
+  EXPECT_EQ(found, expected);
+}
+
+TEST(EffishaDynamic, OfTwoThatComeAsASliceEndsBothAreActive) {
+  const Turns expected{{0, 0}, {1, 4000}, {2, 4000}, {1, 6000}};
+  Turns found = first_turns(long_ones({7, 2, 3}, {0, 4, 4}), "effisha-dynamic:ageing=waits");
+  found.resize(4);
+  EXPECT_EQ(found, expected);
+}
+
 TEST(EffishaDynamic, LeftoverIsServedInOrderOfPriority) {
   PolicyRehearsal run = rehearsal({4, 1, 2}, "effisha-dynamic:leftover=yes");
   for (int launch = 0; launch < 3; ++launch) run.arrive(launch, 0);

@@ -4,6 +4,7 @@
 
 #include "core/residency.hpp"
 #include "hand_written_events.hpp"
+#include "recorded_run.hpp"
 
 namespace gpushare {
 namespace {
@@ -40,6 +41,14 @@ TEST(MpMax, TheReservationIsAsDemandingAsTheMostDemandingInEachResource) {
   for (int launch = 0; launch < 3; ++launch) run.arrive(launch, 0);
   // 192 threads and 12288 bytes are set aside: 64 threads and 4096 bytes are left.
   EXPECT_THAT(run.quotas(0), ElementsAre(1));
+}
+
+// SRTF section 5.2.2: MPMax reserves room for one block of the other kernel on every SM. Where the first has 64 threads
+// of 256 to spare anyway, its limit is not below what it could have, and the room is there all the same.
+TEST(MpMax, RoomThatIsThereAnywayIsTheOthers) {
+  const Trace trace =
+      record(small_device(), workload_of({launch_of_threads(192, 5, 100), launch_of(2, 10)}, {0, 50}), "mpmax");
+  EXPECT_THAT(block_starts(trace, 1), ElementsAre(50, 60));
 }
 
 /// Room beside one block that is as demanding in each resource as the most demanding of the others.

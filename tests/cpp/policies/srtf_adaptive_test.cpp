@@ -38,7 +38,8 @@ TEST(SrtfAdaptive, SharesWhereSlowdownsLieMoreThanHalfApart) {
   EXPECT_THAT(run.quotas(1), ElementsAre(4));
 }
 
-TEST(SrtfAdaptive, AFastestWithFewerThanThreeBlocksIsNotLimitedFurther) {
+// Its limit is all that it can have, and still leaves the rest of the SM to the others (section 5.1.2).
+TEST(SrtfAdaptive, AFastestWithFewerThanThreeBlocksIsNotLimitedFurtherAndLeavesTheRest) {
   PolicyRehearsal run("srtf-adaptive", small_device(),
                       workload_of({launch_of_threads(128, 90, 1), launch_of_threads(128, 100, 1)}));
   run.arrive(0, 0);
@@ -46,6 +47,8 @@ TEST(SrtfAdaptive, AFastestWithFewerThanThreeBlocksIsNotLimitedFurther) {
   run.run_block(0, 0, -100, 0);
   run.run_block(1, 0, -100, 0);
   EXPECT_THAT(run.quotas(0), ElementsAre(2));
+  EXPECT_TRUE(run.plan().shares.front().leaves_rest);
+  EXPECT_FALSE(run.plan().shares.back().leaves_rest);
 }
 
 TEST(SrtfAdaptive, StaysInSharingWhileItIsFairer) {

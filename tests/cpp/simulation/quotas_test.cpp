@@ -37,6 +37,38 @@ TEST(Quotas, ARankedLaunchAtItsFullQuotaHoldsTheRoom) {
   EXPECT_THAT(block_starts(trace, 1), ElementsAre(200));
 }
 
+TEST(Quotas, ARankedLaunchThatLeavesTheRestHoldsNoMoreThanItsQuota) {
+  // As above, but the full quota is meant as a limit: the 64 threads beside the first are the second's at once.
+  const Trace trace =
+      record(small_device(), workload_of({launch_of_threads(192, 3, 100), launch_of(3, 50)}), [](const State& state) {
+        Plan plan;
+        for (const RunningLaunch& launch : state.running()) {
+          plan.shares.push_back(full_share(launch));
+          plan.shares.back().leaves_rest = true;
+        }
+        return plan;
+      });
+  EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 100, 200));
+  EXPECT_THAT(block_starts(trace, 1), ElementsAre(0, 50, 100));
+}
+
+TEST(Quotas, ALaunchThatLeavesTheRestHoldsTheRoomUpToItsQuota) {
+  // Two blocks of the second run when the first comes, which needs the room of both and must get it.
+  const Trace trace = record(small_device(), workload_of({launch_of_threads(192, 2, 100), launch_of(8, 60)}, {10, 0}),
+                             [](const State& state) {
+                               Plan plan;
+                               for (const int launch : {0, 1}) {
+                                 const RunningLaunch* running = state.find(operation(launch));
+                                 if (running == nullptr) continue;
+                                 plan.shares.push_back(full_share(*running));
+                                 plan.shares.back().leaves_rest = true;
+                               }
+                               return plan;
+                             });
+  EXPECT_THAT(block_starts(trace, 0), ElementsAre(60, 160));
+  EXPECT_THAT(block_starts(trace, 1), ElementsAre(0, 0, 0, 0, 60, 120, 180, 240));
+}
+
 TEST(Quotas, ALimitedLaunchBelowItsQuotaHoldsTheRoomItWaitsFor) {
   // Four blocks of the first run; then the second, limited to one of two blocks of 128 threads, is ranked first. It
   // needs two slots to come free, and the first must not take them again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the records of a program's kernels lie in its page, and what tells them apart: the same in every process and run,
-// so that a scheduler can put there beforehand what it knows of them.
+// Where the records of a program's kernels lie in its page, and what tells them apart: the same in every process and
+// run, so that a scheduler can put there beforehand what it knows of them.
 #pragma once
 
 #include <algorithm>

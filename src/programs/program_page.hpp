@@ -44,17 +44,18 @@ struct StreamProgress {
   alignas(64) std::atomic<std::uint64_t> ended;  ///< as `launched` was when the stream came to its last mark
 };
 
-/// A process of the program that has used CUDA. Free where `pid` is 0; a process takes it by compare-and-swap, also from
-/// one that is dead. What it then finds is set to 0, but for the last four: those add up all processes that had the slot.
+/// A process of the program that has used CUDA. Free where `pid` is 0; a process takes it by compare-and-swap, also
+/// from one that is dead. What it then finds is set to 0, but for the last four: those add up all processes that had
+/// the slot.
 struct ProcessSlot {
   alignas(64) std::atomic<std::int32_t> pid;
-  std::atomic<std::uint32_t> streams;           ///< how many of `progress` are in use, from the first
-  std::atomic<std::uint64_t> last_launch_ns;    ///< on CLOCK_MONOTONIC, kept where the clock was read anyway
-  std::atomic<std::uint64_t> memory_bytes;      ///< of device memory that it has
-  std::atomic<std::uint64_t> launches;          ///< of kernels and graphs
-  std::atomic<std::uint64_t> held_ns;           ///< its threads have waited for the lease
-  std::atomic<std::uint64_t> limited_ns;        ///< its threads have waited for work under way
-  std::atomic<std::uint64_t> let_go;            ///< waits that the longest hold has ended
+  std::atomic<std::uint32_t> streams;         ///< how many of `progress` are in use, from the first
+  std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, kept where the clock was read anyway
+  std::atomic<std::uint64_t> memory_bytes;    ///< of device memory that it has
+  std::atomic<std::uint64_t> launches;        ///< of kernels and graphs
+  std::atomic<std::uint64_t> held_ns;         ///< its threads have waited for the lease
+  std::atomic<std::uint64_t> limited_ns;      ///< its threads have waited for work under way
+  std::atomic<std::uint64_t> let_go;          ///< waits that the longest hold has ended
   std::array<StreamProgress, most_streams> progress;
 };
 
@@ -69,10 +70,10 @@ struct KernelRecord {
   std::array<std::uint32_t, 3> grid;  ///< of a graph: its nodes, 0, 0
   std::array<std::uint32_t, 3> block;
   std::uint32_t shared_bytes;
-  std::uint32_t library;               ///< index into ProgramPage::libraries
+  std::uint32_t library;  ///< index into ProgramPage::libraries
   std::atomic<std::uint64_t> launches;
-  std::atomic<std::uint64_t> samples;     ///< launches that were timed
-  std::atomic<std::uint64_t> sampled_ns;  ///< in total
+  std::atomic<std::uint64_t> samples;       ///< launches that were timed
+  std::atomic<std::uint64_t> sampled_ns;    ///< in total
   std::atomic<std::uint64_t> predicted_ns;  ///< of one launch; 0: nobody knows yet
   std::array<char, most_name_bytes> name;   ///< as the driver gives it, cut; ends with 0
 };
@@ -88,7 +89,7 @@ struct LibraryName {
 struct ProgramPage {
   std::uint64_t magic;
   std::uint32_t version;
-  std::int32_t keeper_pid;  ///< the process of `gpushare run`: where that has gone, nothing holds the program
+  std::int32_t keeper_pid;           ///< the process of `gpushare run`: where that has gone, nothing holds the program
   std::uint64_t memory_limit_bytes;  ///< 0: none
   std::uint64_t longest_hold_ns;     ///< a launch that has waited for so long goes
 

@@ -44,7 +44,9 @@ struct StreamProgress {
   alignas(64) std::atomic<std::uint64_t> ended;  ///< as `launched` was when the stream came to its last mark
 };
 
-/// A process of the program that has used CUDA. Free where `pid` is 0; a process takes it by compare-and-swap.
+/// A process of the program that has used CUDA. Free where `pid` is 0; a process takes it by compare-and-swap, also
+/// from one that is dead. What it then finds is set to 0, but for the last four: those add up all processes that had
+/// the slot.
 struct ProcessSlot {
   alignas(64) std::atomic<std::int32_t> pid;
   std::atomic<std::uint32_t> streams;         ///< how many of `progress` are in use, from the first
@@ -60,7 +62,7 @@ struct ProcessSlot {
 enum class LaunchKind : std::uint32_t { Kernel = 1, Cooperative = 2, Cluster = 3, Graph = 4 };
 
 /// A kernel with a shape, or a graph. Taken by compare-and-swap of `key`, which is never 0 and is made of all that
-/// tells them apart; `is_named` says that the rest is there.
+/// tells them apart (kernel_records.hpp); `is_named` says that the rest is there.
 struct KernelRecord {
   alignas(64) std::atomic<std::uint64_t> key;
   std::atomic<std::uint32_t> is_named;

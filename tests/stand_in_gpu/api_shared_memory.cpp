@@ -148,14 +148,18 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   });
 }
 
-CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned) {
+CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned flags) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    device.expect_no_capture();
     expect(bytes > 0 && is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "no memory of this process");
     auto had_room = std::make_shared<bool>(false);
     device.put_on_sm(CU_STREAM_PER_THREAD, [had_room] { *had_room = true; });
     turn.wait_until([&] { return *had_room; });
     expect(!device.is_pinned(address, bytes), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "it is pinned already");
-    device.registered[static_cast<std::byte*>(address)] = {.size = bytes};
+    auto* first = static_cast<std::byte*>(address);
+    const bool is_for_kernels = (flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0;
+    const std::uint64_t on_device = is_for_kernels ? device.memory.map({first, bytes}, "registered memory") : 0;
+    device.registered[first] = {.size = bytes, .device_address = on_device};
   });
 }
 
@@ -166,6 +170,7 @@ CUresult cuMemHostUnregister(void* address) {
     expect(found != device.registered.end(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "it is not registered");
     expect(found->second.use.use_count() == 1, CUDA_ERROR_INVALID_VALUE, "a copy from or to it has not ended");
     const std::size_t bytes = found->second.size;
+    if (found->second.device_address != 0) device.memory.release(found->second.device_address);
     device.registered.erase(found);  // in any case: other memory may come to lie there
     expect(is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "it was unmapped while registered");
   });

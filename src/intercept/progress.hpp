@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the page comes to know what of a stream's work has ended: the stream writes a word, a mark, every now and then.
+#pragma once
+
+#include "intercept/streams.hpp"
+
+namespace gpushare::intercept {
+
+/// Predicted work between two marks of a stream, in ns, under this lease.
+std::uint64_t mark_interval_ns(programs::Lease lease);
+
+/// Has the stream write what has been launched in it so far as ended, behind all of that. Does nothing while the stream
+/// is captured, another thread does it, or the GPU cannot write there.
+void mark(const Membership& member, StreamWords& words, CUstream stream);
+
+/// Whether the GPU writes marks, as far as this is known.
+bool has_marks();
+
+/// Contexts are gone, and what was pinned in them.
+void pin_again();
+
+}  // namespace gpushare::intercept

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that are timed: an event in front and one behind, read when they are long past. Nobody waits for them.
+#pragma once
+
+#include "intercept/kernels.hpp"
+#include "intercept/streams.hpp"
+
+namespace gpushare::intercept {
+
+/// Whether this launch of it, its nth in all processes, is to be timed.
+inline bool is_sampled(const Membership& member, const KnownLaunch& known, std::uint64_t nth) {
+  constexpr std::uint64_t always_up_to = 3;
+  constexpr std::uint64_t one_in = 1024;
+  return nth % one_in == 0 || known.samples(member) < always_up_to;
+}
+
+/// Around a launch: made before it; ends() once it has been made.
+class Sample {
+ public:
+  /// Does nothing unless it is wanted, and where there is nothing to time with.
+  Sample(const Membership& member, KnownLaunch* known, CUstream stream, bool is_wanted) {
+    if (is_wanted) begin(member, known, stream);
+  }
+  ~Sample() {
+    if (pair_ >= 0) abandon();
+  }
+  Sample(const Sample&) = delete;
+  Sample& operator=(const Sample&) = delete;
+
+  void ends(CUstream stream) {
+    if (pair_ >= 0) end(stream);
+  }
+
+ private:
+  void begin(const Membership& member, KnownLaunch* known, CUstream stream);
+  void end(CUstream stream);
+  void abandon();
+
+  int pair_ = -1;
+};
+
+/// Reads some that have passed.
+void read_samples(const Membership& member);
+
+/// Contexts are gone, and the events in them. Those in others are lost as well.
+void drop_samples();
+
+}  // namespace gpushare::intercept

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that uses the GPU by the driver API, for tests: it obeys lines of its standard input, each with a line of
+// its own. `failed ...` is the answer where the driver says no.
+//
+//   init                      launch HOW COUNT [ROUNDS]      sync      value
+//   capture HOW COUNT         graph COUNT [STREAMS]          spoil
+//   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
+//   fork LINE                 the child obeys this line and ends; says what the child answered
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "intercept/driver_calls.hpp"
+
+namespace intercepted {
+namespace {
+
+struct Shape {
+  unsigned blocks = 1;
+  unsigned threads = 1;
+};
+
+/// A stream, and values that launches in it change.
+class Worker {
+ public:
+  static constexpr unsigned most_values = 256;
+
+  Worker() {
+    CHECK(cu(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cu(cuMemAllocAsync)(&values, sizeof(unsigned) * most_values, stream));
+    CHECK(cu(cuMemsetD8Async)(values, 0, sizeof(unsigned) * most_values, stream));
+  }
+
+  unsigned value() const {
+    unsigned first = 0;
+    CHECK(cu(cuMemcpyDtoHAsync)(&first, values, sizeof first, stream));
+    CHECK(cu(cuStreamSynchronize)(stream));
+    return first;
+  }
+
+  CUstream stream = nullptr;
+  CUdeviceptr values = 0;
+};
+
+using LaunchKernel = decltype(&cuLaunchKernel);
+
+/// By cuGetProcAddress, which was itself asked for by that.
+LaunchKernel looked_up(cuuint64_t flags) {
+  decltype(&cuGetProcAddress) look_up = nullptr;
+  CUdriverProcAddressQueryResult status{};
+  CHECK(cu(cuGetProcAddress)("cuGetProcAddress", reinterpret_cast<void**>(&look_up), 13000, 0, &status));
+  LaunchKernel found = nullptr;
+  CHECK(look_up("cuLaunchKernel", reinterpret_cast<void**>(&found), 13000, flags, &status));
+  return found;
+}
+
+class Program {
+ public:
+  std::string answer(const std::string& line) {
+    std::istringstream words(line);
+    std::string command;
+    words >> command;
+    try {
+      const auto found = commands_.find(command);
+      return found != commands_.end() ? found->second(words) : "no such command";
+    } catch (const std::exception& error) {
+      return std::string("failed ") + error.what();
+    }
+  }
+
+ private:
+  std::string init() {
+    CHECK(cu(cuInit)(0));
+    CUcontext context = nullptr;
+    CHECK(cu(cuDevicePrimaryCtxRetain)(&context, 0));
+    CHECK(cu(cuCtxSetCurrent)(context));
+    CUmodule module = nullptr;
+    CHECK(cu(cuModuleLoadData)(&module, code));
+    CHECK(cu(cuModuleGetFunction)(&step_, module, "step"));
+    CHECK(cu(cuModuleGetFunction)(&other_, module, "other"));
+    CUlibrary library = nullptr;
+    CHECK(cu(cuLibraryLoadData)(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    CHECK(cu(cuLibraryGetKernel)(&kernel_, library, "step"));
+    context_ = context;
+    own_ = std::make_unique<Worker>();
+    return "ok";
+  }
+
+  CUresult launch_by(const std::string& how, const Worker& on, unsigned rounds) {
+    CUdeviceptr values = on.values;
+    void* arguments[] = {&values, &rounds};
+    CUlaunchAttribute attribute{};
+    CUlaunchConfig config{.gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
+    config.hStream = on.stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    attribute.id = CU_LAUNCH_ATTRIBUTE_IGNORE;
+    const auto plain = [&](LaunchKernel launch, CUfunction function, Shape shape, CUstream stream) {
+      return launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, 0, stream, arguments, nullptr);
+    };
+    if (how == "kernel") return plain(cu(cuLaunchKernel), step_, {1, 1}, on.stream);
+    if (how == "wide") return plain(cu(cuLaunchKernel), step_, {4, 32}, on.stream);
+    if (how == "other") return plain(cu(cuLaunchKernel), other_, {1, 1}, on.stream);
+    if (how == "library") return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(kernel_), {1, 1}, on.stream);
+    if (how == "wrong") return plain(cu(cuLaunchKernel), step_, {0, 1}, on.stream);
+    if (how == "looked_up") return plain(looked_up(0), step_, {1, 1}, on.stream);
+    if (how == "per_thread") {
+      return plain(looked_up(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), step_, {1, 1}, nullptr);
+    }
+    if (how == "ex") return cu(cuLaunchKernelEx)(&config, step_, arguments, nullptr);
+    if (how == "buffer") {
+      struct {
+        CUdeviceptr values;
+        unsigned rounds;
+      } packed{values, rounds};
+      std::size_t bytes = sizeof packed;
+      void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                       CU_LAUNCH_PARAM_END};
+      return cu(cuLaunchKernelEx)(&config, step_, nullptr, extra);
+    }
+    if (how == "cluster") {
+      attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+      attribute.value.clusterDim = {2, 1, 1};
+      return cu(cuLaunchKernelEx)(&config, step_, arguments, nullptr);
+    }
+    if (how == "cooperative") {
+      return cu(cuLaunchCooperativeKernel)(step_, 3, 1, 1, 1, 1, 1, 0, on.stream, arguments);
+    }
+    throw std::runtime_error("no way to launch: " + how);
+  }
+
+  void launch_often(const std::string& how, const Worker& on, int count, unsigned rounds) {
+    for (int turn = 0; turn < count; ++turn) check(launch_by(how, on, rounds), "the launch");
+  }
+
+  std::string launch(std::istringstream& words) {
+    std::string how;
+    int count = 0;
+    unsigned rounds = 1;
+    words >> how >> count >> rounds;
+    const auto begin = std::chrono::steady_clock::now();
+    launch_often(how, *own_, count, words.fail() ? 1 : rounds);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return "took " + std::to_string(took.count());
+  }
+
+  std::string capture(std::istringstream& words) {
+    std::string how;
+    int count = 0;
+    words >> how >> count;
+    CHECK(cu(cuStreamBeginCapture)(own_->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    launch_often(how, *own_, count, 1);
+    CUgraph graph = nullptr;
+    CHECK(cu(cuStreamEndCapture)(own_->stream, &graph));
+    if (graph_ != nullptr) CHECK(cu(cuGraphExecDestroy)(graph_));
+    CHECK(cu(cuGraphInstantiate)(&graph_, graph, 0));
+    std::size_t nodes = 0;
+    CHECK(cu(cuGraphGetNodes)(graph, nullptr, &nodes));
+    CHECK(cu(cuGraphDestroy)(graph));
+    return "nodes " + std::to_string(nodes);
+  }
+
+  std::string launch_graph(std::istringstream& words) {
+    int count = 0;
+    words >> count;
+    for (int turn = 0; turn < count; ++turn) CHECK(cu(cuGraphLaunch)(graph_, own_->stream));
+    return "ok";
+  }
+
+  /// In all streams at once, and the values of all of them.
+  std::string threads(std::istringstream& words) {
+    int number = 0;
+    int count = 0;
+    words >> number >> count;
+    std::vector<unsigned> values(static_cast<std::size_t>(number));
+    std::vector<std::thread> running;
+    for (unsigned& value : values) {
+      running.emplace_back([this, &value, count] {
+        CHECK(cu(cuCtxSetCurrent)(context_));
+        const Worker worker;
+        launch_often("kernel", worker, count, 1);
+        value = worker.value();
+      });
+    }
+    for (std::thread& each : running) each.join();
+    std::string all = "values";
+    for (const unsigned value : values) all += " " + std::to_string(value);
+    return all;
+  }
+
+  std::string alloc(std::istringstream& words) {
+    std::string how;
+    std::size_t bytes = 0;
+    words >> how >> bytes;
+    CUdeviceptr address = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    const CUmemAllocationProp properties{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                         .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                         .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
+    std::function<CUresult()> free;
+    if (how == "plain") {
+      CHECK(cu(cuMemAlloc)(&address, bytes));
+      free = [address] { return cu(cuMemFree)(address); };
+    } else if (how == "async") {
+      CHECK(cu(cuMemAllocAsync)(&address, bytes, own_->stream));
+      free = [address, this] { return cu(cuMemFreeAsync)(address, own_->stream); };
+    } else {
+      CHECK(cu(cuMemCreate)(&handle, bytes, &properties, 0));
+      free = [handle] { return cu(cuMemRelease)(handle); };
+    }
+    allocations_.push_back(free);
+    return "number " + std::to_string(allocations_.size() - 1);
+  }
+
+  std::string free(std::istringstream& words) {
+    std::size_t number = 0;
+    words >> number;
+    check(allocations_.at(number)(), "freeing");
+    return "ok";
+  }
+
+  std::string info() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    std::size_t of_device = 0;
+    CHECK(cu(cuMemGetInfo)(&free, &total));
+    CHECK(cu(cuDeviceTotalMem)(&of_device, 0));
+    return "free " + std::to_string(free) + " total " + std::to_string(total) + " device " + std::to_string(of_device);
+  }
+
+  std::string fork_and_obey(std::istringstream& words) {
+    std::string line;
+    std::getline(words >> std::ws, line);
+    int pipe_ends[2];
+    if (pipe(pipe_ends) != 0) throw std::runtime_error("no pipe");
+    const pid_t child = fork();
+    if (child == 0) {
+      std::string said;
+      for (std::istringstream lines(line); std::getline(lines, line, ';');) said = answer(line);
+      if (write(pipe_ends[1], said.data(), said.size()) < 0) std::exit(1);
+      std::exit(0);
+    }
+    close(pipe_ends[1]);
+    std::string said(1000, ' ');
+    said.resize(static_cast<std::size_t>(std::max<ssize_t>(read(pipe_ends[0], said.data(), said.size()), 0)));
+    close(pipe_ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return said + " status " + std::to_string(status);
+  }
+
+  const std::map<std::string, std::function<std::string(std::istringstream&)>> commands_ = {
+      {"init", [this](auto&) { return init(); }},
+      {"launch", [this](auto& words) { return launch(words); }},
+      {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
+      {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
+      {"capture", [this](auto& words) { return capture(words); }},
+      {"graph", [this](auto& words) { return launch_graph(words); }},
+      {"threads", [this](auto& words) { return threads(words); }},
+      {"alloc", [this](auto& words) { return alloc(words); }},
+      {"free", [this](auto& words) { return free(words); }},
+      {"info", [this](auto&) { return info(); }},
+      {"fork", [this](auto& words) { return fork_and_obey(words); }},
+  };
+
+  CUcontext context_ = nullptr;
+  CUfunction step_ = nullptr;
+  CUfunction other_ = nullptr;
+  CUkernel kernel_ = nullptr;
+  CUgraphExec graph_ = nullptr;
+  std::unique_ptr<Worker> own_;
+  std::vector<std::function<CUresult()>> allocations_;
+};
+
+}  // namespace
+}  // namespace intercepted
+
+int main() {
+  intercepted::Program program;
+  for (std::string line; std::getline(std::cin, line);) std::cout << program.answer(line) << std::endl;
+}

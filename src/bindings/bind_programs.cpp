@@ -68,19 +68,19 @@ void bind_page(py::module_& module) {
       .def_readonly("samples", &KernelSummary::samples, "Launches that were timed.")
       .def_readonly("sampled_ns", &KernelSummary::sampled_ns, "Of all these.")
       .def_readonly("predicted_ns", &KernelSummary::predicted_ns, "Of one launch; 0: unknown.");
-  py::class_<ProcessSummary>(module, "ProgramProcess", "A process of a program.")
-      .def_readonly("pid", &ProcessSummary::pid)
-      .def_readonly("launches", &ProcessSummary::launches)
-      .def_readonly("memory_bytes", &ProcessSummary::memory_bytes)
-      .def_readonly("held_ns", &ProcessSummary::held_ns, "Its threads have waited for the lease.")
-      .def_readonly("limited_ns", &ProcessSummary::limited_ns, "Its threads have waited for what was under way.")
-      .def_readonly("let_go", &ProcessSummary::let_go, "Waits that the longest hold has ended.");
+  py::class_<ProgramTotals>(module, "ProgramTotals", "Of all processes of a program so far.")
+      .def_readonly("launches", &ProgramTotals::launches)
+      .def_readonly("held_ns", &ProgramTotals::held_ns, "Their threads have waited for the lease.")
+      .def_readonly("limited_ns", &ProgramTotals::limited_ns, "Their threads have waited for what was under way.")
+      .def_readonly("let_go", &ProgramTotals::let_go, "Waits that the longest hold has ended.");
   py::class_<PageKeeper>(module, "ProgramPage", "The memory by which a program and the scheduler talk.")
       .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("memory_limit_bytes"), py::arg("longest_hold_ns"))
       .def_property_readonly("descriptor", &PageKeeper::descriptor)
       .def("free_program", &PageKeeper::free_program, "Nothing holds the program until a scheduler does.")
-      .def("take_dead", &PageKeeper::take_dead, "Processes that have ended without a word, once.")
-      .def("processes", &PageKeeper::processes)
+      .def("release_dead", &PageKeeper::release_dead, "Gives back the places of processes that were killed.")
+      .def("processes", &PageKeeper::processes, "Process ids of those that use CUDA now.")
+      .def_property_readonly("memory_bytes", &PageKeeper::memory_bytes, "Of device memory, that they have now.")
+      .def("totals", &PageKeeper::totals)
       .def("kernels", &PageKeeper::kernels)
       .def("predict", &PageKeeper::predict, py::arg("key"), py::arg("ns"));
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "programs/futex.hpp"
+#include "programs/kernel_records.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 template <std::size_t size>
 std::string text_of(const std::array<char, size>& bytes) {
   return {bytes.begin(), std::ranges::find(bytes, '\0')};
-}
-
-ProcessSummary summary_of(const ProcessSlot& slot, std::int32_t pid) {
-  return {.pid = pid,
-          .launches = slot.launches.load(),
-          .memory_bytes = slot.memory_bytes.load(),
-          .held_ns = slot.held_ns.load(),
-          .limited_ns = slot.limited_ns.load(),
-          .let_go = slot.let_go.load()};
 }
 
 bool is_dead(std::int32_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
@@ -44,24 +36,40 @@ void PageKeeper::free_program() {
   wake_all(page().lease);
 }
 
-std::vector<ProcessSummary> PageKeeper::take_dead() {
-  std::vector<ProcessSummary> dead;
+void PageKeeper::release_dead() {
   for (ProcessSlot& slot : page().processes) {
     std::int32_t pid = slot.pid.load();
     if (pid <= 0 || !is_dead(pid)) continue;
-    dead.push_back(summary_of(slot, pid));
+    // Its own in between, so that no process takes the place before its memory is 0.
+    if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
     slot.memory_bytes.store(0);
-    slot.pid.compare_exchange_strong(pid, 0);
+    slot.pid.store(0);
   }
-  return dead;
 }
 
-std::vector<ProcessSummary> PageKeeper::processes() const {
-  std::vector<ProcessSummary> all;
+std::vector<std::int32_t> PageKeeper::processes() const {
+  std::vector<std::int32_t> all;
   for (const ProcessSlot& slot : page().processes) {
-    if (const std::int32_t pid = slot.pid.load(); pid > 0) all.push_back(summary_of(slot, pid));
+    if (const std::int32_t pid = slot.pid.load(); pid > 0) all.push_back(pid);
   }
   return all;
+}
+
+std::uint64_t PageKeeper::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const ProcessSlot& slot : page().processes) bytes += slot.pid.load() > 0 ? slot.memory_bytes.load() : 0;
+  return bytes;
+}
+
+ProgramTotals PageKeeper::totals() const {
+  ProgramTotals totals;
+  for (const ProcessSlot& slot : page().processes) {
+    totals.launches += slot.launches.load();
+    totals.held_ns += slot.held_ns.load();
+    totals.limited_ns += slot.limited_ns.load();
+    totals.let_go += slot.let_go.load();
+  }
+  return totals;
 }
 
 std::vector<KernelSummary> PageKeeper::kernels() const {
@@ -86,14 +94,8 @@ std::vector<KernelSummary> PageKeeper::kernels() const {
 
 void PageKeeper::predict(std::uint64_t key, std::uint64_t ns) {
   if (key == 0) return;
-  for (std::size_t step = 0; step < most_kernels; ++step) {
-    KernelRecord& record = page().kernels[(key + step) % most_kernels];
-    std::uint64_t found = 0;
-    if (record.key.compare_exchange_strong(found, key) || found == key) {
-      record.predicted_ns.store(ns);
-      return;
-    }
-  }
+  const auto place = place_of(page().kernels, key, most_places_for_a_shape);
+  if (place) page().kernels[*place].predicted_ns.store(ns);
 }
 
 }  // namespace gpushare::programs

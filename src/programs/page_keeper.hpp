@@ -26,10 +26,9 @@ struct KernelSummary {
   std::uint64_t predicted_ns = 0;
 };
 
-struct ProcessSummary {
-  std::int32_t pid = 0;
+/// Of all its processes so far.
+struct ProgramTotals {
   std::uint64_t launches = 0;
-  std::uint64_t memory_bytes = 0;
   std::uint64_t held_ns = 0;
   std::uint64_t limited_ns = 0;
   std::uint64_t let_go = 0;
@@ -43,9 +42,12 @@ class PageKeeper {
   int descriptor() const { return memory_.descriptor(); }
   /// Nothing holds the program any more, until a scheduler does.
   void free_program();
-  /// Places of processes that have ended without giving them back; these are told once.
-  std::vector<ProcessSummary> take_dead();
-  std::vector<ProcessSummary> processes() const;
+  /// Gives back the places of processes that have ended without doing so.
+  void release_dead();
+  /// Those that use CUDA now.
+  std::vector<std::int32_t> processes() const;
+  std::uint64_t memory_bytes() const;
+  ProgramTotals totals() const;
   /// All that were launched, in the order in which they came.
   std::vector<KernelSummary> kernels() const;
   /// What launches of this kernel take, as it was measured in an earlier run. Nothing happens where the page is full.

@@ -43,6 +43,7 @@ Work Program::look() {
       SeenStream& before = seen.streams[stream];
       const std::uint64_t ended = slot.progress[stream].ended.load(std::memory_order_acquire);
       const std::uint64_t launched = slot.progress[stream].launched.load(std::memory_order_acquire);
+      if (launched < before.launched) before = {};  // another process has the place, and had not cleared it yet
       if (launched > before.launched) {
         launched_ += Duration(std::min(launched - before.launched, most_at_once_ns));
         before.launched = launched;

@@ -40,9 +40,7 @@ def show_report(report: ProgramReport, file: IO[str]) -> None:
         for each in rows:
             share = each.gpu_s / report.gpu_s if report.gpu_s else 0.0
             one = duration(each.gpu_s * 1e9 / each.launches)
-            table.add_row(
-                Text(_short(each.name)), str(each.launches), duration(each.gpu_s * 1e9), f"{share:.1%}", one
-            )
+            table.add_row(Text(_short(each.name)), str(each.launches), duration(each.gpu_s * 1e9), f"{share:.1%}", one)
         console.print(table)
     left = len(report.by_kernel) - MOST_KERNELS
     if left > 0:

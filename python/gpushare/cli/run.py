@@ -67,7 +67,7 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
     from gpushare.programs.coverage import Coverage
     from gpushare.programs.launch import found_program, run_program
     from gpushare.programs.own_server import joined_or_started
-    from gpushare.programs.predictions import known_times, keep_times
+    from gpushare.programs.predictions import keep_times, known_times
     from gpushare.programs.report import report_of
     from gpushare.programs.run_options import bytes_in
 
@@ -88,7 +88,7 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
         attachment.close()
     keep_times(ended.kernels)
     escaped = [f"{each.name} ({each.pid})" for each in coverage[0].escaped.values()]
-    report = report_of(name, ended.wall_s, ended.kernels, ended.processes, escaped, coverage[0].ratio)
+    report = report_of(name, ended.wall_s, ended.kernels, ended.totals, ended.processes, escaped, coverage[0].ratio)
     _tell(report, show_all=choices["report"])
     if choices["report_file"] is not None:
         choices["report_file"].write_text(json.dumps(report.to_dict(), indent=2) + "\n")
@@ -105,7 +105,9 @@ def _tell(report: ProgramReport, *, show_all: bool) -> None:
             f"({report.gpu_ratio:.0%} of {duration(report.wall_s * 1e9)}){held}"
         )
     if report.let_go:
-        remark(f"{report.name}: {report.let_go} launches were let go by --longest-hold: another program may wait for it")
+        remark(
+            f"{report.name}: {report.let_go} launches were let go by --longest-hold: another program may wait for it"
+        )
     if not report.is_covered:
         ratio = "an unknown part" if report.coverage_ratio is None else f"{report.coverage_ratio:.0%}"
         remark(
@@ -132,5 +134,3 @@ def _code_of(error: Exception) -> int:
     if isinstance(error, NoProgramError):
         return NOT_FOUND
     return CANNOT_RUN if isinstance(error, NotRunnableError) else FAILED
-
-

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from gpushare.kernel_model import require
 
 
 @click.command()
-@click.option("--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME or programs; may be repeated.")
+@click.option(
+    "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME or programs; may be repeated."
+)
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
 @click.option("--ordering", metavar="O", help="Whose operations go next, as in docs/cumas.md.  [default: arrival]")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="See docs/daemon.md.")
@@ -61,7 +65,8 @@ def serve(
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
     log_to_stderr(as_json=log_json, level=log_level)
     permit_many()
-    supervisor = Supervisor(settings, path, log_json=log_json, ends_unused=while_used)
+    on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
+    supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
     signal.signal(signal.SIGTERM, _end)
     try:
         supervisor.start()

@@ -40,7 +40,7 @@ class Supervisor:
         log_json: whether workers log JSON.
         worker_command: how a worker is started; the descriptor of its socket is put behind it.
         find_peer: says who has connected.
-        ends_unused: whether it ends with its last client.
+        on_unused: called once its last client has ended; None: it goes on.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Supervisor:
         log_json: bool = False,
         worker_command: Sequence[str] | None = None,
         find_peer: Callable[[socket.socket], Peer] = peer_of,
-        ends_unused: bool = False,
+        on_unused: Callable[[], None] | None = None,
     ) -> None:
         self._settings = settings
         self._find_peer = find_peer
@@ -67,7 +67,7 @@ class Supervisor:
             self._listener.close()
             raise
         self._closed = False
-        self._use = WhileUsed(self.close) if ends_unused else None
+        self._use = None if on_unused is None else WhileUsed(on_unused)
 
     @property
     def workers(self) -> dict[str, WorkerProcess]:

@@ -28,13 +28,15 @@ class EndedProgram:
     Attributes:
         code: its exit code; negative where a signal ended it.
         wall_s: it has run for so long.
-        processes: that have used CUDA, also those that have ended before it.
+        processes: how many have used CUDA for longer than a moment.
+        totals: of all of them.
         kernels: that were launched, with their shapes.
     """
 
     code: int
     wall_s: float
-    processes: list[_core.ProgramProcess]
+    processes: int
+    totals: _core.ProgramTotals
     kernels: list[_core.ProgramKernel]
 
 
@@ -47,7 +49,7 @@ class NotRunnableError(InvalidInput):
 
 
 class ProcessWatch:
-    """Gives back the places of processes that have ended without a word, as by ``kill -9``, and remembers them.
+    """Gives back the places of processes that have ended without a word, as by ``kill -9``, and counts all.
 
     Args:
         page: of the program.
@@ -58,16 +60,16 @@ class ProcessWatch:
         self._page = page
         self._look_further = look
         self._ended = threading.Event()
-        self._seen: dict[int, _core.ProgramProcess] = {}
+        self._seen: set[int] = set()
         self._thread = threading.Thread(target=self._watch, name="processes", daemon=True)
         self._thread.start()
 
-    def end(self) -> list[_core.ProgramProcess]:
-        """All that there were."""
+    def end(self) -> int:
+        """How many there were."""
         self._ended.set()
         self._thread.join()
         self._look()
-        return list(self._seen.values())
+        return len(self._seen)
 
     def _watch(self) -> None:
         looks = 0
@@ -78,8 +80,8 @@ class ProcessWatch:
                 self._look_further()
 
     def _look(self) -> None:
-        for each in (*self._page.processes(), *self._page.take_dead()):
-            self._seen[each.pid] = each
+        self._seen.update(self._page.processes())
+        self._page.release_dead()
 
 
 def found_program(command: Sequence[str]) -> str:
@@ -122,13 +124,11 @@ def run_program(
     with driver_folder() as folder, signals_for_program() as signals:
         began_s = time.monotonic()
         try:
-            running = subprocess.Popen(
-                [program, *command[1:]], env=environment(folder, page.descriptor, os.environ)
-            )
+            running = subprocess.Popen([program, *command[1:]], env=environment(folder, page.descriptor, os.environ))
         except OSError as error:
             raise NotRunnableError(f"{command[0]!r} cannot be run: {error.strerror}") from error
         on_start(running.pid)
         watch = ProcessWatch(page, look)
         signals.are_for(running)
         code = running.wait()
-        return EndedProgram(code, time.monotonic() - began_s, watch.end(), page.kernels())
+        return EndedProgram(code, time.monotonic() - began_s, watch.end(), page.totals(), page.kernels())

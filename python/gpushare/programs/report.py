@@ -42,7 +42,7 @@ class ProgramReport:
         let_go: waits that the longest hold has ended.
         coverage_ratio: GPU time that was seen, of all; None where it cannot be told.
         escaped: processes that used the driver past the library.
-        processes: that have used CUDA.
+        processes: how many have used CUDA.
         by_kernel: most GPU time first.
         by_kind: likewise.
         by_library: likewise.
@@ -85,7 +85,8 @@ def report_of(
     name: str,
     wall_s: float,
     kernels: Iterable[_core.ProgramKernel],
-    processes: Iterable[_core.ProgramProcess],
+    totals: _core.ProgramTotals,
+    processes: int,
     escaped: Iterable[str] = (),
     coverage_of: Callable[[float], float | None] = lambda _: 1.0,
 ) -> ProgramReport:
@@ -95,23 +96,24 @@ def report_of(
         name: of the program.
         wall_s: it ran for so long.
         kernels: as its page has them.
-        processes: of the program.
+        totals: of its processes.
+        processes: how many have used CUDA.
         escaped: processes that used the driver past the library.
         coverage_of: the share of GPU time that was seen, by the seconds that were.
     """
-    kernels, processes, escaped = [each for each in kernels if each.launches > 0], list(processes), list(escaped)
+    kernels = [each for each in kernels if each.launches > 0]
     gpu_s = sum(map(gpu_s_of, kernels))
     return ProgramReport(
         name=name,
         wall_s=wall_s,
         gpu_s=gpu_s,
-        held_s=sum(each.held_ns for each in processes) / 1e9,
-        limited_s=sum(each.limited_ns for each in processes) / 1e9,
-        let_go=sum(each.let_go for each in processes),
+        held_s=totals.held_ns / 1e9,
+        limited_s=totals.limited_ns / 1e9,
+        let_go=totals.let_go,
         coverage_ratio=coverage_of(gpu_s),
-        escaped=escaped,
-        processes=len(processes),
-        by_kernel=_summed(kernels, lambda each: demangled(each.name)),
+        escaped=list(escaped),
+        processes=processes,
+        by_kernel=_summed(kernels, lambda each: demangled(each.name) or each.name),
         by_kind=_summed(kernels, lambda each: each.kind),
         by_library=_summed(kernels, lambda each: each.library or "?"),
     )
@@ -123,9 +125,7 @@ def gpu_s_of(kernel: _core.ProgramKernel) -> float:
     return kernel.launches * one_ns / 1e9
 
 
-def _summed(
-    kernels: Iterable[_core.ProgramKernel], name_of: Callable[[_core.ProgramKernel], str]
-) -> list[Launches]:
+def _summed(kernels: Iterable[_core.ProgramKernel], name_of: Callable[[_core.ProgramKernel], str]) -> list[Launches]:
     totals: dict[str, tuple[int, float]] = {}
     for each in kernels:
         launches, gpu_s = totals.get(name_of(each), (0, 0.0))

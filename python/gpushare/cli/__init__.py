@@ -40,8 +40,8 @@ def main() -> None:
 
     Every command but serve and run takes --json: one JSON document on stdout, messages on stderr.
 
-    Exit code (of run: that of the program): 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
-    something broken; 130 interrupted.
+    Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
+    something broken; 130 interrupted. Of run: that of the program.
     GPUSHARE_DEBUG=1 shows tracebacks.
     """
 

@@ -105,9 +105,7 @@ def _tell(report: ProgramReport, *, show_all: bool) -> None:
             f"({report.gpu_ratio:.0%} of {duration(report.wall_s * 1e9)}){held}"
         )
     if report.let_go:
-        remark(
-            f"{report.name}: {report.let_go} launches were let go by --longest-hold: another program may wait for it"
-        )
+        remark(f"{report.name}: {report.let_go} launches were let go by --longest-hold: does another program wait?")
     if not report.is_covered:
         ratio = "an unknown part" if report.coverage_ratio is None else f"{report.coverage_ratio:.0%}"
         remark(

@@ -18,7 +18,7 @@ from gpushare.kernel_model import require
 
 @click.command()
 @click.option(
-    "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME or programs; may be repeated."
+    "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME, programs; may be repeated."
 )
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
 @click.option("--ordering", metavar="O", help="Whose operations go next, as in docs/cumas.md.  [default: arrival]")

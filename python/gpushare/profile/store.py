@@ -97,7 +97,7 @@ class ProfileStore:
         return [self._profile(DeviceProfile, each) for each in found]
 
     def launch_times(self, device: str) -> list[tuple[int, int]]:
-        """Kernels of unmodified programs on this GPU: a number made of name and shape, and the time of a launch in ns."""
+        """Kernels of unmodified programs on this GPU: a number made of name and shape, and nanoseconds of a launch."""
         if not self.path.exists():
             return []
         with self._open(to_write=False) as connection:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's connection to the server that schedules it. Where the server ends the program goes on, free, and joins
-the next one.
+"""A program's connection to the server that schedules it.
+
+Where the server ends, the program goes on, free, and joins the next one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which a program finds gpushare's library in the place of the CUDA driver's, and the driver behind it."""
+"""The folder in which a program finds gpushare's library in the place of the CUDA driver, and the driver behind it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ void count_launch(const Membership& member, KnownLaunch* known, StreamWords& wor
 
 std::uint64_t launches_so_far(const Membership& member, const KnownLaunch& known) {
   const programs::KernelRecord* record = known.record(member);
-  return record != nullptr ? record->launches.load(std::memory_order_relaxed) : 1;
+  return record != nullptr ? record->launches.load(std::memory_order_relaxed) : 0;
 }
 
 /// `stream` as `named` names it; `launch` makes the launch. What it says is passed on, whatever that is.

@@ -7,11 +7,11 @@
 
 namespace gpushare::intercept {
 
-/// Whether this launch of it, its nth in all processes, is to be timed.
-inline bool is_sampled(const Membership& member, const KnownLaunch& known, std::uint64_t nth) {
+/// Whether the next launch of it is to be timed, after so many in all processes.
+inline bool is_sampled(const Membership& member, const KnownLaunch& known, std::uint64_t launches) {
   constexpr std::uint64_t always_up_to = 3;
   constexpr std::uint64_t one_in = 1024;
-  return nth % one_in == 0 || known.samples(member) < always_up_to;
+  return (launches + 1) % one_in == 0 || known.samples(member) < always_up_to;
 }
 
 /// Around a launch: made before it; ends() once it has been made.

@@ -16,6 +16,7 @@ from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.reach import answers
 from gpushare.daemon.settings import default_socket
 from gpushare.programs.served_programs import PROGRAMS
+from gpushare.workload import PRIORITIES
 
 DEFAULT_POLICY = "auto"
 START_TIMEOUT_S = 60.0
@@ -51,8 +52,12 @@ def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Se
 
 def _start(path: Path, policy: str) -> None:
     """Two programs may do so at once: then one server ends at once, and both join the other."""
+    settings = os.memfd_create("settings")
+    os.write(settings, f"highest_priority = {PRIORITIES[1]}\n".encode())  # the user's programs are all that there are
     command = [*COMMAND, "--device", PROGRAMS, "--policy", policy, "--socket", str(path)]
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    command += ["--config", f"/proc/self/fd/{settings}"]
+    with os.fdopen(settings):
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[settings])
     ends_s = time.monotonic() + START_TIMEOUT_S
     while not answers(path):
         if server.poll() is not None and not answers(path):

@@ -2,7 +2,7 @@
 // A program that uses the GPU by the driver API, for tests: it obeys lines of its standard input, each with a line of
 // its own. `failed ...` is the answer where the driver says no.
 //
-//   init                      launch HOW COUNT [ROUNDS]      sync      value
+//   init                      launch HOW COUNT [ROUNDS]      sync, sync_context, query      value
 //   capture HOW COUNT         graph COUNT [STREAMS]          spoil
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
 //   fork LINE                 the child obeys this line and ends; says what the child answered
@@ -53,12 +53,12 @@ class Worker {
 using LaunchKernel = decltype(&cuLaunchKernel);
 
 /// By cuGetProcAddress, which was itself asked for by that.
-LaunchKernel looked_up(cuuint64_t flags) {
+LaunchKernel looked_up(cuuint64_t flags, int version = 13000) {
   decltype(&cuGetProcAddress) look_up = nullptr;
   CUdriverProcAddressQueryResult status{};
   CHECK(cu(cuGetProcAddress)("cuGetProcAddress", reinterpret_cast<void**>(&look_up), 13000, 0, &status));
   LaunchKernel found = nullptr;
-  CHECK(look_up("cuLaunchKernel", reinterpret_cast<void**>(&found), 13000, flags, &status));
+  CHECK(look_up("cuLaunchKernel", reinterpret_cast<void**>(&found), version, flags, &status));
   return found;
 }
 
@@ -112,6 +112,7 @@ class Program {
     if (how == "library") return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(kernel_), {1, 1}, on.stream);
     if (how == "wrong") return plain(cu(cuLaunchKernel), step_, {0, 1}, on.stream);
     if (how == "looked_up") return plain(looked_up(0), step_, {1, 1}, on.stream);
+    if (how == "looked_up_by_later") return plain(looked_up(0, 99000), step_, {1, 1}, on.stream);
     if (how == "per_thread") {
       return plain(looked_up(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), step_, {1, 1}, nullptr);
     }
@@ -262,6 +263,8 @@ class Program {
       {"launch", [this](auto& words) { return launch(words); }},
       {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
+      {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
+      {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
       {"capture", [this](auto& words) { return capture(words); }},
       {"graph", [this](auto& words) { return launch_graph(words); }},
       {"threads", [this](auto& words) { return threads(words); }},

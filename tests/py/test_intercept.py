@@ -81,7 +81,7 @@ def test_a_record_says_which_library_launches(program, page):
     assert (record["block"], record["shared_bytes"]) == ([32, 1, 1], 0)
 
 
-@pytest.mark.parametrize("how", ["library", "looked_up", "per_thread"])
+@pytest.mark.parametrize("how", ["library", "looked_up", "looked_up_by_later", "per_thread"])
 def test_a_launch_counts_however_function_and_handle_were_got(program, page, how):
     program.ask(f"launch {how} 2")
     assert page.kernels() == {STEP: 2}
@@ -146,13 +146,27 @@ def test_a_kernel_that_nobody_knows_takes_ten_microseconds(program, page):
 def test_a_stream_is_marked_once_a_millisecond_of_predicted_work(program, page):
     page.tell("predict 300000 step")
     program.ask("launch kernel 3")
-    program.ask("sync")
-    launched, ended = page.process_slot()["streams"][0]
-    assert (launched, ended) == (900_000, 0)
+    assert page.process_slot()["streams"][0] == [900_000, 0]
     program.ask("launch kernel 2")
+    wait_until(lambda: page.process_slot()["streams"][0] == [1_500_000, 1_200_000])
+
+
+@pytest.mark.parametrize("way", ["sync", "sync_context", "query"])
+def test_what_a_program_has_waited_for_has_ended(program, page, way):
+    page.tell("predict 300000 step")
+    program.ask("launch kernel 2")
+    assert page.process_slot()["streams"][0] == [600_000, 0]
+    wait_until(lambda: program.ask(way) == "ok")
+    assert page.process_slot()["streams"][0] == [600_000, 600_000]
+
+
+def test_what_a_program_has_waited_for_in_one_stream_has_ended_in_that_alone(program, page):
+    program.ask("launch kernel 2")
+    program.ask("launch per_thread 1")
     program.ask("sync")
-    launched, ended = page.process_slot()["streams"][0]
-    assert (launched, ended) == (1_500_000, 1_200_000)
+    first, second = page.process_slot()["streams"]
+    assert first[0] == first[1]
+    assert second[1] == 0
 
 
 def test_a_launch_tells_a_scheduler_that_waits(program, page):

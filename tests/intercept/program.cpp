@@ -3,7 +3,8 @@
 // its own. `failed ...` is the answer where the driver says no.
 //
 //   init                      launch HOW COUNT [ROUNDS]      sync, sync_context, query      value
-//   capture HOW COUNT         graph COUNT [STREAMS]          spoil
+//   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
+//   capture_beside COUNT      captures 5 launches while another thread makes so many
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
 //   fork LINE                 the child obeys this line and ends; says what the child answered
 #include <sys/wait.h>
@@ -157,8 +158,33 @@ class Program {
     std::string how;
     int count = 0;
     words >> how >> count;
+    return captured([&] { launch_often(how, *own_, count, 1); });
+  }
+
+  std::string capture_beside(std::istringstream& words) {
+    int count = 0;
+    words >> count;
+    const Worker worker;
+    return captured([&] {
+      std::thread other([&] {
+        CHECK(cu(cuCtxSetCurrent)(context_));
+        launch_often("kernel", worker, count, 1);
+      });
+      other.join();
+      launch_often("kernel", *own_, 5, 1);
+    });
+  }
+
+  std::string spoil() {
+    return captured([] {
+      CUdeviceptr address = 0;
+      cu(cuMemAlloc)(&address, 1000);
+    });
+  }
+
+  std::string captured(const std::function<void()>& work) {
     CHECK(cu(cuStreamBeginCapture)(own_->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    launch_often(how, *own_, count, 1);
+    work();
     CUgraph graph = nullptr;
     CHECK(cu(cuStreamEndCapture)(own_->stream, &graph));
     if (graph_ != nullptr) CHECK(cu(cuGraphExecDestroy)(graph_));
@@ -266,6 +292,8 @@ class Program {
       {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
       {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
       {"capture", [this](auto& words) { return capture(words); }},
+      {"capture_beside", [this](auto& words) { return capture_beside(words); }},
+      {"spoil", [this](auto&) { return spoil(); }},
       {"graph", [this](auto& words) { return launch_graph(words); }},
       {"threads", [this](auto& words) { return threads(words); }},
       {"alloc", [this](auto& words) { return alloc(words); }},

@@ -269,6 +269,21 @@ def test_a_capture_has_the_programs_launches_and_nothing_else(program, page, lea
     assert page.process_slot()["held_ns"] == 0
 
 
+def test_a_program_that_spoils_its_capture_hears_of_it(program, page):
+    assert program.ask("spoil").endswith("says 901")
+    assert program.ask("capture kernel 5") == "nodes 5"
+    assert program.ask("launch kernel 1").startswith("took")
+    assert page.kernels() == {STEP: 1}
+
+
+def test_launches_of_other_threads_do_not_spoil_a_capture(program, page):
+    page.lease(LIMITED, 30)  # all of them are timed or marked, and some wait
+    assert program.ask("capture_beside 500") == "nodes 5"
+    assert page.kernels() == {STEP: 500}
+    assert program.ask("graph 1") == "ok"
+    assert program.ask("value") == f"value {value_after(5)}"
+
+
 def test_a_graph_is_one_launch(program, page):
     program.ask("capture kernel 5")
     assert program.ask("graph 3") == "ok"
@@ -324,9 +339,13 @@ def test_a_child_forked_before_cuda_has_a_slot_of_its_own(machine, page):
 
 def test_a_child_forked_after_cuda_leaves_its_parent_alone(program, page):
     program.ask("launch kernel 2")
+    page.tell("page longest_hold_ns 10000000")
+    page.lease(HELD)
     assert program.ask("fork launch kernel 1") == "failed the launch says 3 status 0"
+    page.lease(FREE)
     (slot,) = page.dump()["processes"]
     assert (slot["pid"], slot["launches"]) == (program.process.pid, 2)
+    assert (slot["held_ns"], slot["let_go"]) == (0, 0)
     program.ask("launch kernel 2")
     assert program.ask("value") == f"value {value_after(4)}"
 

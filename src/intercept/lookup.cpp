@@ -44,6 +44,8 @@ const Meaning meanings[] = {
     GPUSHARE_BOTH("cuStreamSynchronize", 0, cuStreamSynchronize),
     GPUSHARE_BOTH("cuStreamQuery", 0, cuStreamQuery),
     GPUSHARE_SAME("cuCtxSynchronize", 0, cuCtxSynchronize),
+    GPUSHARE_SAME("cuLibraryGetKernel", 0, cuLibraryGetKernel),
+    GPUSHARE_SAME("cuLibraryEnumerateKernels", 0, cuLibraryEnumerateKernels),
     GPUSHARE_SAME("cuCtxDestroy", 4000, cuCtxDestroy_v2),
     GPUSHARE_SAME("cuDevicePrimaryCtxReset", 11000, cuDevicePrimaryCtxReset_v2),
     GPUSHARE_SAME("cuDevicePrimaryCtxRelease", 11000, cuDevicePrimaryCtxRelease_v2),

@@ -87,9 +87,8 @@ class Program {
     CHECK(cu(cuModuleLoadData)(&module, code));
     CHECK(cu(cuModuleGetFunction)(&step_, module, "step"));
     CHECK(cu(cuModuleGetFunction)(&other_, module, "other"));
-    CUlibrary library = nullptr;
-    CHECK(cu(cuLibraryLoadData)(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    CHECK(cu(cuLibraryGetKernel)(&kernel_, library, "step"));
+    CHECK(cu(cuLibraryLoadData)(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    CHECK(cu(cuLibraryGetKernel)(&kernel_, library_, "step"));
     context_ = context;
     own_ = std::make_unique<Worker>();
     return "ok";
@@ -111,6 +110,11 @@ class Program {
     if (how == "wide") return plain(cu(cuLaunchKernel), step_, {4, 32}, on.stream);
     if (how == "other") return plain(cu(cuLaunchKernel), other_, {1, 1}, on.stream);
     if (how == "library") return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(kernel_), {1, 1}, on.stream);
+    if (how == "enumerated") {
+      CUkernel first = nullptr;  // `step`
+      CHECK(cu(cuLibraryEnumerateKernels)(&first, 1, library_));
+      return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(first), {1, 1}, on.stream);
+    }
     if (how == "wrong") return plain(cu(cuLaunchKernel), step_, {0, 1}, on.stream);
     if (how == "looked_up") return plain(looked_up(0), step_, {1, 1}, on.stream);
     if (how == "looked_up_by_later") return plain(looked_up(0, 99000), step_, {1, 1}, on.stream);
@@ -305,6 +309,7 @@ class Program {
   CUcontext context_ = nullptr;
   CUfunction step_ = nullptr;
   CUfunction other_ = nullptr;
+  CUlibrary library_ = nullptr;
   CUkernel kernel_ = nullptr;
   CUgraphExec graph_ = nullptr;
   std::unique_ptr<Worker> own_;

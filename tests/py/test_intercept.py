@@ -81,7 +81,7 @@ def test_a_record_says_which_library_launches(program, page):
     assert (record["block"], record["shared_bytes"]) == ([32, 1, 1], 0)
 
 
-@pytest.mark.parametrize("how", ["library", "looked_up", "looked_up_by_later", "per_thread"])
+@pytest.mark.parametrize("how", ["library", "enumerated", "looked_up", "looked_up_by_later", "per_thread"])
 def test_a_launch_counts_however_function_and_handle_were_got(program, page, how):
     program.ask(f"launch {how} 2")
     assert page.kernels() == {STEP: 2}

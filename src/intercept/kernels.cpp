@@ -73,8 +73,9 @@ const char* name_of(const void* handle) {
 std::string_view file_of(void* address) {
   Dl_info found{};
   if (dladdr(address, &found) == 0 || found.dli_fname == nullptr) return "(unknown)";
-  const std::string_view path = found.dli_fname;
-  return path.substr(path.rfind('/') + 1);
+  std::string_view path = found.dli_fname;
+  path.remove_prefix(path.rfind('/') + 1);
+  return path;
 }
 
 std::int32_t record_index_of(const Membership& member, const LaunchedThing& thing, std::size_t nodes, void* caller) {

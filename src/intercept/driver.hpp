@@ -4,31 +4,31 @@
 
 #include "intercept/cuda_api.hpp"
 
+// clang-format off
 // What this library takes the place of.
-#define GPUSHARE_INTERCEPTED(F)                                                                                      \
-  F(cuInit)                                                                                                          \
-  F(cuGetProcAddress)                                                                                                \
-  F(cuGetProcAddress_v2)                                                                                             \
-  F(cuLaunchKernel) F(cuLaunchKernel_ptsz) F(cuLaunchKernelEx) F(cuLaunchKernelEx_ptsz) F(cuLaunchCooperativeKernel) \
-      F(cuLaunchCooperativeKernel_ptsz) F(cuGraphLaunch) F(cuGraphLaunch_ptsz) F(cuGraphInstantiate)                 \
-          F(cuGraphInstantiate_v2) F(cuGraphInstantiateWithFlags) F(cuGraphInstantiateWithParams)                    \
-              F(cuGraphInstantiateWithParams_ptsz) F(cuStreamBeginCapture) F(cuStreamBeginCapture_ptsz)              \
-                  F(cuStreamBeginCapture_v2) F(cuStreamBeginCapture_v2_ptsz) F(cuStreamBeginCaptureToGraph)          \
-                      F(cuStreamBeginCaptureToGraph_ptsz) F(cuStreamEndCapture) F(cuStreamEndCapture_ptsz)           \
-                          F(cuCtxDestroy_v2) F(cuDevicePrimaryCtxReset_v2) F(cuDevicePrimaryCtxRelease_v2)           \
-                              F(cuMemAlloc_v2) F(cuMemAllocPitch_v2) F(cuMemAllocManaged) F(cuMemFree_v2)            \
-                                  F(cuMemAllocAsync) F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync)              \
-                                      F(cuMemAllocFromPoolAsync_ptsz) F(cuMemFreeAsync) F(cuMemFreeAsync_ptsz)       \
-                                          F(cuMemCreate) F(cuMemRelease) F(cuMemGetInfo_v2) F(cuDeviceTotalMem_v2)
+#define GPUSHARE_INTERCEPTED(F)                                                                                    \
+  F(cuInit) F(cuGetProcAddress) F(cuGetProcAddress_v2)                                                             \
+  F(cuLaunchKernel) F(cuLaunchKernel_ptsz) F(cuLaunchKernelEx) F(cuLaunchKernelEx_ptsz)                            \
+  F(cuLaunchCooperativeKernel) F(cuLaunchCooperativeKernel_ptsz) F(cuGraphLaunch) F(cuGraphLaunch_ptsz)            \
+  F(cuGraphInstantiate) F(cuGraphInstantiate_v2) F(cuGraphInstantiateWithFlags)                                    \
+  F(cuGraphInstantiateWithParams) F(cuGraphInstantiateWithParams_ptsz)                                             \
+  F(cuStreamBeginCapture) F(cuStreamBeginCapture_ptsz) F(cuStreamBeginCapture_v2) F(cuStreamBeginCapture_v2_ptsz)  \
+  F(cuStreamBeginCaptureToGraph) F(cuStreamBeginCaptureToGraph_ptsz)                                               \
+  F(cuStreamEndCapture) F(cuStreamEndCapture_ptsz)                                                                 \
+  F(cuStreamSynchronize) F(cuStreamSynchronize_ptsz) F(cuStreamQuery) F(cuStreamQuery_ptsz) F(cuCtxSynchronize)    \
+  F(cuLibraryGetKernel) F(cuLibraryEnumerateKernels)                                                               \
+  F(cuCtxDestroy_v2) F(cuDevicePrimaryCtxReset_v2) F(cuDevicePrimaryCtxRelease_v2)                                 \
+  F(cuMemAlloc_v2) F(cuMemAllocPitch_v2) F(cuMemAllocManaged) F(cuMemFree_v2)                                      \
+  F(cuMemAllocAsync) F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz)            \
+  F(cuMemFreeAsync) F(cuMemFreeAsync_ptsz) F(cuMemCreate) F(cuMemRelease) F(cuMemGetInfo_v2) F(cuDeviceTotalMem_v2)
 
 // What it calls besides.
-#define GPUSHARE_CALLED(F)                                                                                      \
-  F(cuThreadExchangeStreamCaptureMode)                                                                          \
-  F(cuStreamIsCapturing)                                                                                        \
-  F(cuStreamQuery) F(cuStreamGetCtx) F(cuStreamWriteValue64_v2) F(cuMemHostRegister_v2)                         \
-      F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuEventCreate) F(cuEventRecord) F(cuEventQuery)      \
-          F(cuEventElapsedTime) F(cuEventElapsedTime_v2) F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) \
-              F(cuDevicePrimaryCtxGetState)
+#define GPUSHARE_CALLED(F)                                                                                         \
+  F(cuThreadExchangeStreamCaptureMode) F(cuStreamIsCapturing) F(cuStreamGetCtx) F(cuStreamWriteValue64_v2)         \
+  F(cuMemHostRegister_v2) F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuDevicePrimaryCtxGetState)         \
+  F(cuEventCreate) F(cuEventRecord) F(cuEventQuery) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
+  F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuLibraryGetKernelCount)
+// clang-format on
 
 namespace gpushare::intercept {
 

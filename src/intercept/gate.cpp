@@ -33,14 +33,11 @@ void free_from_dead_keeper(ProgramPage& page) {
   wake_all(page.lease);
 }
 
-/// True where the stream has nothing left to do, or will never do it.
-bool is_through(StreamWords& words, CUstream stream) {
+/// Where the stream has nothing left to do, or its context has failed and it never will.
+void note_idle_stream(StreamWords& words, CUstream stream) {
   const std::uint64_t launched = words.progress->launched;
   const AllowedWhileCapturing allowed;
-  const CUresult state = call(real.cuStreamQuery, stream);
-  if (state == CUDA_ERROR_NOT_READY) return false;
-  words.progress->ended = launched;
-  return true;
+  if (call(real.cuStreamQuery, stream) != CUDA_ERROR_NOT_READY) note_end(words, launched);
 }
 
 /// One thread's wait at the gate.
@@ -87,7 +84,7 @@ class Wait {
       sleep_ns(nap_ns);
       if (waited_ns() >= asked_driver_at_ + mark_patience_ns) {
         asked_driver_at_ = waited_ns();
-        is_through(words_, stream_);
+        note_idle_stream(words_, stream_);
         free_from_dead_keeper(*member_.page);
       }
     }

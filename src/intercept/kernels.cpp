@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "intercept/forks.hpp"
+#include "intercept/libraries.hpp"
 #include "intercept/waiting.hpp"
 
 namespace gpushare::intercept {
@@ -49,21 +50,32 @@ KnownLaunch& entry_of(const LaunchedThing& thing, std::uint64_t hash) {
   }
 }
 
-/// As the driver gives it. A launch gets a kernel of a library by a handle of another kind.
-const char* name_of(const void* handle) {
+const char* name_of_function(const void* handle) {
   const char* name = nullptr;
   auto* function = static_cast<CUfunction>(const_cast<void*>(handle));
-  if (call(real.cuFuncGetName, &name, function) == CUDA_SUCCESS && name != nullptr) return name;
-  auto* kernel = reinterpret_cast<CUkernel>(const_cast<void*>(handle));
-  if (call(real.cuKernelGetName, &name, kernel) == CUDA_SUCCESS && name != nullptr) return name;
-  return "(no name)";
+  return call(real.cuFuncGetName, &name, function) == CUDA_SUCCESS ? name : nullptr;
+}
+
+const char* name_of_kernel(const void* handle) {
+  const char* name = nullptr;
+  auto* kernel = static_cast<CUkernel>(const_cast<void*>(handle));
+  return call(real.cuKernelGetName, &name, kernel) == CUDA_SUCCESS ? name : nullptr;
+}
+
+/// As the driver gives it. A handle of one kind may have been of the other before.
+const char* name_of(const void* handle) {
+  const bool is_kernel = is_kernel_of_library(handle);
+  const char* name = is_kernel ? name_of_kernel(handle) : name_of_function(handle);
+  if (name == nullptr) name = is_kernel ? name_of_function(handle) : name_of_kernel(handle);
+  return name != nullptr ? name : "(no name)";
 }
 
 std::string_view file_of(void* address) {
   Dl_info found{};
   if (dladdr(address, &found) == 0 || found.dli_fname == nullptr) return "(unknown)";
-  const std::string_view path = found.dli_fname;
-  return path.substr(path.rfind('/') + 1);
+  std::string_view path = found.dli_fname;
+  path.remove_prefix(path.rfind('/') + 1);
+  return path;
 }
 
 std::int32_t record_index_of(const Membership& member, const LaunchedThing& thing, std::size_t nodes, void* caller) {

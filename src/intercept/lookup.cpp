@@ -41,6 +41,11 @@ const Meaning meanings[] = {
     GPUSHARE_BOTH("cuStreamBeginCapture", 10010, cuStreamBeginCapture_v2),
     GPUSHARE_BOTH("cuStreamBeginCaptureToGraph", 0, cuStreamBeginCaptureToGraph),
     GPUSHARE_BOTH("cuStreamEndCapture", 0, cuStreamEndCapture),
+    GPUSHARE_BOTH("cuStreamSynchronize", 0, cuStreamSynchronize),
+    GPUSHARE_BOTH("cuStreamQuery", 0, cuStreamQuery),
+    GPUSHARE_SAME("cuCtxSynchronize", 0, cuCtxSynchronize),
+    GPUSHARE_SAME("cuLibraryGetKernel", 0, cuLibraryGetKernel),
+    GPUSHARE_SAME("cuLibraryEnumerateKernels", 0, cuLibraryEnumerateKernels),
     GPUSHARE_SAME("cuCtxDestroy", 4000, cuCtxDestroy_v2),
     GPUSHARE_SAME("cuDevicePrimaryCtxReset", 11000, cuDevicePrimaryCtxReset_v2),
     GPUSHARE_SAME("cuDevicePrimaryCtxRelease", 11000, cuDevicePrimaryCtxRelease_v2),
@@ -78,11 +83,21 @@ const Meaning* meaning_of(const char* name, int version) {
   return nullptr;
 }
 
+/// Whether the driver has found what it finds for CUDA as it was when this was written: a later version of a function
+/// may have other parameters.
+bool is_known_version(const char* name, const void* function, int version, cuuint64_t flags) {
+  if (version <= CUDA_VERSION) return true;
+  void* known = nullptr;
+  call(real.cuGetProcAddress_v2, name, &known, int{CUDA_VERSION}, flags,
+       static_cast<CUdriverProcAddressQueryResult*>(nullptr));
+  return known == function;
+}
+
 /// What the driver has found, or ours in its place. A name that this driver does not have stays unknown.
 void replace(CUresult result, const char* name, void** function, int version, cuuint64_t flags) {
   if (result != CUDA_SUCCESS || name == nullptr || function == nullptr || *function == nullptr) return;
   const Meaning* meaning = meaning_of(name, version);
-  if (meaning == nullptr) return;
+  if (meaning == nullptr || !is_known_version(name, *function, version, flags)) return;
   const bool is_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   *function = is_per_thread ? meaning->per_thread : meaning->usual;
 }

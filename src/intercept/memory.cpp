@@ -32,8 +32,13 @@ bool is_within_limit(ProgramPage& page) {
 class Reservation {
  public:
   Reservation(const Membership& member, std::uint64_t bytes) : member_(member), bytes_(bytes) {
+    const std::uint64_t limit = member.page->memory_limit_bytes;
+    if (limit != 0 && bytes > limit) {
+      bytes_ = 0;  // others could not get anything meanwhile
+      return;
+    }
     member.slot->memory_bytes += bytes;
-    is_granted_ = bytes <= SIZE_MAX / 2 && is_within_limit(*member.page);
+    is_granted_ = is_within_limit(*member.page);
   }
   ~Reservation() {
     if (!is_kept_) member_.slot->memory_bytes -= bytes_;

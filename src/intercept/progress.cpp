@@ -82,6 +82,15 @@ void mark(const Membership& member, StreamWords& words, CUstream stream) {
   words.is_being_marked.store(false, std::memory_order_release);
 }
 
+/// A mark may come in between: it is written by a device.
+void note_end(StreamWords& words, std::uint64_t launched) {
+  for (std::atomic<std::uint64_t>* each : {&words.progress->ended, &words.marked}) {
+    std::uint64_t known = *each;
+    while (static_cast<std::int64_t>(launched - known) > 0 && !each->compare_exchange_weak(known, launched)) {
+    }
+  }
+}
+
 bool has_marks() { return pinning != Pinning::Impossible; }
 
 void pin_again() {

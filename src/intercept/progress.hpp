@@ -13,6 +13,9 @@ std::uint64_t mark_interval_ns(programs::Lease lease);
 /// is captured, another thread does it, or the GPU cannot write there.
 void mark(const Membership& member, StreamWords& words, CUstream stream);
 
+/// The host knows that all of this has ended: `launched` as it was.
+void note_end(StreamWords& words, std::uint64_t launched);
+
 /// Whether the GPU writes marks, as far as this is known.
 bool has_marks();
 

@@ -17,6 +17,7 @@ std::array<StreamWords, programs::most_streams> words;
 /// Handles of streams that are gone are given to others, which then have their words.
 std::array<std::atomic<std::uint64_t>, most_handles> handles;
 std::size_t known_handles = 0;
+std::size_t next_to_share = 0;
 Lock adding_stream;
 
 /// A thread's own stream has no handle of its own.
@@ -27,17 +28,20 @@ thread_local StreamWords* words_of_thread = nullptr;
 std::size_t hash_of(std::uint64_t handle) { return (handle * 0x9e3779b97f4a7c15) >> 32; }
 
 /// With the lock: words that no stream has, or some others' where all are taken.
-StreamWords& new_words(const Membership& member, std::size_t hash) {
+StreamWords& new_words(const Membership& member, CUstream stream) {
   const std::uint32_t taken = member.slot->streams.load(std::memory_order_relaxed);
   const bool is_own = taken < programs::most_streams;
-  const std::uint32_t index = is_own ? taken : static_cast<std::uint32_t>(hash % programs::most_streams);
+  const std::size_t index = is_own ? taken : next_to_share++ % programs::most_streams;
   StreamWords& found = words[index];
-  if (is_own) {
-    found.index = index;
-    found.progress = &member.slot->progress[index];
-    found.marked = 0;
-    member.slot->streams.store(taken + 1, std::memory_order_release);
-  }
+  found.is_shared = !is_own;
+  if (!is_own) return found;
+  found.index = taken;
+  found.progress = &member.slot->progress[index];
+  found.marked = 0;
+  found.context = nullptr;
+  const AllowedWhileCapturing allowed;
+  call(real.cuStreamGetCtx, stream, &found.context);
+  member.slot->streams.store(taken + 1, std::memory_order_release);
   return found;
 }
 
@@ -47,7 +51,7 @@ StreamWords& add_stream(const Membership& member, std::uint64_t handle) {
   for (; handles[at] != 0; at = (at + 1) % most_handles) {
     if (handles[at] >> 8 == handle) return words[handles[at] & 0xff];
   }
-  StreamWords& found = new_words(member, hash_of(handle));
+  StreamWords& found = new_words(member, reinterpret_cast<CUstream>(handle));
   if (known_handles < most_known) {
     ++known_handles;
     handles[at].store(handle << 8 | found.index, std::memory_order_release);
@@ -58,7 +62,7 @@ StreamWords& add_stream(const Membership& member, std::uint64_t handle) {
 StreamWords& words_of_this_thread(const Membership& member) {
   if (thread_belongs_to == threads_begin.load(std::memory_order_relaxed)) return *words_of_thread;
   const std::lock_guard lock(adding_stream);
-  words_of_thread = &new_words(member, hash_of(reinterpret_cast<std::uintptr_t>(&words_of_thread)));
+  words_of_thread = &new_words(member, CU_STREAM_PER_THREAD);
   thread_belongs_to = threads_begin;
   return *words_of_thread;
 }
@@ -74,6 +78,10 @@ StreamWords& words_of(const Membership& member, CUstream stream) {
     if (found == 0) return add_stream(member, handle);
   }
 }
+
+std::array<StreamWords, programs::most_streams>& all_words() { return words; }
+
+std::size_t words_in_use(const Membership& member) { return member.slot->streams.load(std::memory_order_acquire); }
 
 void forget_streams() {
   adding_stream.unlock();

@@ -24,6 +24,8 @@ inline CUstream named(CUstream stream, DefaultStream otherwise) {
 struct StreamWords {
   alignas(64) programs::StreamProgress* progress = nullptr;
   std::uint32_t index = 0;              ///< into ProcessSlot::progress
+  CUcontext context = nullptr;          ///< of the stream; of default streams the first one that was seen
+  bool is_shared = false;               ///< by several streams
   std::atomic<std::uint64_t> marked{};  ///< `launched` as the last mark writes it
   std::atomic<bool> is_being_marked{};
 
@@ -33,6 +35,10 @@ struct StreamWords {
                                      progress->ended.load(std::memory_order_relaxed));
   }
 };
+
+/// All of them that are in use, and how many these are.
+std::array<StreamWords, programs::most_streams>& all_words();
+std::size_t words_in_use(const Membership& member);
 
 /// For a stream as `named` names it. Streams without words of their own share some.
 StreamWords& words_of(const Membership& member, CUstream stream);

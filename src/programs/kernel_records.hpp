@@ -21,7 +21,9 @@ struct LaunchShape {
 };
 
 /// What fits into a KernelRecord, with its zero.
-inline std::string_view cut_name(std::string_view name) { return name.substr(0, most_name_bytes - 1); }
+inline std::string_view cut_name(std::string_view name) {
+  return {name.data(), std::min(name.size(), most_name_bytes - 1)};
+}
 
 /// 64-bit FNV-1a.
 class StableHash {

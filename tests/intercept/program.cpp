@@ -2,8 +2,9 @@
 // A program that uses the GPU by the driver API, for tests: it obeys lines of its standard input, each with a line of
 // its own. `failed ...` is the answer where the driver says no.
 //
-//   init                      launch HOW COUNT [ROUNDS]      sync      value
-//   capture HOW COUNT         graph COUNT [STREAMS]          spoil
+//   init                      launch HOW COUNT [ROUNDS]      sync, sync_context, query      value
+//   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
+//   capture_beside COUNT      captures 5 launches while another thread makes so many
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
 //   fork LINE                 the child obeys this line and ends; says what the child answered
 #include <sys/wait.h>
@@ -53,12 +54,12 @@ class Worker {
 using LaunchKernel = decltype(&cuLaunchKernel);
 
 /// By cuGetProcAddress, which was itself asked for by that.
-LaunchKernel looked_up(cuuint64_t flags) {
+LaunchKernel looked_up(cuuint64_t flags, int version = 13000) {
   decltype(&cuGetProcAddress) look_up = nullptr;
   CUdriverProcAddressQueryResult status{};
   CHECK(cu(cuGetProcAddress)("cuGetProcAddress", reinterpret_cast<void**>(&look_up), 13000, 0, &status));
   LaunchKernel found = nullptr;
-  CHECK(look_up("cuLaunchKernel", reinterpret_cast<void**>(&found), 13000, flags, &status));
+  CHECK(look_up("cuLaunchKernel", reinterpret_cast<void**>(&found), version, flags, &status));
   return found;
 }
 
@@ -86,9 +87,8 @@ class Program {
     CHECK(cu(cuModuleLoadData)(&module, code));
     CHECK(cu(cuModuleGetFunction)(&step_, module, "step"));
     CHECK(cu(cuModuleGetFunction)(&other_, module, "other"));
-    CUlibrary library = nullptr;
-    CHECK(cu(cuLibraryLoadData)(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    CHECK(cu(cuLibraryGetKernel)(&kernel_, library, "step"));
+    CHECK(cu(cuLibraryLoadData)(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    CHECK(cu(cuLibraryGetKernel)(&kernel_, library_, "step"));
     context_ = context;
     own_ = std::make_unique<Worker>();
     return "ok";
@@ -110,8 +110,14 @@ class Program {
     if (how == "wide") return plain(cu(cuLaunchKernel), step_, {4, 32}, on.stream);
     if (how == "other") return plain(cu(cuLaunchKernel), other_, {1, 1}, on.stream);
     if (how == "library") return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(kernel_), {1, 1}, on.stream);
+    if (how == "enumerated") {
+      CUkernel first = nullptr;  // `step`
+      CHECK(cu(cuLibraryEnumerateKernels)(&first, 1, library_));
+      return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(first), {1, 1}, on.stream);
+    }
     if (how == "wrong") return plain(cu(cuLaunchKernel), step_, {0, 1}, on.stream);
     if (how == "looked_up") return plain(looked_up(0), step_, {1, 1}, on.stream);
+    if (how == "looked_up_by_later") return plain(looked_up(0, 99000), step_, {1, 1}, on.stream);
     if (how == "per_thread") {
       return plain(looked_up(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), step_, {1, 1}, nullptr);
     }
@@ -156,8 +162,33 @@ class Program {
     std::string how;
     int count = 0;
     words >> how >> count;
+    return captured([&] { launch_often(how, *own_, count, 1); });
+  }
+
+  std::string capture_beside(std::istringstream& words) {
+    int count = 0;
+    words >> count;
+    const Worker worker;
+    return captured([&] {
+      std::thread other([&] {
+        CHECK(cu(cuCtxSetCurrent)(context_));
+        launch_often("kernel", worker, count, 1);
+      });
+      other.join();
+      launch_often("kernel", *own_, 5, 1);
+    });
+  }
+
+  std::string spoil() {
+    return captured([] {
+      CUdeviceptr address = 0;
+      cu(cuMemAlloc)(&address, 1000);
+    });
+  }
+
+  std::string captured(const std::function<void()>& work) {
     CHECK(cu(cuStreamBeginCapture)(own_->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    launch_often(how, *own_, count, 1);
+    work();
     CUgraph graph = nullptr;
     CHECK(cu(cuStreamEndCapture)(own_->stream, &graph));
     if (graph_ != nullptr) CHECK(cu(cuGraphExecDestroy)(graph_));
@@ -262,7 +293,11 @@ class Program {
       {"launch", [this](auto& words) { return launch(words); }},
       {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
+      {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
+      {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
       {"capture", [this](auto& words) { return capture(words); }},
+      {"capture_beside", [this](auto& words) { return capture_beside(words); }},
+      {"spoil", [this](auto&) { return spoil(); }},
       {"graph", [this](auto& words) { return launch_graph(words); }},
       {"threads", [this](auto& words) { return threads(words); }},
       {"alloc", [this](auto& words) { return alloc(words); }},
@@ -274,6 +309,7 @@ class Program {
   CUcontext context_ = nullptr;
   CUfunction step_ = nullptr;
   CUfunction other_ = nullptr;
+  CUlibrary library_ = nullptr;
   CUkernel kernel_ = nullptr;
   CUgraphExec graph_ = nullptr;
   std::unique_ptr<Worker> own_;

@@ -81,7 +81,7 @@ def test_a_record_says_which_library_launches(program, page):
     assert (record["block"], record["shared_bytes"]) == ([32, 1, 1], 0)
 
 
-@pytest.mark.parametrize("how", ["library", "looked_up", "per_thread"])
+@pytest.mark.parametrize("how", ["library", "enumerated", "looked_up", "looked_up_by_later", "per_thread"])
 def test_a_launch_counts_however_function_and_handle_were_got(program, page, how):
     program.ask(f"launch {how} 2")
     assert page.kernels() == {STEP: 2}
@@ -146,13 +146,27 @@ def test_a_kernel_that_nobody_knows_takes_ten_microseconds(program, page):
 def test_a_stream_is_marked_once_a_millisecond_of_predicted_work(program, page):
     page.tell("predict 300000 step")
     program.ask("launch kernel 3")
-    program.ask("sync")
-    launched, ended = page.process_slot()["streams"][0]
-    assert (launched, ended) == (900_000, 0)
+    assert page.process_slot()["streams"][0] == [900_000, 0]
     program.ask("launch kernel 2")
+    wait_until(lambda: page.process_slot()["streams"][0] == [1_500_000, 1_200_000])
+
+
+@pytest.mark.parametrize("way", ["sync", "sync_context", "query"])
+def test_what_a_program_has_waited_for_has_ended(program, page, way):
+    page.tell("predict 300000 step")
+    program.ask("launch kernel 2")
+    assert page.process_slot()["streams"][0] == [600_000, 0]
+    wait_until(lambda: program.ask(way) == "ok")
+    assert page.process_slot()["streams"][0] == [600_000, 600_000]
+
+
+def test_what_a_program_has_waited_for_in_one_stream_has_ended_in_that_alone(program, page):
+    program.ask("launch kernel 2")
+    program.ask("launch per_thread 1")
     program.ask("sync")
-    launched, ended = page.process_slot()["streams"][0]
-    assert (launched, ended) == (1_500_000, 1_200_000)
+    first, second = page.process_slot()["streams"]
+    assert first[0] == first[1]
+    assert second[1] == 0
 
 
 def test_a_launch_tells_a_scheduler_that_waits(program, page):
@@ -255,6 +269,21 @@ def test_a_capture_has_the_programs_launches_and_nothing_else(program, page, lea
     assert page.process_slot()["held_ns"] == 0
 
 
+def test_a_program_that_spoils_its_capture_hears_of_it(program, page):
+    assert program.ask("spoil").endswith("says 901")
+    assert program.ask("capture kernel 5") == "nodes 5"
+    assert program.ask("launch kernel 1").startswith("took")
+    assert page.kernels() == {STEP: 1}
+
+
+def test_launches_of_other_threads_do_not_spoil_a_capture(program, page):
+    page.lease(LIMITED, 30)  # all of them are timed or marked, and some wait
+    assert program.ask("capture_beside 500") == "nodes 5"
+    assert page.kernels() == {STEP: 500}
+    assert program.ask("graph 1") == "ok"
+    assert program.ask("value") == f"value {value_after(5)}"
+
+
 def test_a_graph_is_one_launch(program, page):
     program.ask("capture kernel 5")
     assert program.ask("graph 3") == "ok"
@@ -310,9 +339,13 @@ def test_a_child_forked_before_cuda_has_a_slot_of_its_own(machine, page):
 
 def test_a_child_forked_after_cuda_leaves_its_parent_alone(program, page):
     program.ask("launch kernel 2")
+    page.tell("page longest_hold_ns 10000000")
+    page.lease(HELD)
     assert program.ask("fork launch kernel 1") == "failed the launch says 3 status 0"
+    page.lease(FREE)
     (slot,) = page.dump()["processes"]
     assert (slot["pid"], slot["launches"]) == (program.process.pid, 2)
+    assert (slot["held_ns"], slot["let_go"]) == (0, 0)
     program.ask("launch kernel 2")
     assert program.ask("value") == f"value {value_after(4)}"
 

@@ -64,6 +64,22 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
   });
 }
 
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    *count = static_cast<unsigned>(device.modules.at(module_of(device, library))->text.entry_names().size());
+  });
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const CUmodule module = module_of(device, library);
+    for (const std::string& name : device.modules.at(module)->text.entry_names()) {
+      if (count-- == 0) return;
+      *kernels++ = kernel_of(device, find_function(device, module, name));
+    }
+  });
+}
+
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) { *function = function_of_kernel(device, kernel); });
 }

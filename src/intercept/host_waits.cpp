@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program waits for has ended: the page says so at once, though no mark has come. So a program that has nothing
+// to do is seen to have nothing, between its launches and the next ones.
+#include "intercept/membership.hpp"
+#include "intercept/progress.hpp"
+
+namespace gpushare::intercept {
+namespace {
+
+/// `wait` asks the driver about the stream, as `named` names it.
+template <class Wait>
+CUresult waited_for_stream(CUstream stream, const Wait& wait) {
+  const Membership* member = this_member();
+  if (member == nullptr) return wait();
+  StreamWords& words = words_of(*member, stream);
+  const std::uint64_t launched = words.progress->launched;
+  const CUresult result = wait();
+  if (result == CUDA_SUCCESS && !words.is_shared) note_end(words, launched);
+  return result;
+}
+
+CUresult waited_for_context() {
+  const Membership* member = this_member();
+  CUcontext context = nullptr;
+  if (member == nullptr || call(real.cuCtxGetCurrent, &context) != CUDA_SUCCESS) return call(real.cuCtxSynchronize);
+  std::array<std::uint64_t, programs::most_streams> launched{};
+  const std::size_t count = words_in_use(*member);
+  for (std::size_t index = 0; index < count; ++index) launched[index] = all_words()[index].progress->launched;
+  const CUresult result = call(real.cuCtxSynchronize);
+  if (result != CUDA_SUCCESS) return result;
+  for (std::size_t index = 0; index < count; ++index) {
+    StreamWords& words = all_words()[index];
+    if (words.context == context && !words.is_shared) note_end(words, launched[index]);
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace gpushare::intercept
+
+using namespace gpushare::intercept;
+
+extern "C" {
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  return waited_for_stream(named(stream, DefaultStream::Legacy),
+                           [&] { return call(real.cuStreamSynchronize, stream); });
+}
+CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+  return waited_for_stream(named(stream, DefaultStream::PerThread),
+                           [&] { return call(real.cuStreamSynchronize_ptsz, stream); });
+}
+CUresult cuStreamQuery(CUstream stream) {
+  return waited_for_stream(named(stream, DefaultStream::Legacy), [&] { return call(real.cuStreamQuery, stream); });
+}
+CUresult cuStreamQuery_ptsz(CUstream stream) {
+  return waited_for_stream(named(stream, DefaultStream::PerThread),
+                           [&] { return call(real.cuStreamQuery_ptsz, stream); });
+}
+CUresult cuCtxSynchronize() { return waited_for_context(); }
+
+}  // extern "C"

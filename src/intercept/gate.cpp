@@ -12,6 +12,8 @@ using programs::LeaseState;
 using programs::ProgramPage;
 
 constexpr std::uint64_t spin_ns = 5'000;
+/// The mark that ends this wait comes within the limit, and a nap would leave the GPU without work.
+constexpr std::uint64_t spin_for_mark_ns = 300'000;
 constexpr std::uint64_t nap_ns = 20'000;
 /// So often a thread that is held looks whether there is still a process to let it go.
 constexpr std::uint64_t keeper_patience_ns = 100'000'000;
@@ -78,7 +80,7 @@ class Wait {
   }
 
   void limit() {
-    if (waited_ns() < spin_ns) {
+    if (waited_ns() < spin_for_mark_ns) {
       pause_processor();
     } else {
       sleep_ns(nap_ns);

@@ -28,7 +28,9 @@ struct KnownLaunch {
   std::atomic<std::int32_t> record_index;  ///< into ProgramPage::kernels; -1: the page is full
   /// Graphs of as many nodes share a record, but each is predicted by its own times.
   std::atomic<std::uint32_t> own_samples;
-  std::atomic<std::uint64_t> own_sampled_ns;
+  std::atomic<std::uint64_t> own_predicted_ns;
+  /// The first launch is not timed: with it the driver loads the kernel's code, which takes a hundred times as long.
+  std::atomic<bool> was_launched;
 
   programs::KernelRecord* record(const Membership& member) const {
     const std::int32_t index = record_index.load(std::memory_order_relaxed);

@@ -8,9 +8,13 @@
 namespace gpushare::intercept {
 
 /// Whether the next launch of it is to be timed, after so many in all processes.
-inline bool is_sampled(const Membership& member, const KnownLaunch& known, std::uint64_t launches) {
-  constexpr std::uint64_t always_up_to = 3;
+inline bool is_sampled(const Membership& member, KnownLaunch& known, std::uint64_t launches) {
+  constexpr std::uint64_t always_up_to = 5;
   constexpr std::uint64_t one_in = 1024;
+  if (!known.was_launched.load(std::memory_order_relaxed)) {
+    known.was_launched.store(true, std::memory_order_relaxed);
+    return false;
+  }
   return (launches + 1) % one_in == 0 || known.samples(member) < always_up_to;
 }
 

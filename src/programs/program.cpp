@@ -105,6 +105,13 @@ void Program::note_piece(Duration work) {
   usual_piece_ns_ = mean + (work.count() - mean) / 4;
 }
 
+void Program::note_busy(Duration gpu, Duration time, bool was_alone) {
+  if (time <= Duration{}) return;
+  const double before = busy_ratio_.load();
+  const double seen = std::min(nanoseconds(gpu) / nanoseconds(time), 1.0);
+  if (was_alone || seen > before) busy_ratio_ = before + (seen - before) / 4;
+}
+
 void Programs::add(const std::shared_ptr<Program>& program) {
   const std::scoped_lock lock(mutex_);
   programs_.push_back(program);

@@ -48,6 +48,11 @@ class Program {
   Duration usual_piece() const { return Duration(usual_piece_ns_.load()); }
   void note_piece(Duration work);
 
+  /// For how much of the time it keeps the GPU busy when it may launch as it likes; 1 where that is not known.
+  double busy_ratio() const { return busy_ratio_.load(); }
+  /// So much GPU time in so much time. What was seen while others ran is less than what it would be alone.
+  void note_busy(Duration gpu, Duration time, bool was_alone);
+
  private:
   ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
 
@@ -64,6 +69,7 @@ class Program {
   std::vector<SeenProcess> seen_;
   Duration launched_{};  // by processes that may have ended
   std::atomic<std::int64_t> usual_piece_ns_;
+  std::atomic<double> busy_ratio_ = 1;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool has_piece_ = false;

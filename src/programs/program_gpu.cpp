@@ -11,6 +11,14 @@ namespace {
 
 constexpr int program_sms = 8;
 constexpr int threads_per_sm = 1024;
+constexpr int most_blocks_per_sm = 16;
+
+/// A program that keeps the GPU busy for longer than this has it to itself: beside another one, which cannot go on
+/// before the GPU changes between them, both would be slower.
+constexpr double busy_alone = 0.6;
+constexpr double busy_margin = 1.2;
+/// How busy a program keeps the GPU is noted over so much time.
+constexpr Duration busy_window(20'000'000);
 
 /// While a program is held, or another one waits, what happens is looked for so often. Less often where nothing that
 /// happens changes a lease.
@@ -34,7 +42,7 @@ Device program_device(const std::string& name) {
   Device device{.name = name, .sms = program_sms, .clock_hz = 1e9};
   device.per_sm = {.threads = threads_per_sm,
                    .warps = threads_per_sm / 32,
-                   .blocks = 1,
+                   .blocks = most_blocks_per_sm,
                    .registers = 65536,
                    .shared_memory = Bytes{65536}};
   return device;
@@ -43,7 +51,10 @@ Device program_device(const std::string& name) {
 Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings) {
   const double usual = nanoseconds(program.usual_piece()) / nanoseconds(settings.block);
   const double blocks = std::clamp(usual * margin_ratio, double{program_sms}, most_blocks);
-  Kernel kernel{.name = name, .needs = {.threads = threads_per_sm}, .is_profiled = false};
+  const double busy = program.busy_ratio();
+  const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
+  const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
+  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false};
   return {.kernel = std::move(kernel), .blocks = static_cast<std::int64_t>(blocks)};
 }
 
@@ -74,6 +85,8 @@ void ProgramGpu::submit(const Submission& submission) {
               .application = submission.application,
               .program = code->program,
               .blocks = launch->blocks,
+              .threads = launch->kernel.needs.threads,
+              .measured_at = time,
               .work = code->program->look(),
               .changed = time};
   piece.launched_before = piece.work.launched - piece.work.under_way;
@@ -150,12 +163,14 @@ void ProgramGpu::look_at(Piece& piece, Time now) {
   } else {
     const Duration done = work.launched - work.under_way - piece.launched_before;
     for (std::size_t sm = 0; sm < sms_.size() && done - piece.credited >= settings_.block; ++sm) {
-      if (sms_[sm].occupant != piece.id) continue;
+      if (!is_on(piece, static_cast<SmId>(sm))) continue;
       end_block(piece, static_cast<SmId>(sm), now);
       piece.credited += settings_.block;
     }
+    if (now - piece.measured_at >= busy_window) note_busy(piece, now);
     if (piece.resident() > 0 && is_quiet && now - piece.changed >= settings_.idle_after &&
         !piece.program->is_busy_after_all()) {
+      note_busy(piece, piece.changed);
       end_all_blocks(piece, now);
       piece.program->note_piece(work.launched - piece.launched_before);
       end_piece(piece, now);
@@ -170,26 +185,52 @@ bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
   return quiet >= (under_way <= most_without_mark ? under_way : patience_ratio * under_way);
 }
 
-/// Whose blocks may be on the SM: the first in rank that has some there, or some to start.
-const Share* ProgramGpu::claimant(SmId sm) {
+/// What a program does beside another one says less of it, and while it is held nothing.
+void ProgramGpu::note_busy(Piece& piece, Time now) {
+  const Duration done = piece.work.launched - piece.work.under_way - piece.launched_before;
+  piece.program->note_busy(done - piece.measured_done, now - piece.measured_at, piece.was_alone);
+  piece.measured_done = done;
+  piece.measured_at = now;
+  piece.was_alone = true;
+}
+
+bool ProgramGpu::is_on(const Piece& piece, SmId sm) const {
+  return std::ranges::find(sms_[index(sm)], piece.id, &Resident::piece) != sms_[index(sm)].end();
+}
+
+int ProgramGpu::threads_on(SmId sm) {
+  int threads = 0;
+  for (const Resident& resident : sms_[index(sm)]) threads += find(resident.piece)->threads;
+  return threads;
+}
+
+/// Whose blocks may be on the SM, in order of rank: as many as fit. One that does not fit keeps the rest for itself.
+std::vector<OperationId> ProgramGpu::claims(SmId sm) {
+  std::vector<OperationId> found;
+  int room = threads_per_sm;
   for (const std::vector<Share>* list : {&admitted_, &shares_}) {
     for (const Share& share : *list) {
       const Piece* const piece = find(share.launch);
       if (piece == nullptr || share.quota.at(sm) == 0) continue;
-      if (piece->unstarted() > 0 || sms_[index(sm)].occupant == piece->id) return &share;
+      if (piece->unstarted() == 0 && !is_on(*piece, sm)) continue;
+      if (piece->threads > room) return found;
+      room -= piece->threads;
+      found.push_back(piece->id);
     }
   }
-  return nullptr;
+  return found;
 }
 
 void ProgramGpu::share_out(Time now) {
-  std::vector<std::optional<OperationId>> claims(sms_.size());
-  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
-    if (const Share* const share = claimant(static_cast<SmId>(sm))) claims[sm] = share->launch;
-  }
+  std::vector<std::vector<OperationId>> claimed(sms_.size());
+  for (std::size_t sm = 0; sm < sms_.size(); ++sm) claimed[sm] = claims(static_cast<SmId>(sm));
+  const auto has_claim = [&](const Piece& piece, std::size_t sm) {
+    return std::ranges::find(claimed[sm], piece.id) != claimed[sm].end();
+  };
   for (Piece& piece : pieces_) {
-    const bool has_claim = std::ranges::find(claims, piece.id) != claims.end();
-    if (has_claim || piece.resident() == 0) {
+    bool may_go = false;
+    for (std::size_t sm = 0; sm < sms_.size(); ++sm) may_go |= has_claim(piece, sm);
+    if (may_go || piece.resident() == 0) {
       piece.held_since.reset();
     } else if (!piece.held_since) {
       piece.held_since = now;
@@ -197,15 +238,21 @@ void ProgramGpu::share_out(Time now) {
   }
   for (std::size_t number = 0; number < sms_.size(); ++number) {
     const auto sm = static_cast<SmId>(number);
-    Sm& place = sms_[number];
-    if (place.occupant && place.occupant != claims[number]) {
-      Piece& loser = *find(*place.occupant);
-      if (loser.held_since) continue;
-      end_block(loser, sm, now);
+    for (Piece& piece : pieces_) {
+      if (is_on(piece, sm) && !has_claim(piece, number) && !piece.held_since) end_block(piece, sm, now);
     }
-    if (!place.occupant && claims[number]) {
-      Piece& piece = *find(*claims[number]);
-      if (piece.unstarted() > 0) start_block(piece, sm, now);
+    for (const OperationId id : claimed[number]) {
+      Piece& piece = *find(id);
+      const bool fits = threads_on(sm) + piece.threads <= threads_per_sm;
+      if (!is_on(piece, sm) && piece.unstarted() > 0 && fits) start_block(piece, sm, now);
+    }
+  }
+  const auto running = std::ranges::count_if(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
+  for (Piece& piece : pieces_) {
+    if (running > 1) piece.was_alone = false;
+    if (piece.held_since || piece.resident() == 0) {
+      piece.measured_at = now;
+      piece.measured_done = piece.work.launched - piece.work.under_way - piece.launched_before;
     }
   }
   lease_out();
@@ -229,25 +276,26 @@ void ProgramGpu::start_block(Piece& piece, SmId sm, Time now) {
                      .sm = sm,
                      .kind = EventKind::BlockStarted});
   ++piece.started;
-  sms_[index(sm)] = {.occupant = piece.id, .since = now};
+  sms_[index(sm)].push_back({.piece = piece.id, .since = now});
 }
 
 void ProgramGpu::end_block(Piece& piece, SmId sm, Time now) {
-  Sm& place = sms_[index(sm)];
+  Sm& residents = sms_[index(sm)];
+  const auto resident = std::ranges::find(residents, piece.id, &Resident::piece);
   events_.push_back({.time = now,
-                     .started = place.since,
+                     .started = resident->since,
                      .block = piece.ended,
                      .application = piece.application,
                      .operation = piece.id,
                      .sm = sm,
                      .kind = EventKind::BlockEnded});
   ++piece.ended;
-  place = {};
+  residents.erase(resident);
 }
 
 void ProgramGpu::end_all_blocks(Piece& piece, Time now) {
   for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
-    if (sms_[sm].occupant == piece.id) end_block(piece, static_cast<SmId>(sm), now);
+    if (is_on(piece, static_cast<SmId>(sm))) end_block(piece, static_cast<SmId>(sm), now);
   }
   piece.held_since.reset();
 }

@@ -4,8 +4,11 @@
 //
 // A piece begins with a program's first launch after a pause and ends with the next pause. Its blocks are what policies
 // count by: with every millisecond of GPU time, as predicted, one ends. A program whose piece has lost all its SMs is
-// held; once what it had under way has ended, its blocks have ended too, and the SMs are others'. Of programs that have
-// SMs at the same time the hardware decides whose kernels run when: how many each has is not enforced.
+// held; once what it had under way has ended, its blocks have ended too, and the SMs are others'.
+//
+// A block takes as much of an SM as its program keeps of the GPU busy, so that programs which leave the GPU idle,
+// because their hosts are slower, may run together under any policy. Of these the hardware decides whose kernels run
+// when: how many SMs each has is not enforced.
 #pragma once
 
 #include <condition_variable>
@@ -30,7 +33,7 @@ struct PieceCode final : DeviceCode {
   std::shared_ptr<Program> program;
 };
 
-/// A device of `program_sms` SMs, each with room for one block.
+/// A device of eight SMs, each with room for a block of one program that keeps the GPU busy, or of several that do not.
 Device program_device(const std::string& name);
 /// What a piece of this program's work is to policies.
 Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings);
@@ -64,25 +67,33 @@ class ProgramGpu final : public LiveGpu {
     std::int64_t ended = 0;
     Duration launched_before{};  ///< by the program, before this piece
     Duration credited{};         ///< GPU time for which blocks have ended
-    Work work{};                 ///< at the last look
-    Time changed{};              ///< when that last became another one
+    int threads = 0;             ///< of a block
+    Duration measured_done{};    ///< GPU time and time up to which its program's share of the GPU has been noted
+    Time measured_at{};
+    bool was_alone = true;  ///< since then
+    Work work{};            ///< at the last look
+    Time changed{};         ///< when that last became another one
     std::optional<Time> held_since{};
     bool has_ended = false;
 
     std::int64_t resident() const { return started - ended; }
     std::int64_t unstarted() const { return blocks - started; }
   };
-  struct Sm {
-    std::optional<OperationId> occupant{};
+  struct Resident {
+    OperationId piece{};
     Time since{};
   };
+  using Sm = std::vector<Resident>;  // a block of each piece at most
 
   Piece* find(OperationId id);
   void look(Time now);
   void look_at(Piece& piece, Time now);
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
   void share_out(Time now);
-  const Share* claimant(SmId sm);
+  std::vector<OperationId> claims(SmId sm);
+  bool is_on(const Piece& piece, SmId sm) const;
+  int threads_on(SmId sm);
+  void note_busy(Piece& piece, Time now);
   void lease_out();
   void start_block(Piece& piece, SmId sm, Time now);
   void end_block(Piece& piece, SmId sm, Time now);

@@ -128,7 +128,7 @@ def test_launches_are_timed_and_predicted(program, page):
         program.ask("launch kernel 1 20000")
         program.ask("value")
     (record,) = page.dump()["kernels"]
-    assert 3 <= record["samples"] <= 4  # one may be under way when the third is read
+    assert 5 <= record["samples"] <= 6  # one may be under way when the fifth is read
     assert record["predicted_ns"] > 1000  # 20000 rounds of an interpreter
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``gpushare run``: programs on the GPU that is none, scheduled by a server in processes of its own."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -18,6 +19,7 @@ from intercepted import OUT_OF_MEMORY, Lines
 
 import gpushare as gs
 from gpushare.daemon.reach import answers
+from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY
 from gpushare.programs.escapes import escapes_of, findings_of
 
@@ -43,6 +45,7 @@ class Place:
         self.report = folder / "report.json"
         self._folder = folder
         self._started = []
+        self._programs = []
         self.environment = {name: each for name, each in os.environ.items() if not name.startswith("GPUSHARE_")} | {
             "GPUSHARE_LIBCUDA": str(stand_in_gpu.library()),
             "GPUSHARE_SOCKET": str(self.socket),
@@ -65,6 +68,7 @@ class Place:
         lines = Lines([*self.command(*options), program], self.environment)
         self._started.append(lines)
         assert lines.ask("init") == "ok"
+        self._programs.extend(descendants(lines.process.pid)[1:])  # where gpushare run is killed, they go on
         return lines
 
     def run(self, *command, options=(), **environment):
@@ -86,6 +90,9 @@ class Place:
             return {}
 
     def close(self):
+        for each in self._programs:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
         for each in self._started:
             each.kill()
             if isinstance(each, subprocess.Popen):
@@ -218,15 +225,15 @@ def test_a_program_with_work_is_an_application_that_runs(place):
 def test_a_more_urgent_program_holds_another(place):
     place.serve("effisha-static")
     background = place.start("--name", "background", "--report-file", str(place.report))
-    background.send("launch kernel 60000 20")
+    background.send(f"launch kernel {ENDLESS} 20")
     until(lambda: place.applications()["background"].get("started"))
     urgent = place.start("--name", "urgent", "--priority", "10")
-    for _ in range(20):
-        urgent.ask("launch kernel 50 20")
-        urgent.ask("sync")
-    urgent.end()
-    assert background.read().startswith("took")
-    background.end()
+    urgent.send(f"launch kernel {ENDLESS} 20")
+    until(lambda: place.applications()["background"].get("state") == "waiting")
+    urgent.process.terminate()
+    until(lambda: place.applications()["background"].get("state") == "running")
+    background.process.terminate()
+    background.process.wait(PATIENCE_S)
     assert json.loads(place.report.read_text())["held_s"] > 0
 
 

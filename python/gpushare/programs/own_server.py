@@ -56,12 +56,21 @@ def _start(path: Path, policy: str) -> None:
     os.write(settings, f"highest_priority = {PRIORITIES[1]}\n".encode())  # the user's programs are all that there are
     command = [*COMMAND, "--device", PROGRAMS, "--policy", policy, "--socket", str(path)]
     command += ["--config", f"/proc/self/fd/{settings}"]
-    with os.fdopen(settings):
-        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[settings])
+    log = path.with_name(f"{path.name}.log")
+    with os.fdopen(settings), log.open("ab") as file:  # not this command's output, which may be read to its end
+        server = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True, pass_fds=[settings]
+        )
     ends_s = time.monotonic() + START_TIMEOUT_S
     while not answers(path):
         if server.poll() is not None and not answers(path):
-            raise DaemonGoneError(f"the server for this program ended at once, with exit code {server.returncode}")
+            raise DaemonGoneError(f"the server for this program ended at once: {last_line(log)}; more in {log}")
         if time.monotonic() > ends_s:
             server.kill()
             raise DaemonGoneError(f"the server for this program did not serve within {START_TIMEOUT_S:g} s")
+
+
+def last_line(log: Path) -> str:
+    """Why a server has ended, as far as it says so."""
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

@@ -83,7 +83,7 @@ class ProgramGpuTest : public testing::Test {
   WrittenProgram two;
   std::vector<std::unique_ptr<PieceCode>> codes;
   std::vector<std::unique_ptr<Operation>> operations;
-  ProgramGpu gpu{program_device("programs"), programs};
+  ProgramGpu gpu{program_device("programs"), programs, {.drain_patience = 1h}};
 };
 
 TEST_F(ProgramGpuTest, HoldsTheProgramThatThePlanLeavesOut) {
@@ -97,8 +97,8 @@ TEST_F(ProgramGpuTest, HoldsTheProgramThatThePlanLeavesOut) {
 }
 
 TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
-  one.launch(10ms);
-  two.launch(10ms);
+  one.launch(1h);
+  two.launch(1h);
   submit(one, 0);
   submit(two, 1);
   gpu.apply(plan_of({OperationId{0}}));
@@ -108,7 +108,7 @@ TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
   EXPECT_EQ(two.lease().state, LeaseState::Held);
   events_within(1ms);
   EXPECT_EQ(two.lease().state, LeaseState::Held);
-  one.end(10ms);
+  one.end(1h);
   events_within(1ms);
   EXPECT_EQ(two.lease().state, LeaseState::Limited);
 }
@@ -184,6 +184,36 @@ TEST_F(ProgramGpuTest, FreesEveryProgramWhenItStops) {
   gpu.apply(plan_of({OperationId{0}}));
   gpu.stop({});
   EXPECT_EQ(two.lease(), Lease{});
+}
+
+TEST_F(ProgramGpuTest, LetsProgramsThatLeaveTheGpuIdleRunTogether) {
+  for (int noted = 0; noted < 40; ++noted) one.program->note_busy(3ms, 10ms, true);
+  for (int noted = 0; noted < 40; ++noted) two.program->note_busy(4ms, 10ms, true);
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
+  EXPECT_EQ(one.lease().state, LeaseState::Limited);
+  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {
+  for (int noted = 0; noted < 40; ++noted) one.program->note_busy(3ms, 10ms, true);
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+}
+
+TEST(Program, IsNotTakenForIdlerForWhatItDidBesideAnother) {
+  WrittenProgram written;
+  written.program->note_busy(1ms, 10ms, false);
+  EXPECT_EQ(written.program->busy_ratio(), 1);
+  written.program->note_busy(1ms, 10ms, true);
+  EXPECT_LT(written.program->busy_ratio(), 1);
 }
 
 TEST_F(ProgramGpuTest, RefusesWhatIsNoProgram) {

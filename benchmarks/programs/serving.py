@@ -23,6 +23,7 @@ from torch import nn
 
 WIDTH, HEADS, LAYERS, VOCABULARY = 1024, 16, 8, 16384
 LONGEST = 1024
+UNIT = 128
 PERCENTILES = (50, 90, 99)
 
 
@@ -130,8 +131,8 @@ def at_random(count: int, rate: float) -> list[Request]:
 
 
 def sizes_of(prompt: int, wanted: int) -> tuple[int, int]:
-    """What the model bears: the programs of a benchmark need not serve long answers to show what sharing costs."""
-    return min(max(prompt, 1), 512), min(max(wanted, 1), 16)
+    """What the model bears, with prompts filled up to whole units, as servers do: a new length takes libraries long."""
+    return min(-(-max(prompt, 1) // UNIT) * UNIT, 512), min(max(wanted, 1), 16)
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
@@ -175,8 +176,8 @@ def main() -> None:
                 token_s.append(time.perf_counter() - last)
                 last = time.perf_counter()
 
-        for request in requests[:10]:
-            serve(request, time.perf_counter())
+        for prompt in (*range(UNIT, 512 + 1, UNIT), UNIT):
+            serve(Request(0.0, prompt, 4), time.perf_counter())
         first_s.clear()
         token_s.clear()
         begin(chosen.start, chosen.name)

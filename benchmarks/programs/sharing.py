@@ -25,6 +25,8 @@ from typing import Any
 from benchmarks.gpu.mps import mps_daemon
 
 LONGEST_S = 400
+RATE = 6.0
+"""Requests a second."""
 POLICIES = ("effisha-static", "auto", "fair")
 
 
@@ -61,9 +63,9 @@ def served(requests: int, rate: float, *extra: str) -> Program:
 def loads(requests: int) -> dict[str, list[Program]]:
     """By name."""
     return {
-        "light": [Program("training", ("training", "--size", "small")), served(requests, 20)],
-        "busy": [Program("training", ("training", "--size", "large")), served(requests, 20)],
-        "busy_graph": [Program("training", ("training", "--size", "large")), served(requests, 20, "--graph")],
+        "light": [Program("training", ("training", "--size", "small")), served(requests, RATE)],
+        "busy": [Program("training", ("training", "--size", "large")), served(requests, RATE)],
+        "busy_graph": [Program("training", ("training", "--size", "large")), served(requests, RATE, "--graph")],
         "trainings": [
             Program("training", ("training", "--size", "large")),
             Program("training_2", ("training", "--size", "small")),

@@ -2,7 +2,8 @@
 // A program that uses the GPU by the driver API, for tests: it obeys lines of its standard input, each with a line of
 // its own. `failed ...` is the answer where the driver says no.
 //
-//   init                      launch HOW COUNT [ROUNDS]      sync, sync_context, query      value
+//   init                      launch HOW COUNT [ROUNDS]      value
+//   sync, sync_context, query: wait for the stream                sync_event, query_event: for all but a last launch
 //   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
 //   capture_beside COUNT      captures 5 launches while another thread makes so many
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
@@ -199,6 +200,15 @@ class Program {
     return "nodes " + std::to_string(nodes);
   }
 
+  /// Launches once more behind it.
+  std::string behind_event(CUresult (*wait)(CUevent)) {
+    if (event_ == nullptr) CHECK(cu(cuEventCreate)(&event_, CU_EVENT_DISABLE_TIMING));
+    CHECK(cu(cuEventRecord)(event_, own_->stream));
+    launch_often("kernel", *own_, 1, 1);
+    CHECK(wait(event_));
+    return "ok";
+  }
+
   std::string launch_graph(std::istringstream& words) {
     int count = 0;
     words >> count;
@@ -295,6 +305,8 @@ class Program {
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
       {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
       {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
+      {"sync_event", [this](auto&) { return behind_event(cu(cuEventSynchronize)); }},
+      {"query_event", [this](auto&) { return behind_event(cu(cuEventQuery)); }},
       {"capture", [this](auto& words) { return capture(words); }},
       {"capture_beside", [this](auto& words) { return capture_beside(words); }},
       {"spoil", [this](auto&) { return spoil(); }},
@@ -312,6 +324,7 @@ class Program {
   CUlibrary library_ = nullptr;
   CUkernel kernel_ = nullptr;
   CUgraphExec graph_ = nullptr;
+  CUevent event_ = nullptr;
   std::unique_ptr<Worker> own_;
   std::vector<std::function<CUresult()>> allocations_;
 };

@@ -160,6 +160,15 @@ def test_what_a_program_has_waited_for_has_ended(program, page, way):
     assert page.process_slot()["streams"][0] == [600_000, 600_000]
 
 
+@pytest.mark.parametrize("way", ["sync_event", "query_event"])
+def test_what_is_in_front_of_an_event_that_has_passed_has_ended(program, page, way):
+    page.tell("predict 1000 step")
+    program.ask("launch kernel 2")
+    wait_until(lambda: program.ask(way) == "ok")
+    launched, ended = page.process_slot()["streams"][0]
+    assert 0 < ended == launched - 1000
+
+
 def test_what_a_program_has_waited_for_in_one_stream_has_ended_in_that_alone(program, page):
     program.ask("launch kernel 2")
     program.ask("launch per_thread 1")

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <mutex>
 
 #include "intercept/forks.hpp"
+#include "intercept/processes.hpp"
 #include "intercept/waiting.hpp"
 
 namespace gpushare::intercept {
@@ -143,8 +143,6 @@ void say(const char* format, ...) {
   va_end(arguments);
   dprintf(STDERR_FILENO, "gpushare run: %s\n", text);
 }
-
-bool is_dead(std::int32_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
 
 void release_dead_slots(ProgramPage& page) {
   for (ProcessSlot& slot : page.processes) {

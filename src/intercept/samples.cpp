@@ -74,13 +74,14 @@ bool read_pair(const Membership& member, EventPair& pair) {
   return true;
 }
 
-/// With the lock.
+/// With the lock. Where one is not ready others are likely not to be either; but the next look begins behind it, as it
+/// may be of a stream that waits for long.
 void read_some(const Membership& member) {
   for (int looked = 0, read = 0; looked < most_pairs && read < most_read; ++looked) {
     EventPair& pair = pair_of(next_to_read);
     next_to_read = (next_to_read + 1) % most_pairs;
     if (pair.state != PairState::UnderWay) continue;
-    read_pair(member, pair);
+    if (!read_pair(member, pair)) return;
     ++read;
   }
 }

@@ -4,8 +4,10 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import time
+from random import Random
 
 import intercepted
 import pytest
@@ -338,6 +340,34 @@ def test_the_slot_of_a_killed_process_is_taken_by_the_next(machine, page, progra
     assert (slot["pid"], slot["memory_bytes"]) == (following.process.pid, 1024)  # its own array
 
 
+@pytest.mark.parametrize("way", ["signal", "thread"])
+def test_a_held_program_that_exits_does_so_at_once(program, page, way):
+    page.lease(HELD)
+    program.ask(f"exit_by {way}")
+    program.send("launch kernel 1")
+    wait_until(lambda: page.dump()["processes"] == [] or page.process_slot()["held_ns"] > 0)
+    if way == "signal":
+        program.process.send_signal(signal.SIGTERM)
+    assert program.process.wait(timeout=WAIT_S) == 7
+    assert page.dump()["processes"] == []  # given back, and nothing was launched
+
+
+def test_programs_that_are_killed_at_random_moments_leave_nothing(machine, page):
+    page.send("toggle 3000 5")
+    random = Random(5)
+    for _ in range(10):
+        victim = machine.program(page)
+        victim.send("threads 3 100000")
+        time.sleep(random.random() / 20)
+        victim.kill()
+    assert page.read() == "ok"
+    page.tell("page memory_limit_bytes 10000")
+    following = machine.program(page)
+    assert following.ask("alloc plain 8000") == "number 0"
+    assert following.ask("launch kernel 5").startswith("took")
+    assert [slot["pid"] for slot in page.dump()["processes"]] == [following.process.pid]
+
+
 def test_a_child_forked_before_cuda_has_a_slot_of_its_own(machine, page):
     program = machine.program(page, init=False)
     answer = program.ask("fork init;launch kernel 4;value")
@@ -461,6 +491,16 @@ def test_a_page_of_another_version_is_none(machine, page):
     assert program.ask("launch kernel 3").startswith("took")
     assert "has version 99" in program.end()
     assert page.dump()["processes"] == []
+
+
+def test_a_program_finds_the_library_by_preloading_as_well(machine, page):
+    environment = machine.environment(page)
+    environment["LD_PRELOAD"] = environment.pop("LD_LIBRARY_PATH") + "/libcuda.so.1"
+    program = intercepted.Lines([str(intercepted.build_folder() / "gpushare_intercepted_program")], environment)
+    machine.started.append(program)
+    assert program.ask("init") == "ok"
+    program.ask("launch kernel 3")
+    assert page.kernels() == {STEP: 3}
 
 
 def test_without_the_variable_nothing_is_said(machine):

@@ -539,6 +539,15 @@ def test_the_library_exports_driver_functions_alone_and_needs_the_real_driver(ma
     assert [name for name in exported if not name.startswith("cu")] == []
 
 
+def test_a_driver_that_is_the_library_itself_is_none(machine):
+    real = machine.libraries / "libcuda-real.so"
+    real.unlink()
+    real.symlink_to(intercepted.build_folder() / "intercept" / "libcuda.so.1")
+    program = machine.program(None, init=False)
+    assert program.ask("init") == "failed cu(cuInit)(0) says 801"
+    assert "is this library again" in program.end()
+
+
 def test_what_the_library_does_not_have_comes_from_the_driver(machine):
     code = "import ctypes; print(ctypes.CDLL('libcuda.so.1').cuDriverGetVersion(ctypes.byref(ctypes.c_int())))"
     run = subprocess.run(

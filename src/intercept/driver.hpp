@@ -42,7 +42,7 @@ struct Driver {
 #undef GPUSHARE_POINTER
 };
 
-/// Found when this library is loaded: nobody can call it before.
+/// Found when this library is loaded, before anything can call it.
 extern const Driver real;
 
 template <class... Parameters>

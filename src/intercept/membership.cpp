@@ -148,7 +148,7 @@ void release_dead_slots(ProgramPage& page) {
   for (ProcessSlot& slot : page.processes) {
     std::int32_t holder = slot.pid.load();
     if (holder == 0 || !is_dead(holder)) continue;
-    // Its own in between, so that nobody else takes the slot before its memory is 0.
+    // This process's own in between, so that no other one takes the slot before its memory is 0.
     if (!slot.pid.compare_exchange_strong(holder, getpid())) continue;
     slot.memory_bytes = 0;
     slot.pid = 0;

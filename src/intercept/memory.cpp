@@ -34,7 +34,7 @@ class Reservation {
   Reservation(const Membership& member, std::uint64_t bytes) : member_(member), bytes_(bytes) {
     const std::uint64_t limit = member.page->memory_limit_bytes;
     if (limit != 0 && bytes > limit) {
-      bytes_ = 0;  // others could not get anything meanwhile
+      bytes_ = 0;  // counted for a moment, it would have other processes refused
       return;
     }
     member.slot->memory_bytes += bytes;

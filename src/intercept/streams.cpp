@@ -14,7 +14,7 @@ constexpr std::size_t most_known = most_handles / 2;
 
 std::array<StreamWords, programs::most_streams> words;
 /// A handle and the index of its words in one word, so that both are seen at once: open addressing, nothing is removed.
-/// Handles of streams that are gone are given to others, which then have their words.
+/// The driver gives a handle again when its stream is gone, and the next one then goes on with the words.
 std::array<std::atomic<std::uint64_t>, most_handles> handles;
 std::size_t known_handles = 0;
 Lock adding_stream;
@@ -26,7 +26,7 @@ thread_local StreamWords* words_of_thread = nullptr;
 
 std::size_t hash_of(std::uint64_t handle) { return (handle * 0x9e3779b97f4a7c15) >> 32; }
 
-/// With the lock: words that no stream has, or some others', by the hash, where all are taken.
+/// With the lock: words that no stream has, or where all are taken those at the hash.
 StreamWords& new_words(const Membership& member, CUstream stream, std::size_t hash) {
   const std::uint32_t taken = member.slot->streams.load(std::memory_order_relaxed);
   const bool is_own = taken < programs::most_streams;

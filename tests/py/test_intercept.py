@@ -248,6 +248,23 @@ def test_work_that_was_launched_while_free_does_not_hold_up_a_limit(program, pag
     assert page.process_slot()["let_go"] == 0
 
 
+def test_without_marks_there_is_no_limit(machine, page):
+    program = machine.program(page, GPUSHARE_STAND_IN_PINS="0", GPUSHARE_PROGRAM_VERBOSE="1")
+    page.tell("predict 300000 step")
+    page.lease(LIMITED, 100)
+    program.ask("launch kernel 20")
+    assert page.process_slot()["limited_ns"] == 0
+    assert page.process_slot()["streams"][0][1] == 0
+    page.lease(HELD)
+    program.send("launch kernel 1")
+    wait_until(lambda: page.process_slot()["held_ns"] > 0)
+    page.lease(FREE)
+    assert program.read().startswith("took")
+    errors = program.end()
+    assert "cuMemHostRegister says 801" in errors
+    assert errors.count("\n") == 1
+
+
 def test_a_limit_of_nothing_is_none(program, page):
     page.lease(LIMITED, 0)
     program.ask("launch kernel 300")

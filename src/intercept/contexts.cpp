@@ -42,7 +42,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return call(real.cuDevicePrimaryCtxReset_v2, device);
 }
 
-/// Others may retain it.
+/// Other libraries of the program may retain it.
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   const CUresult result = call(real.cuDevicePrimaryCtxRelease_v2, device);
   if (result == CUDA_SUCCESS && !is_active(device)) forget_contexts();

@@ -16,6 +16,8 @@
   F(cuStreamBeginCaptureToGraph) F(cuStreamBeginCaptureToGraph_ptsz)                                               \
   F(cuStreamEndCapture) F(cuStreamEndCapture_ptsz)                                                                 \
   F(cuStreamSynchronize) F(cuStreamSynchronize_ptsz) F(cuStreamQuery) F(cuStreamQuery_ptsz) F(cuCtxSynchronize)    \
+  F(cuEventRecord) F(cuEventRecord_ptsz) F(cuEventRecordWithFlags) F(cuEventRecordWithFlags_ptsz)                  \
+  F(cuEventQuery) F(cuEventSynchronize)                                                                            \
   F(cuLibraryGetKernel) F(cuLibraryEnumerateKernels)                                                               \
   F(cuCtxDestroy_v2) F(cuDevicePrimaryCtxReset_v2) F(cuDevicePrimaryCtxRelease_v2)                                 \
   F(cuMemAlloc_v2) F(cuMemAllocPitch_v2) F(cuMemAllocManaged) F(cuMemFree_v2)                                      \
@@ -26,7 +28,7 @@
 #define GPUSHARE_CALLED(F)                                                                                         \
   F(cuThreadExchangeStreamCaptureMode) F(cuStreamIsCapturing) F(cuStreamGetCtx) F(cuStreamWriteValue64_v2)         \
   F(cuMemHostRegister_v2) F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuDevicePrimaryCtxGetState)         \
-  F(cuEventCreate) F(cuEventRecord) F(cuEventQuery) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
+  F(cuEventCreate) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
   F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuLibraryGetKernelCount)
 // clang-format on
 
@@ -40,7 +42,7 @@ struct Driver {
 #undef GPUSHARE_POINTER
 };
 
-/// Found when this library is loaded: nobody can call it before.
+/// Found when this library is loaded, before anything can call it.
 extern const Driver real;
 
 template <class... Parameters>

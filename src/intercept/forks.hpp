@@ -10,6 +10,7 @@ void forget_kernels();
 void forget_captures();
 void forget_allocations();
 void forget_progress();
+void forget_events();
 
 inline void forget_parents_work() {
   forget_streams();
@@ -18,6 +19,7 @@ inline void forget_parents_work() {
   forget_captures();
   forget_allocations();
   forget_progress();
+  forget_events();
 }
 
 }  // namespace gpushare::intercept

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "intercept/gate.hpp"
 
+#include "intercept/processes.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/waiting.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program waits for has ended: the page says so at once, though no mark has come. So a program that has nothing
 // to do is seen to have nothing, between its launches and the next ones.
+#include "intercept/captures.hpp"
+#include "intercept/events.hpp"
 #include "intercept/membership.hpp"
 #include "intercept/progress.hpp"
 
@@ -16,6 +18,25 @@ CUresult waited_for_stream(CUstream stream, const Wait& wait) {
   const std::uint64_t launched = words.progress->launched;
   const CUresult result = wait();
   if (result == CUDA_SUCCESS && !words.is_shared) note_end(words, launched);
+  return result;
+}
+
+/// `record` has the driver do it. A captured record is none: the event does not pass by it.
+template <class Record>
+CUresult recorded(CUevent event, CUstream stream, const Record& record) {
+  const Membership* member = this_member();
+  if (member == nullptr || is_captured(stream)) return record();
+  const StreamWords& words = words_of(*member, stream);
+  const std::uint64_t launched = words.progress->launched;
+  const CUresult result = record();
+  if (result == CUDA_SUCCESS && !words.is_shared) remember_record(event, words, launched);
+  return result;
+}
+
+CUresult waited_for_event(CUevent event, decltype(real.cuEventSynchronize) wait) {
+  const Recorded behind = this_member() != nullptr ? recorded_in(event) : Recorded{};
+  const CUresult result = call(wait, event);
+  if (result == CUDA_SUCCESS && behind.words != nullptr) note_end(*behind.words, behind.launched);
   return result;
 }
 
@@ -57,6 +78,24 @@ CUresult cuStreamQuery_ptsz(CUstream stream) {
   return waited_for_stream(named(stream, DefaultStream::PerThread),
                            [&] { return call(real.cuStreamQuery_ptsz, stream); });
 }
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return recorded(event, named(stream, DefaultStream::Legacy), [&] { return call(real.cuEventRecord, event, stream); });
+}
+CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
+  return recorded(event, named(stream, DefaultStream::PerThread),
+                  [&] { return call(real.cuEventRecord_ptsz, event, stream); });
+}
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  return recorded(event, named(stream, DefaultStream::Legacy),
+                  [&] { return call(real.cuEventRecordWithFlags, event, stream, flags); });
+}
+CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream, unsigned flags) {
+  return recorded(event, named(stream, DefaultStream::PerThread),
+                  [&] { return call(real.cuEventRecordWithFlags_ptsz, event, stream, flags); });
+}
+CUresult cuEventQuery(CUevent event) { return waited_for_event(event, real.cuEventQuery); }
+CUresult cuEventSynchronize(CUevent event) { return waited_for_event(event, real.cuEventSynchronize); }
+
 CUresult cuCtxSynchronize() { return waited_for_context(); }
 
 }  // extern "C"

@@ -16,11 +16,10 @@ using programs::LaunchKind;
 /// Whether the scheduler has to be woken is seen after the work has been counted: it looks at that once more after it
 /// has cleared the word.
 void tell_scheduler(const Membership& member) {
-  if (member.page->is_known_busy.load() != 0) [[likely]]
-    return;
-  if (member.page->is_known_busy.exchange(1) != 0) return;
+  std::atomic<std::uint32_t>& is_known = member.page->is_known_busy;
+  if (is_known.load() != 0 || is_known.exchange(1) != 0) return;
   member.slot->last_launch_ns.store(now_ns(), std::memory_order_relaxed);
-  wake_all(member.page->is_known_busy);
+  wake_all(is_known);
 }
 
 void count_launch(const Membership& member, KnownLaunch* known, StreamWords& words, CUstream stream) {
@@ -31,7 +30,9 @@ void count_launch(const Membership& member, KnownLaunch* known, StreamWords& wor
   const std::uint64_t launched = words.progress->launched.fetch_add(predicted) + predicted;
   tell_scheduler(member);
   const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));
-  if (launched - words.marked.load(std::memory_order_relaxed) < mark_interval_ns(lease)) return;
+  // Another thread may have marked more than this one has launched.
+  const auto unmarked = static_cast<std::int64_t>(launched - words.marked.load(std::memory_order_relaxed));
+  if (unmarked < static_cast<std::int64_t>(mark_interval_ns(lease))) return;
   mark(member, words, stream);
   read_samples(member);
 }

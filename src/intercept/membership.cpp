@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <mutex>
 
 #include "intercept/forks.hpp"
+#include "intercept/processes.hpp"
 #include "intercept/waiting.hpp"
 
 namespace gpushare::intercept {
@@ -144,13 +144,11 @@ void say(const char* format, ...) {
   dprintf(STDERR_FILENO, "gpushare run: %s\n", text);
 }
 
-bool is_dead(std::int32_t pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
-
 void release_dead_slots(ProgramPage& page) {
   for (ProcessSlot& slot : page.processes) {
     std::int32_t holder = slot.pid.load();
     if (holder == 0 || !is_dead(holder)) continue;
-    // Its own in between, so that nobody else takes the slot before its memory is 0.
+    // This process's own in between, so that no other one takes the slot before its memory is 0.
     if (!slot.pid.compare_exchange_strong(holder, getpid())) continue;
     slot.memory_bytes = 0;
     slot.pid = 0;

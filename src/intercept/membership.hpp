@@ -30,7 +30,6 @@ bool is_verbose();
 /// A line on stderr.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
-bool is_dead(std::int32_t pid);
 /// Gives back the slots of processes that are dead: their memory is free.
 void release_dead_slots(programs::ProgramPage& page);
 

@@ -34,7 +34,7 @@ class Reservation {
   Reservation(const Membership& member, std::uint64_t bytes) : member_(member), bytes_(bytes) {
     const std::uint64_t limit = member.page->memory_limit_bytes;
     if (limit != 0 && bytes > limit) {
-      bytes_ = 0;  // others could not get anything meanwhile
+      bytes_ = 0;  // counted for a moment, it would have other processes refused
       return;
     }
     member.slot->memory_bytes += bytes;
@@ -149,6 +149,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   const CUresult result = call(real.cuMemGetInfo_v2, free, total);
   const Membership* member = this_member();
   if (result != CUDA_SUCCESS || member == nullptr || member->page->memory_limit_bytes == 0) return result;
+  release_dead_slots(*member->page);
   const std::uint64_t limit = limit_or(*total);
   *free = std::min<std::uint64_t>(*free, limit - std::min(limit, bytes_of_program(*member->page)));
   *total = limit;

@@ -19,7 +19,7 @@ void note_end(StreamWords& words, std::uint64_t launched);
 /// Whether the GPU writes marks, as far as this is known.
 bool has_marks();
 
-/// Contexts are gone, and what was pinned in them.
+/// A context is gone, and the page may not be pinned any more.
 void pin_again();
 
 }  // namespace gpushare::intercept

@@ -18,7 +18,12 @@ struct EventPair {
   CUevent first = nullptr;
   CUevent last = nullptr;
   KnownLaunch* known = nullptr;
+  std::uint64_t first_recorded_at_ns = 0;
+  std::uint64_t idle_ns = 0;  ///< that the stream has waited for the launch, behind the first event
 };
+
+/// No kernel takes less.
+constexpr std::uint64_t shortest_ns = 500;
 
 constexpr int most_pairs = 64;
 /// Of one look: each asks the driver.
@@ -62,19 +67,21 @@ bool read_pair(const Membership& member, EventPair& pair) {
   const bool is_timed =
       state == CUDA_SUCCESS && call(real.cuEventElapsedTime_v2, &milliseconds, pair.first, pair.last) == CUDA_SUCCESS;
   if (is_timed && milliseconds >= 0) {
-    pair.known->add_sample(member, static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6));
+    const auto between_ns = static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
+    pair.known->add_sample(member, std::max(between_ns, pair.idle_ns + shortest_ns) - pair.idle_ns);
   }
   pair.state = PairState::Ready;
   return true;
 }
 
-/// With the lock.
+/// With the lock. Where one is not ready others are likely not to be either; but the next look begins behind it, as it
+/// may be of a stream that waits for long.
 void read_some(const Membership& member) {
   for (int looked = 0, read = 0; looked < most_pairs && read < most_read; ++looked) {
     EventPair& pair = pair_of(next_to_read);
     next_to_read = (next_to_read + 1) % most_pairs;
     if (pair.state != PairState::UnderWay) continue;
-    read_pair(member, pair);
+    if (!read_pair(member, pair)) return;
     ++read;
   }
 }
@@ -102,13 +109,18 @@ void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream
   pair_of(taken).known = known;
   if (call(real.cuEventRecord, pair_of(taken).first, stream) == CUDA_SUCCESS) {
     pair_ = taken;
+    pair_of(taken).first_recorded_at_ns = now_ns();
   } else {
     pair_of(taken).state = PairState::Ready;
   }
 }
 
+/// Where the first event has passed already, the stream had nothing to do when it came, and then waited for the launch.
 void Sample::end(CUstream stream) {
   EventPair& pair = pair_of(pair_);
+  const AllowedWhileCapturing allowed;
+  const std::uint64_t launch_took_ns = now_ns() - pair.first_recorded_at_ns;
+  pair.idle_ns = call(real.cuEventQuery, pair.first) == CUDA_SUCCESS ? launch_took_ns : 0;
   if (call(real.cuEventRecord, pair.last, stream) != CUDA_SUCCESS) return;
   pair.state = PairState::UnderWay;
   pair_ = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that are timed: an event in front and one behind, read when they are long past. Nobody waits for them.
+// Launches that are timed: an event in front and one behind, read when both have passed, and never waited for.
 #pragma once
 
 #include "intercept/kernels.hpp"
@@ -46,7 +46,7 @@ class Sample {
 /// Reads some that have passed.
 void read_samples(const Membership& member);
 
-/// Contexts are gone, and the events in them. Those in others are lost as well.
+/// A context is gone, and the events in it. Those in other contexts are given up as well.
 void drop_samples();
 
 }  // namespace gpushare::intercept

@@ -14,10 +14,9 @@ constexpr std::size_t most_known = most_handles / 2;
 
 std::array<StreamWords, programs::most_streams> words;
 /// A handle and the index of its words in one word, so that both are seen at once: open addressing, nothing is removed.
-/// Handles of streams that are gone are given to others, which then have their words.
+/// The driver gives a handle again when its stream is gone, and the next one then goes on with the words.
 std::array<std::atomic<std::uint64_t>, most_handles> handles;
 std::size_t known_handles = 0;
-std::size_t next_to_share = 0;
 Lock adding_stream;
 
 /// A thread's own stream has no handle of its own.
@@ -27,11 +26,11 @@ thread_local StreamWords* words_of_thread = nullptr;
 
 std::size_t hash_of(std::uint64_t handle) { return (handle * 0x9e3779b97f4a7c15) >> 32; }
 
-/// With the lock: words that no stream has, or some others' where all are taken.
-StreamWords& new_words(const Membership& member, CUstream stream) {
+/// With the lock: words that no stream has, or where all are taken those at the hash.
+StreamWords& new_words(const Membership& member, CUstream stream, std::size_t hash) {
   const std::uint32_t taken = member.slot->streams.load(std::memory_order_relaxed);
   const bool is_own = taken < programs::most_streams;
-  const std::size_t index = is_own ? taken : next_to_share++ % programs::most_streams;
+  const std::size_t index = is_own ? taken : hash % programs::most_streams;
   StreamWords& found = words[index];
   found.is_shared = !is_own;
   if (!is_own) return found;
@@ -51,7 +50,7 @@ StreamWords& add_stream(const Membership& member, std::uint64_t handle) {
   for (; handles[at] != 0; at = (at + 1) % most_handles) {
     if (handles[at] >> 8 == handle) return words[handles[at] & 0xff];
   }
-  StreamWords& found = new_words(member, reinterpret_cast<CUstream>(handle));
+  StreamWords& found = new_words(member, reinterpret_cast<CUstream>(handle), hash_of(handle));
   if (known_handles < most_known) {
     ++known_handles;
     handles[at].store(handle << 8 | found.index, std::memory_order_release);
@@ -62,7 +61,8 @@ StreamWords& add_stream(const Membership& member, std::uint64_t handle) {
 StreamWords& words_of_this_thread(const Membership& member) {
   if (thread_belongs_to == threads_begin.load(std::memory_order_relaxed)) return *words_of_thread;
   const std::lock_guard lock(adding_stream);
-  words_of_thread = &new_words(member, CU_STREAM_PER_THREAD);
+  words_of_thread =
+      &new_words(member, CU_STREAM_PER_THREAD, hash_of(reinterpret_cast<std::uintptr_t>(&words_of_thread)));
   thread_belongs_to = threads_begin;
   return *words_of_thread;
 }

@@ -49,7 +49,7 @@ inline void pause_processor() {
 #endif
 }
 
-/// A lock for what is done seldom and shortly. A forked process releases it, whoever held it in its parent.
+/// A lock for what is done seldom and shortly. A forked process unlocks it: the thread that held it is in its parent.
 class Lock {
  public:
   bool try_lock() { return !is_taken_.exchange(true, std::memory_order_acquire); }

@@ -2,15 +2,18 @@
 // A program that uses the GPU by the driver API, for tests: it obeys lines of its standard input, each with a line of
 // its own. `failed ...` is the answer where the driver says no.
 //
-//   init                      launch HOW COUNT [ROUNDS]      sync, sync_context, query      value
+//   init                      launch HOW COUNT [ROUNDS]      value
+//   sync, sync_context, query: wait for the stream                sync_event, query_event: for all but a last launch
 //   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
 //   capture_beside COUNT      captures 5 launches while another thread makes so many
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
+//   exit_by signal|thread     soon: in a handler of SIGTERM, or from another thread 50 ms later
 //   fork LINE                 the child obeys this line and ends; says what the child answered
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -19,49 +22,10 @@
 #include <thread>
 #include <vector>
 
-#include "intercept/driver_calls.hpp"
+#include "intercept/ways_to_launch.hpp"
 
 namespace intercepted {
 namespace {
-
-struct Shape {
-  unsigned blocks = 1;
-  unsigned threads = 1;
-};
-
-/// A stream, and values that launches in it change.
-class Worker {
- public:
-  static constexpr unsigned most_values = 256;
-
-  Worker() {
-    CHECK(cu(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cu(cuMemAllocAsync)(&values, sizeof(unsigned) * most_values, stream));
-    CHECK(cu(cuMemsetD8Async)(values, 0, sizeof(unsigned) * most_values, stream));
-  }
-
-  unsigned value() const {
-    unsigned first = 0;
-    CHECK(cu(cuMemcpyDtoHAsync)(&first, values, sizeof first, stream));
-    CHECK(cu(cuStreamSynchronize)(stream));
-    return first;
-  }
-
-  CUstream stream = nullptr;
-  CUdeviceptr values = 0;
-};
-
-using LaunchKernel = decltype(&cuLaunchKernel);
-
-/// By cuGetProcAddress, which was itself asked for by that.
-LaunchKernel looked_up(cuuint64_t flags, int version = 13000) {
-  decltype(&cuGetProcAddress) look_up = nullptr;
-  CUdriverProcAddressQueryResult status{};
-  CHECK(cu(cuGetProcAddress)("cuGetProcAddress", reinterpret_cast<void**>(&look_up), 13000, 0, &status));
-  LaunchKernel found = nullptr;
-  CHECK(look_up("cuLaunchKernel", reinterpret_cast<void**>(&found), version, flags, &status));
-  return found;
-}
 
 class Program {
  public:
@@ -83,68 +47,10 @@ class Program {
     CUcontext context = nullptr;
     CHECK(cu(cuDevicePrimaryCtxRetain)(&context, 0));
     CHECK(cu(cuCtxSetCurrent)(context));
-    CUmodule module = nullptr;
-    CHECK(cu(cuModuleLoadData)(&module, code));
-    CHECK(cu(cuModuleGetFunction)(&step_, module, "step"));
-    CHECK(cu(cuModuleGetFunction)(&other_, module, "other"));
-    CHECK(cu(cuLibraryLoadData)(&library_, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    CHECK(cu(cuLibraryGetKernel)(&kernel_, library_, "step"));
+    kernels_ = std::make_unique<Kernels>();
     context_ = context;
     own_ = std::make_unique<Worker>();
     return "ok";
-  }
-
-  CUresult launch_by(const std::string& how, const Worker& on, unsigned rounds) {
-    CUdeviceptr values = on.values;
-    void* arguments[] = {&values, &rounds};
-    CUlaunchAttribute attribute{};
-    CUlaunchConfig config{.gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
-    config.hStream = on.stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    attribute.id = CU_LAUNCH_ATTRIBUTE_IGNORE;
-    const auto plain = [&](LaunchKernel launch, CUfunction function, Shape shape, CUstream stream) {
-      return launch(function, shape.blocks, 1, 1, shape.threads, 1, 1, 0, stream, arguments, nullptr);
-    };
-    if (how == "kernel") return plain(cu(cuLaunchKernel), step_, {1, 1}, on.stream);
-    if (how == "wide") return plain(cu(cuLaunchKernel), step_, {4, 32}, on.stream);
-    if (how == "other") return plain(cu(cuLaunchKernel), other_, {1, 1}, on.stream);
-    if (how == "library") return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(kernel_), {1, 1}, on.stream);
-    if (how == "enumerated") {
-      CUkernel first = nullptr;  // `step`
-      CHECK(cu(cuLibraryEnumerateKernels)(&first, 1, library_));
-      return plain(cu(cuLaunchKernel), reinterpret_cast<CUfunction>(first), {1, 1}, on.stream);
-    }
-    if (how == "wrong") return plain(cu(cuLaunchKernel), step_, {0, 1}, on.stream);
-    if (how == "looked_up") return plain(looked_up(0), step_, {1, 1}, on.stream);
-    if (how == "looked_up_by_later") return plain(looked_up(0, 99000), step_, {1, 1}, on.stream);
-    if (how == "per_thread") {
-      return plain(looked_up(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), step_, {1, 1}, nullptr);
-    }
-    if (how == "ex") return cu(cuLaunchKernelEx)(&config, step_, arguments, nullptr);
-    if (how == "buffer") {
-      struct {
-        CUdeviceptr values;
-        unsigned rounds;
-      } packed{values, rounds};
-      std::size_t bytes = sizeof packed;
-      void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                       CU_LAUNCH_PARAM_END};
-      return cu(cuLaunchKernelEx)(&config, step_, nullptr, extra);
-    }
-    if (how == "cluster") {
-      attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-      attribute.value.clusterDim = {2, 1, 1};
-      return cu(cuLaunchKernelEx)(&config, step_, arguments, nullptr);
-    }
-    if (how == "cooperative") {
-      return cu(cuLaunchCooperativeKernel)(step_, 3, 1, 1, 1, 1, 1, 0, on.stream, arguments);
-    }
-    throw std::runtime_error("no way to launch: " + how);
-  }
-
-  void launch_often(const std::string& how, const Worker& on, int count, unsigned rounds) {
-    for (int turn = 0; turn < count; ++turn) check(launch_by(how, on, rounds), "the launch");
   }
 
   std::string launch(std::istringstream& words) {
@@ -153,7 +59,7 @@ class Program {
     unsigned rounds = 1;
     words >> how >> count >> rounds;
     const auto begin = std::chrono::steady_clock::now();
-    launch_often(how, *own_, count, words.fail() ? 1 : rounds);
+    kernels_->launch_often(how, *own_, count, words.fail() ? 1 : rounds);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     return "took " + std::to_string(took.count());
   }
@@ -162,7 +68,7 @@ class Program {
     std::string how;
     int count = 0;
     words >> how >> count;
-    return captured([&] { launch_often(how, *own_, count, 1); });
+    return captured([&] { kernels_->launch_often(how, *own_, count, 1); });
   }
 
   std::string capture_beside(std::istringstream& words) {
@@ -172,10 +78,10 @@ class Program {
     return captured([&] {
       std::thread other([&] {
         CHECK(cu(cuCtxSetCurrent)(context_));
-        launch_often("kernel", worker, count, 1);
+        kernels_->launch_often("kernel", worker, count, 1);
       });
       other.join();
-      launch_often("kernel", *own_, 5, 1);
+      kernels_->launch_often("kernel", *own_, 5, 1);
     });
   }
 
@@ -199,6 +105,15 @@ class Program {
     return "nodes " + std::to_string(nodes);
   }
 
+  /// Launches once more behind it.
+  std::string behind_event(CUresult (*wait)(CUevent)) {
+    if (event_ == nullptr) CHECK(cu(cuEventCreate)(&event_, CU_EVENT_DISABLE_TIMING));
+    CHECK(cu(cuEventRecord)(event_, own_->stream));
+    kernels_->launch_often("kernel", *own_, 1, 1);
+    CHECK(wait(event_));
+    return "ok";
+  }
+
   std::string launch_graph(std::istringstream& words) {
     int count = 0;
     words >> count;
@@ -217,7 +132,7 @@ class Program {
       running.emplace_back([this, &value, count] {
         CHECK(cu(cuCtxSetCurrent)(context_));
         const Worker worker;
-        launch_often("kernel", worker, count, 1);
+        kernels_->launch_often("kernel", worker, count, 1);
         value = worker.value();
       });
     }
@@ -288,6 +203,20 @@ class Program {
     return said + " status " + std::to_string(status);
   }
 
+  static std::string exit_by(std::istringstream& words) {
+    std::string what;
+    words >> what;
+    if (what == "signal") {
+      std::signal(SIGTERM, [](int) { std::exit(7); });
+    } else {
+      std::thread([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        std::exit(7);
+      }).detach();
+    }
+    return "ok";
+  }
+
   const std::map<std::string, std::function<std::string(std::istringstream&)>> commands_ = {
       {"init", [this](auto&) { return init(); }},
       {"launch", [this](auto& words) { return launch(words); }},
@@ -295,6 +224,8 @@ class Program {
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
       {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
       {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
+      {"sync_event", [this](auto&) { return behind_event(cu(cuEventSynchronize)); }},
+      {"query_event", [this](auto&) { return behind_event(cu(cuEventQuery)); }},
       {"capture", [this](auto& words) { return capture(words); }},
       {"capture_beside", [this](auto& words) { return capture_beside(words); }},
       {"spoil", [this](auto&) { return spoil(); }},
@@ -303,15 +234,14 @@ class Program {
       {"alloc", [this](auto& words) { return alloc(words); }},
       {"free", [this](auto& words) { return free(words); }},
       {"info", [this](auto&) { return info(); }},
+      {"exit_by", [](auto& words) { return exit_by(words); }},
       {"fork", [this](auto& words) { return fork_and_obey(words); }},
   };
 
   CUcontext context_ = nullptr;
-  CUfunction step_ = nullptr;
-  CUfunction other_ = nullptr;
-  CUlibrary library_ = nullptr;
-  CUkernel kernel_ = nullptr;
   CUgraphExec graph_ = nullptr;
+  CUevent event_ = nullptr;
+  std::unique_ptr<Kernels> kernels_;
   std::unique_ptr<Worker> own_;
   std::vector<std::function<CUresult()>> allocations_;
 };

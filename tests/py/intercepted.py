@@ -96,19 +96,19 @@ class Machine:
         (self.libraries / "libcuda-real.so").symlink_to(stand_in_gpu.library())
         self.started = []
 
-    def environment(self, page):
+    def environment(self, page, **more):
         own = {"LD_LIBRARY_PATH": str(self.libraries), "GPUSHARE_STAND_IN_LOG": str(self.driver_log)}
         if page is not None:
             own["GPUSHARE_PROGRAM"] = getattr(page, "path", page)
-        return {name: value for name, value in os.environ.items() if not name.startswith("GPUSHARE_")} | own
+        return {name: value for name, value in os.environ.items() if not name.startswith("GPUSHARE_")} | own | more
 
     def page(self):
         self.started.append(Page())
         return self.started[-1]
 
-    def program(self, page, init=True):
-        """``page``: a Page, the path of something else, or None."""
-        program = Lines([str(build_folder() / "gpushare_intercepted_program")], self.environment(page))
+    def program(self, page, init=True, **more):
+        """``page``: a Page, the path of something else, or None. ``more``: variables of its environment."""
+        program = Lines([str(build_folder() / "gpushare_intercepted_program")], self.environment(page, **more))
         self.started.append(program)
         if init:
             assert program.ask("init") == "ok"

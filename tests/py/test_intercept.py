@@ -4,8 +4,10 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import time
+from random import Random
 
 import intercepted
 import pytest
@@ -160,6 +162,15 @@ def test_what_a_program_has_waited_for_has_ended(program, page, way):
     assert page.process_slot()["streams"][0] == [600_000, 600_000]
 
 
+@pytest.mark.parametrize("way", ["sync_event", "query_event"])
+def test_what_is_in_front_of_an_event_that_has_passed_has_ended(program, page, way):
+    page.tell("predict 1000 step")
+    program.ask("launch kernel 2")
+    wait_until(lambda: program.ask(way) == "ok")
+    launched, ended = page.process_slot()["streams"][0]
+    assert 0 < ended == launched - 1000
+
+
 def test_what_a_program_has_waited_for_in_one_stream_has_ended_in_that_alone(program, page):
     program.ask("launch kernel 2")
     program.ask("launch per_thread 1")
@@ -213,7 +224,7 @@ def test_a_held_program_is_free_when_its_keeper_is_gone(program, page):
 def test_a_page_whose_keeper_was_killed_lets_go(program, page):
     page.lease(HELD)
     program.send("launch kernel 1")
-    page.kill()
+    page.process.kill()  # not waited for, as where its parent does not either
     assert program.read().startswith("took")
 
 
@@ -235,6 +246,23 @@ def test_work_that_was_launched_while_free_does_not_hold_up_a_limit(program, pag
     page.lease(LIMITED, 100)
     assert program.ask("launch kernel 1").startswith("took")
     assert page.process_slot()["let_go"] == 0
+
+
+def test_without_marks_there_is_no_limit(machine, page):
+    program = machine.program(page, GPUSHARE_STAND_IN_PINS="0", GPUSHARE_PROGRAM_VERBOSE="1")
+    page.tell("predict 300000 step")
+    page.lease(LIMITED, 100)
+    program.ask("launch kernel 20")
+    assert page.process_slot()["limited_ns"] == 0
+    assert page.process_slot()["streams"][0][1] == 0
+    page.lease(HELD)
+    program.send("launch kernel 1")
+    wait_until(lambda: page.process_slot()["held_ns"] > 0)
+    page.lease(FREE)
+    assert program.read().startswith("took")
+    errors = program.end()
+    assert "cuMemHostRegister says 801" in errors
+    assert errors.count("\n") == 1
 
 
 def test_a_limit_of_nothing_is_none(program, page):
@@ -321,11 +349,40 @@ def test_a_slot_is_given_back_at_the_end(machine, page, program):
 def test_the_slot_of_a_killed_process_is_taken_by_the_next(machine, page, program):
     program.ask("alloc plain 5000")
     pid = program.process.pid
-    program.kill()
+    program.process.kill()
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert page.process_slot()["pid"] == pid
     following = machine.program(page)
     (slot,) = page.dump()["processes"]
     assert (slot["pid"], slot["memory_bytes"]) == (following.process.pid, 1024)  # its own array
+
+
+@pytest.mark.parametrize("way", ["signal", "thread"])
+def test_a_held_program_that_exits_does_so_at_once(program, page, way):
+    page.lease(HELD)
+    program.ask(f"exit_by {way}")
+    program.send("launch kernel 1")
+    wait_until(lambda: page.dump()["processes"] == [] or page.process_slot()["held_ns"] > 0)
+    if way == "signal":
+        program.process.send_signal(signal.SIGTERM)
+    assert program.process.wait(timeout=WAIT_S) == 7
+    assert page.dump()["processes"] == []  # given back, and nothing was launched
+
+
+def test_programs_that_are_killed_at_random_moments_leave_nothing(machine, page):
+    page.send("toggle 3000 5")
+    random = Random(5)
+    for _ in range(10):
+        victim = machine.program(page)
+        victim.send("threads 3 100000")
+        time.sleep(random.random() / 20)
+        victim.kill()
+    assert page.read() == "ok"
+    page.tell("page memory_limit_bytes 10000")
+    following = machine.program(page)
+    assert following.ask("alloc plain 8000") == "number 0"
+    assert following.ask("launch kernel 5").startswith("took")
+    assert [slot["pid"] for slot in page.dump()["processes"]] == [following.process.pid]
 
 
 def test_a_child_forked_before_cuda_has_a_slot_of_its_own(machine, page):
@@ -453,6 +510,16 @@ def test_a_page_of_another_version_is_none(machine, page):
     assert page.dump()["processes"] == []
 
 
+def test_a_program_finds_the_library_by_preloading_as_well(machine, page):
+    environment = machine.environment(page)
+    environment["LD_PRELOAD"] = environment.pop("LD_LIBRARY_PATH") + "/libcuda.so.1"
+    program = intercepted.Lines([str(intercepted.build_folder() / "gpushare_intercepted_program")], environment)
+    machine.started.append(program)
+    assert program.ask("init") == "ok"
+    program.ask("launch kernel 3")
+    assert page.kernels() == {STEP: 3}
+
+
 def test_without_the_variable_nothing_is_said(machine):
     program = machine.program(None)
     program.ask("launch kernel 2")
@@ -487,6 +554,15 @@ def test_the_library_exports_driver_functions_alone_and_needs_the_real_driver(ma
     exported = re.findall(r"(?:GLOBAL|WEAK)\s+DEFAULT\s+\d+\s+(\S+)", read)
     assert len(exported) >= 30
     assert [name for name in exported if not name.startswith("cu")] == []
+
+
+def test_a_driver_that_is_the_library_itself_is_none(machine):
+    real = machine.libraries / "libcuda-real.so"
+    real.unlink()
+    real.symlink_to(intercepted.build_folder() / "intercept" / "libcuda.so.1")
+    program = machine.program(None, init=False)
+    assert program.ask("init") == "failed cu(cuInit)(0) says 801"
+    assert "is this library again" in program.end()
 
 
 def test_what_the_library_does_not_have_comes_from_the_driver(machine):

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "stand_in_gpu/call.hpp"
 #include "stand_in_gpu/limits.hpp"
@@ -36,6 +38,12 @@ AddressRange& range_at(Gpu& device, std::uint64_t address, std::size_t bytes) {
   expect(found != device.shared.ranges.end() && found->second.size == bytes, CUDA_ERROR_INVALID_VALUE,
          "this is no range of addresses that was reserved");
   return found->second;
+}
+
+/// Not where GPUSHARE_STAND_IN_PINS=0: some systems cannot.
+bool pins_memory_of_programs() {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_PINS");
+  return text == nullptr || std::string_view(text) != "0";
 }
 
 /// Whether every page is there.
@@ -151,6 +159,7 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
 CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned flags) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     device.expect_no_capture();
+    if (!pins_memory_of_programs()) throw Denial(CUDA_ERROR_NOT_SUPPORTED, "as GPUSHARE_STAND_IN_PINS=0 asks for");
     expect(bytes > 0 && is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "no memory of this process");
     auto had_room = std::make_shared<bool>(false);
     device.put_on_sm(CU_STREAM_PER_THREAD, [had_room] { *had_room = true; });

@@ -113,6 +113,14 @@ CUresult cuEventQuery(CUevent event) {
   });
 }
 
+CUresult cuEventSynchronize(CUevent event) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    device.expect_no_capture();
+    const std::shared_ptr<Event> awaited = device.shared_event(event);
+    turn.wait_until([&, wanted = awaited->recorded] { return awaited->reached >= wanted; });
+  });
+}
+
 /// In a stream that is captured it only brings other streams into the capture.
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {

@@ -9,6 +9,28 @@
 namespace gpushare::intercept {
 namespace {
 
+/// While a thread waits, its program has something to do, though it launches nothing.
+class Waiting {
+ public:
+  explicit Waiting(const Membership* member) : member_(member) {
+    if (member_ != nullptr) ++member_->slot->waiting;
+  }
+  ~Waiting() {
+    if (member_ != nullptr) --member_->slot->waiting;
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  const Membership* member_;
+};
+
+template <class Wait>
+CUresult waiting(const Wait& wait) {
+  const Waiting noted(this_member());
+  return wait();
+}
+
 /// `wait` asks the driver about the stream, as `named` names it.
 template <class Wait>
 CUresult waited_for_stream(CUstream stream, const Wait& wait) {
@@ -65,11 +87,11 @@ extern "C" {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   return waited_for_stream(named(stream, DefaultStream::Legacy),
-                           [&] { return call(real.cuStreamSynchronize, stream); });
+                           [&] { return waiting([&] { return call(real.cuStreamSynchronize, stream); }); });
 }
 CUresult cuStreamSynchronize_ptsz(CUstream stream) {
   return waited_for_stream(named(stream, DefaultStream::PerThread),
-                           [&] { return call(real.cuStreamSynchronize_ptsz, stream); });
+                           [&] { return waiting([&] { return call(real.cuStreamSynchronize_ptsz, stream); }); });
 }
 CUresult cuStreamQuery(CUstream stream) {
   return waited_for_stream(named(stream, DefaultStream::Legacy), [&] { return call(real.cuStreamQuery, stream); });
@@ -94,8 +116,12 @@ CUresult cuEventRecordWithFlags_ptsz(CUevent event, CUstream stream, unsigned fl
                   [&] { return call(real.cuEventRecordWithFlags_ptsz, event, stream, flags); });
 }
 CUresult cuEventQuery(CUevent event) { return waited_for_event(event, real.cuEventQuery); }
-CUresult cuEventSynchronize(CUevent event) { return waited_for_event(event, real.cuEventSynchronize); }
+CUresult cuEventSynchronize(CUevent event) {
+  return waiting([&] { return waited_for_event(event, real.cuEventSynchronize); });
+}
 
-CUresult cuCtxSynchronize() { return waited_for_context(); }
+CUresult cuCtxSynchronize() {
+  return waiting([] { return waited_for_context(); });
+}
 
 }  // extern "C"

@@ -75,6 +75,7 @@ bool take(ProcessSlot& slot) {
 void clear(ProcessSlot& slot) {
   slot.memory_bytes = 0;
   slot.streams = 0;
+  slot.waiting = 0;
   slot.last_launch_ns = 0;
   for (programs::StreamProgress& words : slot.progress) {
     words.launched = 0;

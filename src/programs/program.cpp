@@ -38,6 +38,7 @@ Work Program::look() {
     const std::int32_t pid = slot.pid.load(std::memory_order_acquire);
     if (pid != seen.pid) seen = {.pid = pid};
     if (pid == 0) continue;
+    work.is_awaited |= slot.waiting.load() != 0;
     const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
     for (std::size_t stream = 0; stream < streams; ++stream) {
       SeenStream& before = seen.streams[stream];

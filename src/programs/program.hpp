@@ -19,8 +19,9 @@ namespace gpushare::programs {
 
 /// Predicted GPU time, as the program's own processes count it.
 struct Work {
-  Duration launched{};   ///< since the program came
-  Duration under_way{};  ///< of that, what no mark has reached yet
+  Duration launched{};      ///< since the program came
+  Duration under_way{};     ///< of that, what is not known to have ended
+  bool is_awaited = false;  ///< a thread of the program waits for it
 };
 
 class Program {

@@ -181,6 +181,7 @@ void ProgramGpu::look_at(Piece& piece, Time now) {
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
   const Duration under_way = piece.work.under_way;
+  if (piece.work.is_awaited && under_way > Duration{}) return false;
   const Duration quiet = now - piece.changed;
   return quiet >= (under_way <= most_without_mark ? under_way : patience_ratio * under_way);
 }

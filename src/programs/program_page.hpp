@@ -50,6 +50,7 @@ struct StreamProgress {
 struct ProcessSlot {
   alignas(64) std::atomic<std::int32_t> pid;
   std::atomic<std::uint32_t> streams;         ///< how many of `progress` are in use, from the first
+  std::atomic<std::uint32_t> waiting;         ///< threads that wait for the GPU, as by cuStreamSynchronize
   std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, kept where the clock was read anyway
   std::atomic<std::uint64_t> memory_bytes;    ///< of device memory that it has
   std::atomic<std::uint64_t> launches;        ///< of kernels and graphs

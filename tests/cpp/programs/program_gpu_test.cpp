@@ -166,6 +166,16 @@ TEST_F(ProgramGpuTest, DoesNotEndAPieceWhileWorkIsUnderWay) {
   EXPECT_THAT(events_within(20ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
 }
 
+TEST_F(ProgramGpuTest, DoesNotTakeWhatAThreadWaitsForForEnded) {
+  one.launch(100us);
+  one.page().processes[0].waiting = 1;
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_THAT(events_within(20ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+  one.page().processes[0].waiting = 0;
+  EXPECT_THAT(events_within(20ms), testing::Contains(EventKind::LaunchEnded));
+}
+
 TEST_F(ProgramGpuTest, EndsAWithdrawnPieceAtOnce) {
   one.launch(1h);
   submit(one, 0);

@@ -107,7 +107,8 @@ stage_lint() { # ruff check
 stage_pytest() { # tests/py and tests/cuda, with what runs kernels on the PTX interpreter
   ensure_installed test
   cmake --preset release
-  cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu gpushare_cuda_tests
+  cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu \
+    gpushare_cuda_tests gpushare_intercepted_program
   build/release/gpushare_cuda_tests --gtest_brief=1
   GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --maxprocesses 16 --dist loadgroup
 }

@@ -36,5 +36,6 @@ void bind_ordering(py::module_& module);
 void bind_off_sm_bandwidth(py::module_& module);
 void bind_daemon(py::module_& module);
 void bind_corun(py::module_& module);
+void bind_programs(py::module_& module);
 
 }  // namespace gpushare::bindings

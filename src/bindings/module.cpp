@@ -32,4 +32,5 @@ PYBIND11_MODULE(_core, module) {
   bind_off_sm_bandwidth(module);
   bind_daemon(module);
   bind_corun(module);
+  bind_programs(module);
 }

@@ -154,7 +154,7 @@ def test_a_policy_of_ones_own(document):
     found = document("compare", "pair.toml", "--policies", "fifo,mine.py:LatestFirst")
     assert found["policies"] == ["fifo", "LatestFirst"]
     assert found["metrics"]["LatestFirst"] != found["metrics"]["fifo"]
-    assert document("run", "pair.toml", "--policy", "mine.py:LatestFirst")["policy"] == "LatestFirst"
+    assert document("schedule", "pair.toml", "--policy", "mine.py:LatestFirst")["policy"] == "LatestFirst"
 
 
 def test_a_failing_policy_is_exit_code_1_and_the_rest_is_printed(call, document):
@@ -166,23 +166,23 @@ def test_a_failing_policy_is_exit_code_1_and_the_rest_is_printed(call, document)
     assert found["errors"].keys() == {"Fails"}
     assert found["metrics"].keys() == {"fifo"}
     assert document("compare", "pair.toml", "--policies", "mine.py:Fails", code=1)["errors"].keys() == {"Fails"}
-    assert document("run", "pair.toml", "--policy", "mine.py:Fails", code=1)["errors"].keys() == {"Fails"}
+    assert document("schedule", "pair.toml", "--policy", "mine.py:Fails", code=1)["errors"].keys() == {"Fails"}
 
 
 def test_run(call, document):
-    found = document("run", "pair.toml", "--policy", "srtf", "--seed", "3")
+    found = document("schedule", "pair.toml", "--policy", "srtf", "--seed", "3")
     run = gs.run(gs.Workload.from_toml("pair.toml"), "srtf", seed=3)
     assert found["metrics"] == run.metrics()
     assert found["applications"] == run.applications().to_dict(orient="records")
     assert (found["device"], found["seed"]) == ("gtx480", 3)
-    table = call("run", "pair.toml", "--policy", "srtf", "--seed", "3").stdout
+    table = call("schedule", "pair.toml", "--policy", "srtf", "--seed", "3").stdout
     assert "short" in table
     assert f"{run.metrics()['antt']:.3f}" in table
 
 
 def test_run_writes_files(document):
     files = ["--perfetto", "r.pftrace", "--plot", "r.png", "--trace", "r.trace"]
-    found = document("run", "pair.toml", "--policy", "srtf", *files)
+    found = document("schedule", "pair.toml", "--policy", "srtf", *files)
     assert found["files"] == {"perfetto": "r.pftrace", "plot": "r.png", "trace": "r.trace"}
     assert pathlib.Path("r.png").read_bytes().startswith(b"\x89PNG")
     trace = _core.Trace.from_bytes(pathlib.Path("r.trace").read_bytes())
@@ -242,7 +242,7 @@ def test_as_a_process_of_its_own():
     )
     assert (good.returncode, good.stderr) == (0, b"")
     assert json.loads(good.stdout)["policies"] == [entry.name for entry in gs.policies()]
-    bad = subprocess.run([*command, "run", "x", "--policy", "fifo"], env=environment, capture_output=True, check=False)
+    bad = subprocess.run([*command, "schedule", "x", "--policy", "fifo"], env=environment, capture_output=True, check=False)
     assert (bad.returncode, bad.stdout) == (2, b"")
     assert bad.stderr.startswith(b"gpushare: no workload 'x'")
 

@@ -112,7 +112,7 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_work(call, monkeypa
 
 def test_a_plot_of_an_unknown_kind_is_refused_before_the_run(call, monkeypatch):
     monkeypatch.setattr(gs, "run", lambda *_, **__: pytest.fail("it ran"))
-    assert "must end in one of" in call("run", "pair.toml", "--policy", "srtf", "--plot", "run.xyz", code=2).stderr
+    assert "must end in one of" in call("schedule", "pair.toml", "--policy", "srtf", "--plot", "run.xyz", code=2).stderr
 
 
 @pytest.mark.parametrize("json_or_table", [["--json"], []])
@@ -139,7 +139,7 @@ def test_a_file_that_fails_after_the_work_costs_nothing_else(call, monkeypatch, 
 
 
 def test_the_end_of_a_plots_name_may_be_in_capitals(call):
-    call("run", "pair.toml", "--policy", "srtf", "--plot", "x.PNG")
+    call("schedule", "pair.toml", "--policy", "srtf", "--plot", "x.PNG")
     assert pathlib.Path("x.PNG").read_bytes().startswith(b"\x89PNG")
 
 
@@ -147,7 +147,7 @@ def test_the_end_of_a_plots_name_may_be_in_capitals(call):
 def test_equal_runs_give_equal_pictures(call, monkeypatch, kind):
     for number in ("1", "2"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", 9 * number)  # what Matplotlib takes for the date
-        call("run", "pair.toml", "--policy", "srtf", "--plot", f"{number}.{kind}")
+        call("schedule", "pair.toml", "--policy", "srtf", "--plot", f"{number}.{kind}")
     assert pathlib.Path(f"1.{kind}").read_bytes() == pathlib.Path(f"2.{kind}").read_bytes()
 
 
@@ -159,7 +159,7 @@ def command_line(*arguments, **environment):
 def test_a_name_that_the_terminal_cannot_show(command_folder):
     file = command_folder / "pair.toml"
     file.write_text(file.read_text().replace('"long"', '"läng"'), encoding="utf-8")
-    run = command_line("run", "pair.toml", "--policy", "srtf", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    run = command_line("schedule", "pair.toml", "--policy", "srtf", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (run.returncode, run.stderr) == (0, b"")
     assert b"l\\xe4ng" in run.stdout
 

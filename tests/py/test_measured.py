@@ -215,10 +215,10 @@ def test_compare_as_json_has_null(command):
 
 
 def test_run_prints_a_dash_and_no_seed(command):
-    text = command("run", "pair.toml", "--policy", BY_HARDWARE, "--plot", "r.png").stdout
+    text = command("schedule", "pair.toml", "--policy", BY_HARDWARE, "--plot", "r.png").stdout
     assert f"under {BY_HARDWARE} on {GPU_NAME}" in text
     assert "seed" not in text
-    assert json.loads(command("run", "pair.toml", "--policy", BY_HARDWARE, "--json").stdout)["repeat"] == 0
+    assert json.loads(command("schedule", "pair.toml", "--policy", BY_HARDWARE, "--json").stdout)["repeat"] == 0
 
 
 def test_devices_lists_gpus_first(call, monkeypatch, by_hardware):

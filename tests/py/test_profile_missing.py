@@ -213,7 +213,7 @@ operations = [
 
 
 @pytest.mark.filterwarnings("always")
-@pytest.mark.parametrize("command", [["compare", "--policies", "fifo"], ["run", "--policy", "fifo"]])
+@pytest.mark.parametrize("command", [["compare", "--policies", "fifo"], ["schedule", "--policy", "fifo"]])
 def test_the_command_line(gpu, measured, call, command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "code.cu").write_text(SOURCE)

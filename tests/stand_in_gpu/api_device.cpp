@@ -164,6 +164,30 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return answer(__func__, [&] { expect_device(device); });
 }
 
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  return answer(__func__, [&] {
+    expect_device(device);
+    *flags = 0;
+    *active = 1;
+  });
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  return answer(__func__, [&] {
+    expect(context == nullptr || context == the_context(), CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    contexts_pushed().clear();
+    if (context != nullptr) contexts_pushed().push_back(nullptr);
+  });
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  return answer(__func__, [&] {
+    if (contexts_pushed().empty()) return void(*context = nullptr);
+    CUgreenCtx green = green_context();
+    *context = green == nullptr ? the_context() : reinterpret_cast<CUcontext>(green);
+  });
+}
+
 CUresult cuCtxPushCurrent(CUcontext context) {
   return answer(__func__, [&] {
     auto* green = reinterpret_cast<CUgreenCtx>(context);

@@ -4,13 +4,29 @@
 
 #include "core/errors.hpp"
 #include "stand_in_gpu/call.hpp"
+#include "stand_in_gpu/loading.hpp"
 
 namespace gpushare::stand_in {
 namespace {
 
 using interpreter::Dimensions;
 
-std::vector<std::byte> packed(const interpreter::FunctionCode& entry, void** arguments) {
+/// As one buffer, whose address and size stand between the numbers that say so.
+std::vector<std::byte> packed_already(const interpreter::FunctionCode& entry, void** extra) {
+  std::vector<std::byte> bytes(entry.parameter_bytes);
+  const void* from = nullptr;
+  std::size_t size = 0;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) from = extra[1];
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<const std::size_t*>(extra[1]);
+  }
+  expect(from != nullptr && size >= bytes.size(), CUDA_ERROR_INVALID_VALUE, "fewer bytes than the kernel's parameters");
+  std::memcpy(bytes.data(), from, bytes.size());
+  return bytes;
+}
+
+std::vector<std::byte> packed(const interpreter::FunctionCode& entry, void** arguments, void** extra) {
+  if (extra != nullptr) return packed_already(entry, extra);
   std::vector<std::byte> bytes(entry.parameter_bytes);
   for (std::size_t index = 0; index < entry.parameters.size(); ++index) {
     const interpreter::LocalBytes& parameter = entry.parameters[index];
@@ -36,6 +52,50 @@ Footprint footprint_of(const Function& function, std::size_t threads, std::size_
                    function.static_shared() + static_cast<int>(dynamic_shared));
 }
 
+void launch(Gpu& device, CUfunction handle, const Dimensions& blocks, const Dimensions& threads, unsigned shared,
+            CUstream stream, void** arguments, void** extra) {
+  const Function& function = device.function(handle);
+  expect(function.module->context == device.stream(stream).context, CUDA_ERROR_INVALID_HANDLE,
+         "the function was loaded in another context than the stream's");
+  expect(extra == nullptr || arguments == nullptr, CUDA_ERROR_INVALID_VALUE, "arguments in two ways");
+  expect_possible(function, blocks, threads, shared);
+  device.launch(stream, std::make_shared<Grid>(Grid{
+                            .module = function.module,
+                            .launch = {.program = function.module->program,
+                                       .entry = *function.code,
+                                       .grid = {blocks, threads, shared},
+                                       .memory = device.memory,
+                                       .parameters = packed(*function.code, arguments, extra),
+                                       .sms = static_cast<std::uint32_t>(Limits::sms)},
+                            .block = footprint_of(function, threads.count(), shared),
+                        }));
+}
+
+void expect_resident(const Function& function, const Dimensions& blocks, const Dimensions& threads, unsigned shared) {
+  const int per_sm = occupancy(footprint_of(function, threads.count(), shared));
+  expect(blocks.count() <= static_cast<std::size_t>(per_sm * Limits::sms), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+         "more blocks than fit on the device at once");
+}
+
+/// The blocks of a cluster run as any others do: kernels that use more of it do not run on the interpreter.
+void expect_bearable(const CUlaunchAttribute& attribute, const Function& function, const Dimensions& blocks,
+                     const Dimensions& threads, unsigned shared) {
+  const auto& cluster = attribute.value.clusterDim;
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      return expect(blocks.x % cluster.x == 0 && blocks.y % cluster.y == 0 && blocks.z % cluster.z == 0,
+                    CUDA_ERROR_INVALID_VALUE, "the grid is no whole number of clusters");
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      if (attribute.value.cooperative != 0) expect_resident(function, blocks, threads, shared);
+      return;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      return;
+    default:
+      throw Refusal(CUDA_ERROR_NOT_SUPPORTED, "the stand-in does not know this attribute of a launch");
+  }
+}
+
 }  // namespace
 }  // namespace gpushare::stand_in
 
@@ -46,43 +106,19 @@ extern "C" {
 CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     turn.wait_until(device.end_of_kernels());
-    std::shared_ptr<Module> module;
-    try {
-      module = std::make_shared<Module>(ptx_of(image));
-    } catch (const gpushare::InvalidInput& error) {
-      throw Refusal(CUDA_ERROR_INVALID_PTX, error.what());
-    }
-    device.memory.load(module->program);
-    module->context = green_context();
-    *handle = reinterpret_cast<CUmodule>(module.get());
-    device.modules.emplace(*handle, std::move(module));
+    *handle = load(device, image, green_context());
   });
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
     turn.wait_until(device.end_of_kernels());
-    const auto found = device.modules.find(handle);
-    expect(found != device.modules.end(), CUDA_ERROR_INVALID_HANDLE, "no such module");
-    device.memory.unload(found->second->program);
-    std::erase_if(device.functions, [handle](const auto& each) { return each.first.first == handle; });
-    device.modules.erase(found);
+    unload(device, handle);
   });
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    const auto module = device.modules.find(handle);
-    expect(module != device.modules.end(), CUDA_ERROR_INVALID_HANDLE, "no such module");
-    std::unique_ptr<Function>& found = device.functions[{handle, name}];
-    try {
-      if (found == nullptr) found = std::make_unique<Function>(function_of(module->second, name));
-    } catch (const gpushare::InvalidInput& error) {
-      device.functions.erase({handle, name});
-      throw Denial(CUDA_ERROR_NOT_FOUND, error.what());
-    }
-    *function = reinterpret_cast<CUfunction>(found.get());
-  });
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { *function = find_function(device, handle, name); });
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule handle, const char* name) {
@@ -140,27 +176,43 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
   });
 }
 
+CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    for (const auto& [key, function] : device.functions) {
+      if (reinterpret_cast<CUfunction>(function.get()) == handle) return void(*name = key.second.c_str());
+    }
+    throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no function");
+  });
+}
+
 CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** arguments,
                         void** extra) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    const Function& function = device.function(handle);
+    launch(device, handle, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, stream, arguments, extra);
+  });
+}
+
+/// All blocks have to be there at once.
+CUresult cuLaunchCooperativeKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                   CUstream stream, void** arguments) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     const Dimensions blocks{grid_x, grid_y, grid_z};
     const Dimensions threads{block_x, block_y, block_z};
-    expect(function.module->context == device.stream(stream).context, CUDA_ERROR_INVALID_HANDLE,
-           "the function was loaded in another context than the stream's");
-    expect(extra == nullptr, CUDA_ERROR_NOT_SUPPORTED, "arguments in a buffer");
-    expect_possible(function, blocks, threads, shared);
-    device.launch(stream, std::make_shared<Grid>(Grid{
-                              .module = function.module,
-                              .launch = {.program = function.module->program,
-                                         .entry = *function.code,
-                                         .grid = {blocks, threads, shared},
-                                         .memory = device.memory,
-                                         .parameters = packed(*function.code, arguments),
-                                         .sms = static_cast<std::uint32_t>(Limits::sms)},
-                              .block = footprint_of(function, threads.count(), shared),
-                          }));
+    expect_resident(device.function(handle), blocks, threads, shared);
+    launch(device, handle, blocks, threads, shared, stream, arguments, nullptr);
+  });
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction handle, void** arguments, void** extra) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    const Dimensions blocks{config->gridDimX, config->gridDimY, config->gridDimZ};
+    const Dimensions threads{config->blockDimX, config->blockDimY, config->blockDimZ};
+    for (unsigned index = 0; index < config->numAttrs; ++index) {
+      expect_bearable(config->attrs[index], device.function(handle), blocks, threads, config->sharedMemBytes);
+    }
+    launch(device, handle, blocks, threads, config->sharedMemBytes, config->hStream, arguments, extra);
   });
 }
 

@@ -13,6 +13,17 @@ namespace {
 /// others.
 constexpr std::size_t sent_with_the_command = 64 * 1024;
 
+CUdeviceptr allocate_device(Gpu& device, std::size_t bytes) {
+  expect(bytes > 0, CUDA_ERROR_INVALID_VALUE, "no bytes");
+  const std::size_t taken = device.allocated_bytes + device.shared.taken_bytes();
+  if (bytes > Limits::memory - taken) throw Denial(CUDA_ERROR_OUT_OF_MEMORY, "the device is full");
+  const CUdeviceptr address = device.memory.allocate(bytes);
+  std::ranges::fill_n(device.bytes_at(address, bytes), static_cast<std::ptrdiff_t>(bytes), poison);
+  device.allocated[address] = bytes;
+  device.allocated_bytes += bytes;
+  return address;
+}
+
 void free_device(Gpu& device, std::uint64_t address) {
   const auto found = device.allocated.find(address);
   expect(found != device.allocated.end(), CUDA_ERROR_INVALID_VALUE, "frees what is not allocated");
@@ -73,16 +84,32 @@ using namespace gpushare::stand_in;
 
 extern "C" {
 
+CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+    device.expect_no_capture();
+    *address = allocate_device(device, bytes);
+  });
+}
+
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    static_cast<void>(device.stream(stream));
-    expect(bytes > 0, CUDA_ERROR_INVALID_VALUE, "no bytes");
-    const std::size_t taken = device.allocated_bytes + device.shared.taken_bytes();
-    if (bytes > Limits::memory - taken) throw Denial(CUDA_ERROR_OUT_OF_MEMORY, "the device is full");
-    *address = device.memory.allocate(bytes);
-    std::ranges::fill_n(device.bytes_at(*address, bytes), static_cast<std::ptrdiff_t>(bytes), poison);
-    device.allocated[*address] = bytes;
-    device.allocated_bytes += bytes;
+    expect(device.stream(stream).capture == nullptr, CUDA_ERROR_NOT_SUPPORTED, "graphs have no memory here");
+    *address = allocate_device(device, bytes);
+  });
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    device.expect_no_capture();
+    turn.wait_until([&] { return device.is_idle(); });
+    free_device(device, address);
+  });
+}
+
+CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
+  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+    *total = Limits::memory;
+    *free = Limits::memory - device.allocated_bytes - device.shared.taken_bytes();
   });
 }
 
@@ -120,8 +147,10 @@ CUresult cuMemFreeHost(void* address) {
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* on_device, void* address, unsigned) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
     const auto found = device.pinned.find(address);
-    expect(found != device.pinned.end(), CUDA_ERROR_INVALID_VALUE, "not pinned");
-    *on_device = found->second.device_address;
+    const auto registered = device.registered.find(static_cast<std::byte*>(address));
+    const bool is_mapped = registered != device.registered.end() && registered->second.device_address != 0;
+    expect(found != device.pinned.end() || is_mapped, CUDA_ERROR_INVALID_VALUE, "not pinned");
+    *on_device = is_mapped ? registered->second.device_address : found->second.device_address;
   });
 }
 

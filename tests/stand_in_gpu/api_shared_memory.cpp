@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "stand_in_gpu/call.hpp"
 #include "stand_in_gpu/limits.hpp"
@@ -36,6 +38,12 @@ AddressRange& range_at(Gpu& device, std::uint64_t address, std::size_t bytes) {
   expect(found != device.shared.ranges.end() && found->second.size == bytes, CUDA_ERROR_INVALID_VALUE,
          "this is no range of addresses that was reserved");
   return found->second;
+}
+
+/// Not where GPUSHARE_STAND_IN_PINS=0: some systems cannot.
+bool pins_memory_of_programs() {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_PINS");
+  return text == nullptr || std::string_view(text) != "0";
 }
 
 /// Whether every page is there.
@@ -148,14 +156,19 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   });
 }
 
-CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned) {
+CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned flags) {
   return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    device.expect_no_capture();
+    if (!pins_memory_of_programs()) throw Denial(CUDA_ERROR_NOT_SUPPORTED, "as GPUSHARE_STAND_IN_PINS=0 asks for");
     expect(bytes > 0 && is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "no memory of this process");
     auto had_room = std::make_shared<bool>(false);
     device.put_on_sm(CU_STREAM_PER_THREAD, [had_room] { *had_room = true; });
     turn.wait_until([&] { return *had_room; });
     expect(!device.is_pinned(address, bytes), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "it is pinned already");
-    device.registered[static_cast<std::byte*>(address)] = {.size = bytes};
+    auto* first = static_cast<std::byte*>(address);
+    const bool is_for_kernels = (flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0;
+    const std::uint64_t on_device = is_for_kernels ? device.memory.map({first, bytes}, "registered memory") : 0;
+    device.registered[first] = {.size = bytes, .device_address = on_device};
   });
 }
 
@@ -166,6 +179,7 @@ CUresult cuMemHostUnregister(void* address) {
     expect(found != device.registered.end(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "it is not registered");
     expect(found->second.use.use_count() == 1, CUDA_ERROR_INVALID_VALUE, "a copy from or to it has not ended");
     const std::size_t bytes = found->second.size;
+    if (found->second.device_address != 0) device.memory.release(found->second.device_address);
     device.registered.erase(found);  // in any case: other memory may come to lie there
     expect(is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "it was unmapped while registered");
   });

@@ -6,6 +6,23 @@
 
 #include "stand_in_gpu/call.hpp"
 
+namespace gpushare::stand_in {
+namespace {
+
+template <class Value>
+void put_write(Gpu& device, CUstream stream, CUdeviceptr to, Value value) {
+  static_cast<void>(device.bytes_at(to, sizeof value));
+  expect(to % sizeof value == 0, CUDA_ERROR_INVALID_VALUE, "misaligned");
+  device.put(stream, [&device, to, value] {
+    auto* word = reinterpret_cast<Value*>(device.bytes_at(to, sizeof value));
+    std::atomic_ref(*word).store(value, std::memory_order_release);
+    return true;
+  });
+}
+
+}  // namespace
+}  // namespace gpushare::stand_in
+
 using namespace gpushare::stand_in;
 
 extern "C" {
@@ -24,6 +41,15 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
       __func__, [&](Gpu& device, Gpu::Turn&) { *stream = device.add_stream(green_context(), flags, priority); });
 }
 
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    auto* green = reinterpret_cast<CUcontext>(device.stream(stream).context);
+    *context = green != nullptr ? green : reinterpret_cast<CUcontext>(&device);
+  });
+}
+
 CUresult cuStreamDestroy(CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     Stream& destroyed = device.stream(stream);
@@ -34,6 +60,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    device.expect_not_captured(stream);
     const Stream& waited_for = device.stream(stream);
     turn.wait_until([&] { return waited_for.commands.empty(); });
   });
@@ -41,6 +68,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
 
 CUresult cuStreamQuery(CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    device.expect_not_captured(stream);
     if (!device.stream(stream).commands.empty()) throw Denial(CUDA_ERROR_NOT_READY, "under way");
   });
 }
@@ -49,20 +77,17 @@ CUresult cuStreamQuery(CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     const std::shared_ptr<Event> awaited = device.shared_event(event);
+    if (device.is_under_way(awaited->capture)) return void(device.stream(stream).capture = awaited->capture);
     device.put(stream, [awaited, wanted = awaited->recorded] { return awaited->reached >= wanted; });
   });
 }
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    static_cast<void>(device.bytes_at(to, sizeof value));
-    expect(to % sizeof value == 0, CUDA_ERROR_INVALID_VALUE, "misaligned");
-    device.put(stream, [&device, to, value] {
-      auto* word = reinterpret_cast<cuuint32_t*>(device.bytes_at(to, sizeof value));
-      std::atomic_ref(*word).store(value, std::memory_order_release);
-      return true;
-    });
-  });
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { put_write(device, stream, to, value); });
+}
+
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { put_write(device, stream, to, value); });
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
@@ -80,9 +105,28 @@ CUresult cuEventDestroy(CUevent event) {
   });
 }
 
+CUresult cuEventQuery(CUevent event) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+    device.expect_no_capture();
+    const Event& asked = device.event(event);
+    if (asked.reached < asked.recorded) throw Denial(CUDA_ERROR_NOT_READY, "under way");
+  });
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+    device.expect_no_capture();
+    const std::shared_ptr<Event> awaited = device.shared_event(event);
+    turn.wait_until([&, wanted = awaited->recorded] { return awaited->reached >= wanted; });
+  });
+}
+
+/// In a stream that is captured it only brings other streams into the capture.
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
     const std::shared_ptr<Event> recorded = device.shared_event(event);
+    recorded->capture = device.stream(stream).capture;
+    if (recorded->capture != nullptr) return;
     device.put(stream, [&device, recorded, record = ++recorded->recorded] {
       recorded->reached = std::max(recorded->reached, record);
       recorded->time_ns = device.now_ns();

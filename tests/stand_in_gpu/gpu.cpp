@@ -113,7 +113,52 @@ CUstream Gpu::add_stream(CUgreenCtx context, unsigned flags, int priority) {
 }
 
 void Gpu::put(CUstream handle, Command command) {
-  stream(handle).commands.push_back({++commands_put_, std::move(command)});
+  put_node(handle, [command = std::move(command)] { return command; });
+}
+
+void Gpu::put_node(CUstream handle, const Node& node) {
+  Stream& to = stream(handle);
+  if (to.capture == nullptr) {
+    to.commands.push_back({++commands_put_, node()});
+    return;
+  }
+  if (to.capture->is_spoilt) throw Denial(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was spoilt");
+  to.capture->graph.nodes.push_back(node);
+}
+
+void Gpu::expect_no_capture() {
+  const CUstreamCaptureMode own = capture_mode_of_thread();
+  bool is_forbidden = false;
+  for (const auto& capture : captures) {
+    const bool is_of_this_thread = capture->thread == std::this_thread::get_id();
+    const bool is_strict = own == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (own == CU_STREAM_CAPTURE_MODE_RELAXED || capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+    if (!is_of_this_thread && !is_strict) continue;
+    capture->is_spoilt = true;
+    is_forbidden = true;
+  }
+  if (is_forbidden) throw Denial(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "not while a stream is captured");
+}
+
+void Gpu::expect_not_captured(CUstream handle) {
+  const std::shared_ptr<Capture> capture = stream(handle).capture;
+  if (capture == nullptr) return;
+  capture->is_spoilt = true;
+  throw Denial(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is captured");
+}
+
+bool Gpu::is_under_way(const std::shared_ptr<Capture>& capture) const {
+  return std::ranges::find(captures, capture) != captures.end();
+}
+
+void Gpu::end_capture(const std::shared_ptr<Capture>& capture) {
+  std::erase(captures, capture);
+  for (const auto& [handle, stream] : streams) {
+    if (stream->capture == capture) stream->capture = nullptr;
+  }
+  for (const auto& [thread, stream] : of_threads_) {
+    if (stream->capture == capture) stream->capture = nullptr;
+  }
 }
 
 std::shared_ptr<Event> Gpu::shared_event(CUevent handle) const {
@@ -123,6 +168,8 @@ std::shared_ptr<Event> Gpu::shared_event(CUevent handle) const {
 }
 
 Function& Gpu::function(CUfunction handle) const {
+  const auto kernel = kernels.find(reinterpret_cast<CUkernel>(handle));
+  if (kernel != kernels.end()) return function(kernel->second);
   for (const auto& [name, function] : functions) {
     if (reinterpret_cast<CUfunction>(function.get()) == handle) return *function;
   }
@@ -158,19 +205,23 @@ void Gpu::launch(CUstream handle, std::shared_ptr<Grid> grid) {
   grid->priority = stream(handle).priority;
   grid->sms = stream(handle).sms;
   grid->launch.nanoseconds = &now_ns_;
-  put(handle, [this, grid, has_begun = false]() mutable {
-    if (!has_begun) sms_.add(grid);
-    has_begun = true;
-    return grid->has_ended();
+  put_node(handle, [this, grid]() -> Command {
+    return [this, own = std::make_shared<Grid>(*grid), has_begun = false]() mutable {
+      if (!has_begun) sms_.add(own);
+      has_begun = true;
+      return own->has_ended();
+    };
   });
 }
 
 void Gpu::copy(CUstream handle, CopyEngine& engine, std::size_t bytes, std::function<void()> move) {
-  auto job = std::make_shared<CopyJob>(CopyJob{.bytes = bytes, .move = std::move(move)});
-  put(handle, [&engine, job, has_begun = false]() mutable {
-    if (!has_begun) engine.add(job);
-    has_begun = true;
-    return job->has_ended;
+  put_node(handle, [&engine, bytes, move = std::move(move)]() -> Command {
+    return
+        [&engine, job = std::make_shared<CopyJob>(CopyJob{.bytes = bytes, .move = move}), has_begun = false]() mutable {
+          if (!has_begun) engine.add(job);
+          has_begun = true;
+          return job->has_ended;
+        };
   });
 }
 

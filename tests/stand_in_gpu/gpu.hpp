@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ptx_interpreter/global_memory.hpp"
+#include "stand_in_gpu/capture.hpp"
 #include "stand_in_gpu/copy_engine.hpp"
 #include "stand_in_gpu/module.hpp"
 #include "stand_in_gpu/multiprocessors.hpp"
@@ -33,6 +34,7 @@ struct PinnedBytes {
 /// Host memory of others that was pinned where it is.
 struct RegisteredBytes {
   std::size_t size = 0;
+  std::uint64_t device_address = 0;
   std::shared_ptr<const int> use = std::make_shared<int>();  ///< copies that have not ended hold it, too
 };
 
@@ -73,9 +75,18 @@ class Gpu {
   /// The stream behind a handle, also CU_STREAM_PER_THREAD.
   Stream& stream(CUstream handle);
   CUstream add_stream(CUgreenCtx context, unsigned flags, int priority);
+  /// Behind what is in the stream; into the graph where that is captured.
   void put(CUstream handle, Command command);
+  void put_node(CUstream handle, const Node& node);
+  /// For what a capture in this thread or another one forbids, and is spoilt by.
+  void expect_no_capture();
+  bool is_under_way(const std::shared_ptr<Capture>& capture) const;
+  void end_capture(const std::shared_ptr<Capture>& capture);
+  /// For what cannot be asked about a stream that is captured.
+  void expect_not_captured(CUstream handle);
   Event& event(CUevent handle) const { return *shared_event(handle); }
   std::shared_ptr<Event> shared_event(CUevent handle) const;
+  /// The function behind its own handle, or that of a kernel of a library.
   Function& function(CUfunction handle) const;
   /// Host bytes that are pinned, all of them.
   bool is_pinned(const void* first, std::size_t bytes) const;
@@ -109,6 +120,11 @@ class Gpu {
   std::map<CUevent, std::shared_ptr<Event>> events;
   std::map<CUmodule, std::shared_ptr<const Module>> modules;
   std::map<std::pair<CUmodule, std::string>, std::unique_ptr<Function>> functions;
+  std::map<CUlibrary, CUmodule> libraries;
+  std::map<CUkernel, CUfunction> kernels;
+  std::vector<std::shared_ptr<Capture>> captures;
+  std::map<CUgraph, std::shared_ptr<Graph>> graphs;
+  std::map<CUgraphExec, std::shared_ptr<Graph>> executables;
   CopyEngine to_device, to_host;
 
  private:

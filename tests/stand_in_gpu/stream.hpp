@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 
 #include "stand_in_gpu/cuda_header.hpp"
 #include "stand_in_gpu/limits.hpp"
@@ -19,6 +20,8 @@ using Command = std::function<bool()>;
 using SmMask = std::bitset<Limits::most_sms>;
 inline const SmMask all_sms = ~SmMask() >> static_cast<std::size_t>(Limits::most_sms - Limits::sms);
 
+struct Capture;
+
 struct Stream {
   struct Numbered {
     std::uint64_t number = 0;  ///< of all commands, in the order in which they came
@@ -30,7 +33,8 @@ struct Stream {
   SmMask sms = all_sms;          ///< of its context
   CUgreenCtx context = nullptr;  ///< the primary one
   std::deque<Numbered> commands{};
-  bool is_destroyed = false;  ///< what is in it is done before it goes
+  std::shared_ptr<Capture> capture{};  ///< that it takes part in
+  bool is_destroyed = false;           ///< what is in it is done before it goes
 
   bool shares_queue_with(const Stream& other) const {
     return this != &other && queue == other.queue && context == other.context;
@@ -48,8 +52,9 @@ struct Stream {
 
 struct Event {
   bool has_time = true;
-  std::uint64_t recorded = 0;  ///< how often a stream was told to
-  std::uint64_t reached = 0;   ///< the latest of them that a stream has come to
+  std::shared_ptr<Capture> capture{};  ///< in which it was recorded last
+  std::uint64_t recorded = 0;          ///< how often a stream was told to
+  std::uint64_t reached = 0;           ///< the latest of them that a stream has come to
   std::uint64_t time_ns = 0;
 };
 

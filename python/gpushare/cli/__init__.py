@@ -18,6 +18,7 @@ from gpushare.cli.profile import profile
 from gpushare.cli.record import record
 from gpushare.cli.reproduce import reproduce
 from gpushare.cli.run import run
+from gpushare.cli.schedule import schedule
 from gpushare.cli.serve import serve
 from gpushare.cli.server import policy, priority, status, top, trace
 from gpushare.cli.suite import suite
@@ -32,21 +33,22 @@ def main() -> None:
 
     \b
     Start here:
-      gpushare demo                          compare all policies on a bundled workload
+      gpushare demo                               compare all policies on a bundled workload
       gpushare compare pair.toml --html report.html
-      gpushare run pair.toml --policy srtf   one run, application by application
+      gpushare schedule pair.toml --policy srtf   one run, application by application
+      gpushare run -- python train.py             a program as it is, sharing the GPU with others
 
-    Every command but serve takes --json: one JSON document on stdout, messages on stderr.
+    Every command but serve and run takes --json: one JSON document on stdout, messages on stderr.
 
     Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
-    something broken; 130 interrupted.
+    something broken; 130 interrupted. Of run: that of the program.
     GPUSHARE_DEBUG=1 shows tracebacks.
     """
 
 
 COMMANDS = (
-    demo, compare, run, record, reproduce, compile_command, profile, validate, suite, policies, devices, workloads,
-    doctor, serve, status, top, policy, priority, trace,
+    demo, compare, schedule, run, record, reproduce, compile_command, profile, validate, suite, policies, devices,
+    workloads, doctor, serve, status, top, policy, priority, trace,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -24,11 +24,14 @@ NAME_WIDTH = 16
 INDENT = " " * 4
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--require-gpu", is_flag=True, help="A real GPU that cannot be used is an error.")
 @json_option()
-def doctor(require_gpu: bool, as_json: bool) -> None:
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND [ARGUMENTS]...]")
+def doctor(require_gpu: bool, as_json: bool, command: tuple[str, ...]) -> None:
     """Check what gpushare needs: what is there, what is missing, and the command that installs it.
+
+    With a command: whether gpushare run would see all that its program launches, as far as its file tells.
 
     A line per item: ✓ good, ! works but gets in the way, - not there (an error only where a GPU is required),
     ✗ broken. A real GPU is required by --require-gpu, or by GPUSHARE_DEVICE=cuda:0.
@@ -39,7 +42,11 @@ def doctor(require_gpu: bool, as_json: bool) -> None:
     Examples:
       gpushare doctor
       gpushare doctor --require-gpu --json
+      gpushare doctor -- python train.py
     """
+    if command:
+        _look_at_program(command, as_json=as_json)
+        return
     diagnosis = diagnose(require_gpu=require_gpu)
     if as_json:
         print_json(_document(diagnosis))
@@ -49,6 +56,19 @@ def doctor(require_gpu: bool, as_json: bool) -> None:
         click.echo()
         click.echo(_conclusion(diagnosis))
     if not diagnosis.healthy:
+        raise click.exceptions.Exit(NOT_WORKING)
+
+
+def _look_at_program(command: tuple[str, ...], *, as_json: bool) -> None:
+    from gpushare.programs.escapes import findings_of
+
+    found = findings_of(command)
+    if as_json:
+        print_json({"gpushare": gpushare.__version__, "findings": [finding.to_dict() for finding in found]})
+    else:
+        for finding in found:
+            _print(finding)
+    if any(finding.state is State.BROKEN for finding in found):
         raise click.exceptions.Exit(NOT_WORKING)
 
 

@@ -1,167 +1,134 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare run``: one workload under one policy, application by application."""
+"""``gpushare run``: a CUDA program as it is, sharing the GPU with others."""
 
 from __future__ import annotations
 
-import io
-import math
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-import gpushare
-from gpushare.atomic_write import write_atomically
-from gpushare.cli.arguments import (
-    device_option,
-    json_option,
-    profile_missing_option,
-    seed_option,
-    timeout_option,
-    to_policy,
-    to_workload,
-)
-from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
-from gpushare.cli.output import duration, print_json, print_table, remark
-from gpushare.policy import policy_name
+from gpushare._core import CudaError, InvalidInput, PolicyError
+from gpushare.cli.output import duration, printable, remark
+from gpushare.cli.program_tables import show_report
 
 if TYPE_CHECKING:
-    from gpushare.run import Run
+    from gpushare.programs.report import ProgramReport
 
-NEEDS_LATEX = {"pgf"}
-"""What Matplotlib writes only where LaTeX is installed."""
-UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""By kind of picture: without the date, which would tell equal runs apart."""
+FAILED = 125
+"""gpushare itself could not run the program."""
+CANNOT_RUN = 126
+NOT_FOUND = 127
+OF_SIGNAL = 128
 
 
-@click.command()
-@click.argument("workload")
-@click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or your own as FILE.py:CLASS.")
-@device_option()
-@seed_option()
-@timeout_option()
-@profile_missing_option()
-@written_file("--perfetto", "Write a trace for ui.perfetto.dev; - is stdout.")
-@written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
-@written_file("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
-@json_option()
-def run(
-    workload: str,
-    policy: str,
-    device: str,
-    seed: int,
-    timeout: float,
-    profile_missing: bool,
-    perfetto: Path | None,
-    plot: Path | None,
-    trace: Path | None,
-    as_json: bool,
-) -> None:
-    """Run a workload once under one policy. WORKLOAD is a TOML file or the name of a bundled workload.
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--name", metavar="N", help="Of the program, in status and traces.  [default: its file's]")
+@click.option("--priority", type=int, default=0, show_default=True, metavar="P", help="Larger is more urgent.")
+@click.option("--weight", type=float, default=1.0, show_default=True, metavar="W", help="For policies that weigh.")
+@click.option("--memory", metavar="SIZE", help="Of the GPU at most, such as 20GB; beyond that it is out of memory.")
+@click.option("--server", type=click.Path(path_type=Path), metavar="SOCKET", help="Of gpushare serve.")
+@click.option("--policy", metavar="P", help="Of a server of its own, which others may join.  [default: auto]")
+@click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
+              help="A launch that has waited for so long goes.")  # fmt: skip
+@click.option("--report", is_flag=True, help="Print what it launched, by kernel, when it has ended.")
+@click.option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Write that as JSON.")  # fmt: skip
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENTS]...")
+def run(command: tuple[str, ...], **choices: Any) -> None:
+    """Run a CUDA program as it is, and have it share the GPU with others.
+
+    Nothing in the program changes. Its launches are held and let go, in order and in time, as the server's policy
+    says; with --server, or where a server of this user's answers, it joins that one, else it starts one that others
+    may join. What it prints stays its own; gpushare writes to stderr. docs/run.md says what is promised.
+
+    Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is no program
+    that can be run, 127 there is none.
 
     \b
     Examples:
-      gpushare run pair.toml --policy srtf
-      gpushare run ercbench --policy even --perfetto run.pftrace --plot run.png
-      gpushare run suite_pair --policy srtf --device cuda:0
-      gpushare run pair.toml --policy mine.py:LatestFirst --seed 7 --json
+      gpushare run -- python train.py
+      gpushare run --name serving --priority 10 -- python serve.py
+      gpushare run --memory 20GB --report -- ./simulation input.dat
     """
-    require_distinct(perfetto=perfetto, plot=plot, trace=trace)
-    if plot is not None:
-        _require_picture(plot)
-    decides = to_policy(policy)
+    with _own_exit_codes():
+        code = _run(command, choices)
+    raise click.exceptions.Exit(code if code >= 0 else OF_SIGNAL - code)
+
+
+def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
+    from gpushare import _core
+    from gpushare.programs.attachment import Attachment
+    from gpushare.programs.coverage import Coverage
+    from gpushare.programs.launch import found_program, run_program
+    from gpushare.programs.own_server import joined_or_started
+    from gpushare.programs.predictions import keep_times, known_times
+    from gpushare.programs.report import report_of
+    from gpushare.programs.run_options import bytes_in
+
+    if choices["server"] is not None and choices["policy"] is not None:
+        raise InvalidInput("--server names a server that has a policy already: leave --policy out")
+    program = found_program(command)
+    name = choices["name"] or Path(program).name
+    memory_bytes = 0 if choices["memory"] is None else bytes_in(choices["memory"])
+    page = _core.ProgramPage(memory_bytes, round(choices["longest_hold"] * 1e9))
+    known_times(page)
+    application = {"name": name, "priority": choices["priority"], "weight": choices["weight"]}
+    path, trusted = joined_or_started(choices["server"], choices["policy"])
+    attachment = Attachment(page, path, trusted, application)
+    coverage: list[Coverage] = []
     try:
-        one = gpushare.run(
-            to_workload(workload),
-            decides,
-            device=device,
-            seed=seed,
-            timeout=timeout,
-            profile_missing=profile_missing,
+        ended = run_program(command, page, lambda pid: coverage.append(Coverage(pid)), lambda: coverage[0].look())
+    finally:
+        attachment.close()
+    keep_times(ended.kernels)
+    escaped = [f"{each.name} ({each.pid})" for each in coverage[0].escaped.values()]
+    report = report_of(name, ended.wall_s, ended.kernels, ended.totals, ended.processes, escaped, coverage[0].ratio)
+    _tell(report, show_all=choices["report"])
+    if choices["report_file"] is not None:
+        choices["report_file"].write_text(json.dumps(report.to_dict(), indent=2) + "\n")
+    return ended.code
+
+
+def _tell(report: ProgramReport, *, show_all: bool) -> None:
+    from gpushare.programs.report import LEAST_COVERAGE
+
+    if report.launches or report.escaped:
+        held = f", held for {duration(report.held_s * 1e9)}" if report.held_s else ""
+        remark(
+            f"{report.name}: {report.launches} launches, {duration(report.gpu_s * 1e9)} on the GPU "
+            f"({report.gpu_ratio:.0%} of {duration(report.wall_s * 1e9)}){held}"
         )
-    except gpushare.PolicyError as error:
-        errors = {policy_name(decides): str(error)}
-        if as_json:
-            print_json({"gpushare": gpushare.__version__, "errors": errors})
-        leave_for_failed(errors)
-        raise
-    files = _write_files(one, perfetto=perfetto, plot=plot, trace=trace)
-    show_run(one, files.paths, as_json=as_json)
-    leave_for_failed({}, files.failures)
+    if report.let_go:
+        remark(f"{report.name}: {report.let_go} launches were let go by --longest-hold: does another program wait?")
+    if not report.is_covered:
+        ratio = "an unknown part" if report.coverage_ratio is None else f"{report.coverage_ratio:.0%}"
+        remark(
+            f"{report.name}: {ratio} of its GPU time was seen, below {LEAST_COVERAGE:.0%}: these processes use the "
+            f"driver past gpushare: {printable(', '.join(report.escaped))}; gpushare doctor -- COMMAND says why"
+        )
+    if show_all:
+        show_report(report, sys.stderr)
 
 
-def show_run(one: Run, files: dict[str, Path] | None = None, *, as_json: bool) -> None:
-    """A run as tables, or as one JSON document; ``files`` is what was written of it."""
-    if as_json:
-        print_json({**_document(one), "files": files or {}})
-        return
-    _print_run(one)
-    for what, path in (files or {}).items():
-        remark(f"{what}: {path}")
+@contextmanager
+def _own_exit_codes() -> Iterator[None]:
+    """So that an error of gpushare's is told from the program's."""
+    try:
+        yield
+    except (InvalidInput, CudaError, PolicyError, ConnectionError, OSError) as error:
+        click.echo(f"gpushare: {error}", err=True)
+        raise click.exceptions.Exit(_code_of(error)) from None
 
 
-def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: Path | None) -> WrittenFiles:
-    return write_files(
-        {
-            "perfetto": (perfetto, one.to_perfetto),
-            "plot": (plot, lambda path: _write_plot(one, path)),
-            "trace": (trace, lambda path: write_atomically(path, one.trace.to_bytes())),
-        }
-    )
+def _code_of(error: Exception) -> int:
+    from gpushare.programs.launch import NoProgramError, NotRunnableError
 
-
-def _require_picture(path: Path) -> None:
-    require_plots()
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    known = FigureCanvasBase.get_supported_filetypes().keys() - NEEDS_LATEX
-    if _picture_format(path) not in known:
-        raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
-
-
-def _picture_format(path: Path) -> str:
-    return path.suffix.removeprefix(".").lower()
-
-
-def _write_plot(one: Run, path: Path) -> Path:
-    import matplotlib as mpl
-
-    mpl.use("Agg")  # a file needs no window
-    picture, kind = io.BytesIO(), _picture_format(path)
-    with mpl.rc_context({"svg.hashsalt": "gpushare"}):  # equal runs give equal pictures
-        one.plot.timeline().figure.savefig(picture, format=kind, metadata=UNDATED.get(kind))
-    return write_atomically(path, picture.getvalue())
-
-
-def _document(one: Run) -> dict[str, Any]:
-    return {
-        "gpushare": gpushare.__version__,
-        "workload": one.workload.name,
-        "policy": one.policy,
-        "device": one.device.name,
-        one.numbered_by: one.seed,
-        "metrics": one.metrics(),
-        "applications": one.applications().to_dict(orient="records"),
-        "errors": {},
-    }
-
-
-def _shown(metric: str, value: float) -> str:
-    if math.isnan(value):
-        return "-"
-    return duration(value) if metric.endswith("_ns") else f"{value:.3f}"
-
-
-def _print_run(one: Run) -> None:
-    times = ["arrival_ns", "end_ns", "turnaround_ns", "alone_ns"]
-    rows = [
-        [row["application"], *(duration(row[time]) for time in times), f"{row['ntt']:.3f}"]
-        for row in one.applications().to_dict(orient="records")
-    ]
-    how = "" if one.is_real else f" (simulated), seed {one.seed}"
-    title = f"{one.workload.name} under {one.policy} on {one.device.name}{how}"
-    print_table(title, ["application", "arrival", "end", "turnaround", "alone", "slowdown (NTT)"], rows)
-    rows = [[name.removesuffix("_ns"), _shown(name, value)] for name, value in one.metrics().items()]
-    print_table("", ["metric", "value"], rows)
+    if isinstance(error, NoProgramError):
+        return NOT_FOUND
+    return CANNOT_RUN if isinstance(error, NotRunnableError) else FAILED

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from gpushare.kernel_model import require
 
 
 @click.command()
-@click.option("--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, or sim:NAME; may be repeated.")
+@click.option(
+    "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME, programs; may be repeated."
+)
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
 @click.option("--ordering", metavar="O", help="Whose operations go next, as in docs/cumas.md.  [default: arrival]")
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="See docs/daemon.md.")
@@ -23,6 +27,7 @@ from gpushare.kernel_model import require
     "--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Where clients connect."
 )
 @click.option("--metrics-port", type=click.IntRange(1, 65535), help="Prometheus metrics, for this machine alone.")
+@click.option("--while-used", is_flag=True, help="End with the last client.")
 @click.option("--log-json", is_flag=True, help="One JSON object per line on stderr.")
 @click.option("--log-level", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"]), default="INFO")
 def serve(
@@ -32,10 +37,11 @@ def serve(
     config: Path | None,
     socket: Path | None,
     metrics_port: int | None,
+    while_used: bool,
     log_json: bool,
     log_level: str,
 ) -> None:
-    """Share a GPU among processes, each of which says gpushare.connect().
+    """Share a GPU among processes, each of which says gpushare.connect(), or was started with gpushare run.
 
     Ctrl-C or SIGTERM ends it. Options go before what --config says.
 
@@ -59,7 +65,8 @@ def serve(
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
     log_to_stderr(as_json=log_json, level=log_level)
     permit_many()
-    supervisor = Supervisor(settings, path, log_json=log_json)
+    on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
+    supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
     signal.signal(signal.SIGTERM, _end)
     try:
         supervisor.start()

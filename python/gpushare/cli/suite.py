@@ -16,7 +16,7 @@ from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, print_table, remark
-from gpushare.cli.run import show_run
+from gpushare.cli.schedule import show_run
 from gpushare.progress import tracked
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _described(kernel: SuiteKernel) -> dict[str, Any]:
 
 @suite.command("run")
 @click.argument("names", nargs=-1, required=True, metavar="KERNEL...")
-@click.option("--policy", default="srtf", show_default=True, metavar="P", help="As for gpushare run.")
+@click.option("--policy", default="srtf", show_default=True, metavar="P", help="As for gpushare schedule.")
 @size_option
 @device_option()
 @timeout_option()

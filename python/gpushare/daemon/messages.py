@@ -150,6 +150,12 @@ class CancelApplication(Schema):
     after: Handle = 0
 
 
+class AttachProgram(Schema):
+    """The application is a program that gpushare run has started. The memory that it maps comes beside the message."""
+
+    application: Handle
+
+
 class AskStatus(Schema):
     """What goes on, for a live view."""
 
@@ -203,6 +209,7 @@ REQUESTS: dict[str, type[Schema]] = {
     "variable": FindVariable,
     "cancel": CancelApplication,
     "own_priority": SetOwnPriority,
+    "program": AttachProgram,
     "history": TakeHistory,
     "status": AskStatus,
     "policy": SetPolicy,

@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpushare.daemon import memory_requests, operator_requests, past_requests, shared_arrays, work_requests
+from gpushare.daemon import (
+    memory_requests,
+    operator_requests,
+    past_requests,
+    program_requests,
+    shared_arrays,
+    work_requests,
+)
 from gpushare.daemon.served_client import ServedClient
 
 Handler = Callable[[ServedClient, Any, int, list[int]], Any]
@@ -20,6 +27,7 @@ HANDLERS: dict[str, Handler] = {
     "variable": memory_requests.find_variable,
     "cancel": work_requests.cancel,
     "own_priority": work_requests.set_priority,
+    "program": program_requests.attach,
     "array": memory_requests.allocate,
     "free": memory_requests.free,
     "arena": memory_requests.share,

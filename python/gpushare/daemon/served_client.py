@@ -42,6 +42,7 @@ class ServedClient:
         bytes_of_kernels: that the sources and options of its kernels take.
         bytes_of_variables: that its kernels have in device memory.
         code: its kernels, as they are loaded; None on a simulated device.
+        programs: those of its applications that are programs, as they are scheduled.
     """
 
     def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
@@ -61,6 +62,7 @@ class ServedClient:
         self.connected_s = time.time()
         self.bytes_of_variables = 0
         self.code = worker.session.new_code(self._take_variables)
+        self.programs: list[_core.ProgramPort] = []
 
     @property
     def suffix(self) -> str:
@@ -237,6 +239,8 @@ class ServedClient:
         self.is_gone.set()
         self.channel.close()
         self.worker.accounts.wake()
+        for program in self.programs:
+            program.close()
         self.worker.ports.remove(self.port_number)  # which withdraws its applications
         self.port.remove_arrays()
         while not self.port.wait_idle(LONGEST_WAIT_S):

@@ -30,7 +30,7 @@ class Settings(Schema):
 
     socket: str | None = None
     group: str | None = None
-    devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0"], min_length=1, max_length=64)]
+    devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0", "programs"], min_length=1, max_length=64)]
     policy: str = "auto"
     ordering: str = "arrival"
     highest_priority: Priority = 0

@@ -24,6 +24,7 @@ from gpushare.daemon.listener import Listener
 from gpushare.daemon.messages import Hello, hello_in, number_of
 from gpushare.daemon.peer import Peer, peer_of
 from gpushare.daemon.settings import Rights, Settings, rights_of
+from gpushare.daemon.while_used import WhileUsed
 from gpushare.daemon.wire import Channel, Message, close_all, packed
 from gpushare.daemon.worker_process import WorkerProcess
 
@@ -39,6 +40,7 @@ class Supervisor:
         log_json: whether workers log JSON.
         worker_command: how a worker is started; the descriptor of its socket is put behind it.
         find_peer: says who has connected.
+        on_unused: called once its last client has ended; None: it goes on.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Supervisor:
         log_json: bool = False,
         worker_command: Sequence[str] | None = None,
         find_peer: Callable[[socket.socket], Peer] = peer_of,
+        on_unused: Callable[[], None] | None = None,
     ) -> None:
         self._settings = settings
         self._find_peer = find_peer
@@ -64,6 +67,7 @@ class Supervisor:
             self._listener.close()
             raise
         self._closed = False
+        self._use = None if on_unused is None else WhileUsed(on_unused)
 
     @property
     def workers(self) -> dict[str, WorkerProcess]:
@@ -150,6 +154,8 @@ class Supervisor:
             raise OSError(f"{MOST_WAITING_CONNECTIONS} connections wait for a worker already")
         try:
             worker.hand_over(connection, grant)
+            if self._use is not None:
+                self._use.add(connection)
         finally:
             self._waiting.release()
 

@@ -30,6 +30,10 @@ EXIT_NO_DEVICE = 72
 
 def open_session(device: str, policy: str, ordering: str) -> Any:
     """What the worker's clients share."""
+    if device == "programs":
+        from gpushare.programs.served_programs import ServedPrograms
+
+        return ServedPrograms(policy, ordering)
     from gpushare.daemon.served_session import ServedSession
 
     return ServedSession(device, policy, ordering)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.key import ProfileKey
 from gpushare.profile.record import DeviceProfile, KernelProfile
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 WAIT_S = 30.0
 KERNEL_QUERY = "SELECT document FROM kernels WHERE (source_hash, entry, block, device) = (?, ?, ?, ?)"
 DEVICE_QUERY = "SELECT document FROM devices WHERE device = ?"
@@ -42,7 +42,12 @@ def _allow_fits(_connection: sqlite3.Connection) -> None:
     """Documents may hold fits, which a gpushare of version 1 would not understand; those without are as they were."""
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _allow_fits)
+def _create_launches(connection: sqlite3.Connection) -> None:
+    """Of kernels whose code is not known, by a number made of name and shape."""
+    connection.execute("CREATE TABLE launches (device TEXT, kernel TEXT, ns INTEGER, PRIMARY KEY (device, kernel))")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _allow_fits, _create_launches)
 """The step at index n takes a file from schema version n to n + 1."""
 
 
@@ -90,6 +95,22 @@ class ProfileStore:
         """All GPUs, by name."""
         found = self._documents("SELECT document FROM devices ORDER BY device")
         return [self._profile(DeviceProfile, each) for each in found]
+
+    def launch_times(self, device: str) -> list[tuple[int, int]]:
+        """Kernels of unmodified programs on this GPU: a number made of name and shape, and nanoseconds of a launch."""
+        if not self.path.exists():
+            return []
+        with self._open(to_write=False) as connection:
+            found = connection.execute("SELECT kernel, ns FROM launches WHERE device = ?", (device,)).fetchall()
+        return [(int(kernel), int(ns)) for kernel, ns in found]
+
+    def keep_launch_times(self, device: str, times: Sequence[tuple[int, int]]) -> None:
+        """Keeps them in the place of earlier ones of the same kernels."""
+        if not times:
+            return
+        rows = [(device, str(kernel), ns) for kernel, ns in times]
+        with self._open(to_write=True) as connection:
+            connection.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?)", rows)
 
     def require_usable(self) -> None:
         """Raise InvalidInput if the file is there, but is no store. Changes nothing."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmodified programs that share a GPU: alone, by time slices, under MPS, and under ``gpushare run``."""

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D301 - \b tells click to keep the lines that follow
+"""``gpushare schedule``: one workload under one policy, application by application."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import gpushare
+from gpushare.atomic_write import write_atomically
+from gpushare.cli.arguments import (
+    device_option,
+    json_option,
+    profile_missing_option,
+    seed_option,
+    timeout_option,
+    to_policy,
+    to_workload,
+)
+from gpushare.cli.exit_codes import leave_for_failed
+from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
+from gpushare.cli.output import duration, print_json, print_table, remark
+from gpushare.policy import policy_name
+
+if TYPE_CHECKING:
+    from gpushare.run import Run
+
+NEEDS_LATEX = {"pgf"}
+"""What Matplotlib writes only where LaTeX is installed."""
+UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""By kind of picture: without the date, which would tell equal runs apart."""
+
+
+@click.command()
+@click.argument("workload")
+@click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or your own as FILE.py:CLASS.")
+@device_option()
+@seed_option()
+@timeout_option()
+@profile_missing_option()
+@written_file("--perfetto", "Write a trace for ui.perfetto.dev; - is stdout.")
+@written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
+@written_file("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
+@json_option()
+def schedule(
+    workload: str,
+    policy: str,
+    device: str,
+    seed: int,
+    timeout: float,
+    profile_missing: bool,
+    perfetto: Path | None,
+    plot: Path | None,
+    trace: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a workload once under one policy. WORKLOAD is a TOML file or the name of a bundled workload.
+
+    \b
+    Examples:
+      gpushare schedule pair.toml --policy srtf
+      gpushare schedule ercbench --policy even --perfetto run.pftrace --plot run.png
+      gpushare schedule suite_pair --policy srtf --device cuda:0
+      gpushare schedule pair.toml --policy mine.py:LatestFirst --seed 7 --json
+    """
+    require_distinct(perfetto=perfetto, plot=plot, trace=trace)
+    if plot is not None:
+        _require_picture(plot)
+    decides = to_policy(policy)
+    try:
+        one = gpushare.run(
+            to_workload(workload),
+            decides,
+            device=device,
+            seed=seed,
+            timeout=timeout,
+            profile_missing=profile_missing,
+        )
+    except gpushare.PolicyError as error:
+        errors = {policy_name(decides): str(error)}
+        if as_json:
+            print_json({"gpushare": gpushare.__version__, "errors": errors})
+        leave_for_failed(errors)
+        raise
+    files = _write_files(one, perfetto=perfetto, plot=plot, trace=trace)
+    show_run(one, files.paths, as_json=as_json)
+    leave_for_failed({}, files.failures)
+
+
+def show_run(one: Run, files: dict[str, Path] | None = None, *, as_json: bool) -> None:
+    """A run as tables, or as one JSON document; ``files`` is what was written of it."""
+    if as_json:
+        print_json({**_document(one), "files": files or {}})
+        return
+    _print_run(one)
+    for what, path in (files or {}).items():
+        remark(f"{what}: {path}")
+
+
+def _write_files(one: Run, *, perfetto: Path | None, plot: Path | None, trace: Path | None) -> WrittenFiles:
+    return write_files(
+        {
+            "perfetto": (perfetto, one.to_perfetto),
+            "plot": (plot, lambda path: _write_plot(one, path)),
+            "trace": (trace, lambda path: write_atomically(path, one.trace.to_bytes())),
+        }
+    )
+
+
+def _require_picture(path: Path) -> None:
+    require_plots()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = FigureCanvasBase.get_supported_filetypes().keys() - NEEDS_LATEX
+    if _picture_format(path) not in known:
+        raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
+
+
+def _picture_format(path: Path) -> str:
+    return path.suffix.removeprefix(".").lower()
+
+
+def _write_plot(one: Run, path: Path) -> Path:
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # a file needs no window
+    picture, kind = io.BytesIO(), _picture_format(path)
+    with mpl.rc_context({"svg.hashsalt": "gpushare"}):  # equal runs give equal pictures
+        one.plot.timeline().figure.savefig(picture, format=kind, metadata=UNDATED.get(kind))
+    return write_atomically(path, picture.getvalue())
+
+
+def _document(one: Run) -> dict[str, Any]:
+    return {
+        "gpushare": gpushare.__version__,
+        "workload": one.workload.name,
+        "policy": one.policy,
+        "device": one.device.name,
+        one.numbered_by: one.seed,
+        "metrics": one.metrics(),
+        "applications": one.applications().to_dict(orient="records"),
+        "errors": {},
+    }
+
+
+def _shown(metric: str, value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    return duration(value) if metric.endswith("_ns") else f"{value:.3f}"
+
+
+def _print_run(one: Run) -> None:
+    times = ["arrival_ns", "end_ns", "turnaround_ns", "alone_ns"]
+    rows = [
+        [row["application"], *(duration(row[time]) for time in times), f"{row['ntt']:.3f}"]
+        for row in one.applications().to_dict(orient="records")
+    ]
+    how = "" if one.is_real else f" (simulated), seed {one.seed}"
+    title = f"{one.workload.name} under {one.policy} on {one.device.name}{how}"
+    print_table(title, ["application", "arrival", "end", "turnaround", "alone", "slowdown (NTT)"], rows)
+    rows = [[name.removesuffix("_ns"), _shown(name, value)] for name, value in one.metrics().items()]
+    print_table("", ["metric", "value"], rows)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are run as they are: their launches come through no ring."""
+
+from __future__ import annotations
+
+import os
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.messages import AttachProgram
+from gpushare.daemon.served_client import ServedClient, descriptor_in
+from gpushare.programs.served_programs import PROGRAMS, ServedPrograms
+
+
+def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:
+    """The application is a program from now on, whose page comes with the message."""
+    application = client.applications[request.application]
+    session = client.worker.session
+    if not isinstance(session, ServedPrograms):
+        raise InvalidInput(
+            f"the device {client.worker.device!r} runs kernels of gpushare's API, and no programs: connect to the "
+            f"device {PROGRAMS!r}"
+        )
+    page = descriptor_in(descriptors)
+    try:
+        client.programs.append(session.attach(application.application, page))
+    finally:
+        os.close(page)
+    return True

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder in which a program finds gpushare's library in the place of the CUDA driver, and the driver behind it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpushare import _core
+from gpushare._core import CudaError
+
+LIBRARY = Path(_core.__file__).parent / "intercept" / "libcuda.so.1"
+DRIVER = "libcuda.so.1"
+DRIVER_BEHIND = "libcuda-real.so"
+"""What gpushare's library is linked to."""
+PAGE_VARIABLE = "GPUSHARE_PROGRAM"
+"""Where a program's processes find the memory by which they are scheduled."""
+
+
+def driver_file() -> Path:
+    """The file of the CUDA driver: GPUSHARE_LIBCUDA, else what the loader finds.
+
+    Raises:
+        CudaError: there is none, or gpushare was built without its library.
+    """
+    if not LIBRARY.is_file():
+        raise CudaError(
+            f"gpushare was built without CUDA's headers, so that it cannot run programs: there is no {LIBRARY}. "
+            'Install them (pip install "nvidia-cuda-runtime>=13.0,<13.1"), and build gpushare again'
+        )
+    if named := os.environ.get("GPUSHARE_LIBCUDA"):
+        return Path(named).resolve()
+    try:
+        ctypes.CDLL(DRIVER)
+    except OSError as error:
+        raise CudaError(f"there is no CUDA driver ({error}): gpushare doctor says what is missing") from None
+    found = [line.split(maxsplit=5)[-1] for line in Path("/proc/self/maps").read_text().splitlines()]
+    return next(Path(name).resolve() for name in found if Path(name).name.startswith("libcuda.so"))
+
+
+@contextmanager
+def driver_folder() -> Iterator[Path]:
+    """The folder, while programs use it.
+
+    Raises:
+        CudaError: there is no driver, or gpushare was built without its library.
+    """
+    driver = driver_file()
+    with tempfile.TemporaryDirectory(prefix="gpushare-run-") as made:
+        folder = Path(made)
+        for name in (DRIVER, "libcuda.so"):
+            (folder / name).symlink_to(LIBRARY)
+        (folder / DRIVER_BEHIND).symlink_to(driver)
+        yield folder
+
+
+def environment(folder: Path, page: int, others: Mapping[str, str]) -> dict[str, str]:
+    """That of a program: it finds the folder first, and its page.
+
+    Args:
+        folder: see :func:`driver_folder`.
+        page: the descriptor of its page in this process, which outlives the program.
+        others: what else is in its environment.
+    """
+    behind = others.get("LD_LIBRARY_PATH")
+    return {
+        **others,
+        "LD_LIBRARY_PATH": f"{folder}:{behind}" if behind else str(folder),
+        PAGE_VARIABLE: f"/proc/{os.getpid()}/fd/{page}",
+    }

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program with gpushare's library between it and the CUDA driver."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.programs.driver_folder import PAGE_VARIABLE, driver_folder, environment
+from gpushare.recorded.interrupts import signals_for_program
+
+PATIENCE_S = 0.02
+"""Until the place of a process that has been killed is free again."""
+LOOKS_PER_LOOK_FURTHER = 25
+
+
+@dataclass(frozen=True)
+class EndedProgram:
+    """What is known of a program that has ended.
+
+    Attributes:
+        code: its exit code; negative where a signal ended it.
+        wall_s: it has run for so long.
+        processes: how many have used CUDA for longer than a moment.
+        totals: of all of them.
+        kernels: that were launched, with their shapes.
+    """
+
+    code: int
+    wall_s: float
+    processes: int
+    totals: _core.ProgramTotals
+    kernels: list[_core.ProgramKernel]
+
+
+class NoProgramError(InvalidInput):
+    """There is no such file."""
+
+
+class NotRunnableError(InvalidInput):
+    """The file is no program, or may not be run."""
+
+
+class ProcessWatch:
+    """Gives back the places of processes that have ended without a word, as by ``kill -9``, and counts all.
+
+    Args:
+        page: of the program.
+        look: called now and then.
+    """
+
+    def __init__(self, page: _core.ProgramPage, look: Callable[[], None]) -> None:
+        self._page = page
+        self._look_further = look
+        self._ended = threading.Event()
+        self._seen: set[int] = set()
+        self._thread = threading.Thread(target=self._watch, name="processes", daemon=True)
+        self._thread.start()
+
+    def end(self) -> int:
+        """How many there were."""
+        self._ended.set()
+        self._thread.join()
+        self._look()
+        return len(self._seen)
+
+    def _watch(self) -> None:
+        looks = 0
+        while not self._ended.wait(PATIENCE_S):
+            self._look()
+            looks += 1
+            if looks % LOOKS_PER_LOOK_FURTHER == 0:
+                self._look_further()
+
+    def _look(self) -> None:
+        self._seen.update(self._page.processes())
+        self._page.release_dead()
+
+
+def found_program(command: Sequence[str]) -> str:
+    """The file that the command runs.
+
+    Raises:
+        InvalidInput: there is none, or this is a program within a program.
+    """
+    if PAGE_VARIABLE in os.environ:
+        raise InvalidInput("this is a program of gpushare run already: what it starts is scheduled with it")
+    if not command:
+        raise InvalidInput("no program: gpushare run -- PROGRAM ARGUMENTS...")
+    found = shutil.which(command[0])
+    if found is None:
+        if os.path.exists(command[0]):
+            raise NotRunnableError(f"{command[0]!r} is no program that can be run: is it executable?")
+        raise NoProgramError(f"no program {command[0]!r}: it is neither a file that can be run nor on the PATH")
+    return found
+
+
+def run_program(
+    command: Sequence[str],
+    page: _core.ProgramPage,
+    on_start: Callable[[int], None] = lambda _: None,
+    look: Callable[[], None] = lambda: None,
+) -> EndedProgram:
+    """Runs the command until it ends; signals of this process are the program's.
+
+    Args:
+        command: the program and its arguments.
+        page: of the program.
+        on_start: called with its process id.
+        look: called twice a second from then on.
+
+    Raises:
+        InvalidInput: there is no such program.
+        CudaError: there is no driver, or gpushare was built without its library.
+    """
+    program = found_program(command)
+    with driver_folder() as folder, signals_for_program() as signals:
+        began_s = time.monotonic()
+        try:
+            running = subprocess.Popen([program, *command[1:]], env=environment(folder, page.descriptor, os.environ))
+        except OSError as error:
+            raise NotRunnableError(f"{command[0]!r} cannot be run: {error.strerror}") from error
+        on_start(running.pid)
+        watch = ProcessWatch(page, look)
+        signals.are_for(running)
+        code = running.wait()
+        return EndedProgram(code, time.monotonic() - began_s, watch.end(), page.totals(), page.kernels())

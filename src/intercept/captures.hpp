@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which launches are captured: those are no work yet, and nothing may be put beside them.
+#pragma once
+
+#include <atomic>
+
+#include "intercept/streams.hpp"
+
+namespace gpushare::intercept {
+
+/// Captures that have begun in this process and have not ended.
+extern std::atomic<int> captures_under_way;
+
+/// One load where nothing is captured.
+inline bool is_captured(CUstream stream) {
+  return captures_under_way.load(std::memory_order_acquire) != 0 && is_capturing(stream);
+}
+
+}  // namespace gpushare::intercept

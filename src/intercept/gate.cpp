@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "intercept/gate.hpp"
+
+#include "intercept/processes.hpp"
+#include "intercept/progress.hpp"
+#include "intercept/waiting.hpp"
+
+namespace gpushare::intercept {
+namespace {
+
+using programs::Lease;
+using programs::LeaseState;
+using programs::ProgramPage;
+
+constexpr std::uint64_t spin_ns = 5'000;
+/// The mark that ends this wait comes within the limit, and a nap would leave the GPU without work.
+constexpr std::uint64_t spin_for_mark_ns = 300'000;
+constexpr std::uint64_t nap_ns = 20'000;
+/// So often a thread that is held looks whether there is still a process to let it go.
+constexpr std::uint64_t keeper_patience_ns = 100'000'000;
+/// So often a thread asks the driver about work under way, whose mark may have failed with the context.
+constexpr std::uint64_t mark_patience_ns = 10'000'000;
+
+bool is_over_limit(const StreamWords& words, Lease lease) {
+  return lease.limit_us != 0 && words.under_way() > std::int64_t{lease.limit_us} * 1000 && has_marks();
+}
+
+bool has_to_wait(const StreamWords& words, Lease lease) {
+  if (lease.state == LeaseState::Held) return true;
+  return lease.state == LeaseState::Limited && is_over_limit(words, lease);
+}
+
+void free_from_dead_keeper(ProgramPage& page) {
+  if (!is_dead(page.keeper_pid)) return;
+  page.lease = Lease{}.word();
+  wake_all(page.lease);
+}
+
+/// Where the stream has nothing left to do, or its context has failed and it never will.
+void note_idle_stream(StreamWords& words, CUstream stream) {
+  const std::uint64_t launched = words.progress->launched;
+  const AllowedWhileCapturing allowed;
+  if (call(real.cuStreamQuery, stream) != CUDA_ERROR_NOT_READY) note_end(words, launched);
+}
+
+/// One thread's wait at the gate.
+class Wait {
+ public:
+  Wait(const Membership& member, StreamWords& words, CUstream stream)
+      : member_(member), words_(words), stream_(stream) {}
+
+  void until_let_through(Lease lease) {
+    for (; has_to_wait(words_, lease); lease = present_lease()) {
+      if (waited_ns() >= member_.page->longest_hold_ns) {
+        member_.slot->let_go.fetch_add(1, std::memory_order_relaxed);
+        return;
+      }
+      lease.state == LeaseState::Held ? hold(lease) : limit();
+    }
+  }
+
+ private:
+  Lease present_lease() const { return Lease::of(member_.page->lease.load(std::memory_order_acquire)); }
+  std::uint64_t waited_ns() const { return counted_until_ - begin_; }
+
+  void count(std::atomic<std::uint64_t>& counter) {
+    const std::uint64_t now = now_ns();
+    counter.fetch_add(now - counted_until_, std::memory_order_relaxed);
+    counted_until_ = now;
+  }
+
+  void hold(Lease lease) {
+    if (waited_ns() < spin_ns) {
+      pause_processor();
+    } else {
+      const std::uint64_t left = member_.page->longest_hold_ns - waited_ns();
+      wait_while(member_.page->lease, lease.word(), std::min(left, keeper_patience_ns));
+      free_from_dead_keeper(*member_.page);
+    }
+    count(member_.slot->held_ns);
+  }
+
+  void limit() {
+    if (waited_ns() < spin_for_mark_ns) {
+      pause_processor();
+    } else {
+      sleep_ns(nap_ns);
+      if (waited_ns() >= asked_driver_at_ + mark_patience_ns) {
+        asked_driver_at_ = waited_ns();
+        note_idle_stream(words_, stream_);
+        free_from_dead_keeper(*member_.page);
+      }
+    }
+    count(member_.slot->limited_ns);
+  }
+
+  const Membership& member_;
+  StreamWords& words_;
+  CUstream stream_;
+  std::uint64_t begin_ = now_ns();
+  std::uint64_t counted_until_ = begin_;
+  std::uint64_t asked_driver_at_ = 0;
+};
+
+}  // namespace
+
+void obey(const Membership& member, StreamWords& words, CUstream stream, Lease lease) {
+  if (!has_to_wait(words, lease) || is_capturing(stream)) return;
+  // What was launched since the last mark would never be known to have ended: it may have had a longer way to the next.
+  if (words.progress->launched.load(std::memory_order_relaxed) != words.marked.load(std::memory_order_relaxed)) {
+    mark(member, words, stream);
+  }
+  Wait(member, words, stream).until_let_through(lease);
+}
+
+}  // namespace gpushare::intercept

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a launch waits for the lease.
+#pragma once
+
+#include "intercept/streams.hpp"
+
+namespace gpushare::intercept {
+
+/// Waits as the lease says, which was this.
+void obey(const Membership& member, StreamWords& words, CUstream stream, programs::Lease lease);
+
+/// To be called before a launch that is not captured. In the common case one load.
+inline void pass_gate(const Membership& member, StreamWords& words, CUstream stream) {
+  const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_acquire));
+  if (lease.state != programs::LeaseState::Free) [[unlikely]]
+    obey(member, words, stream, lease);
+}
+
+}  // namespace gpushare::intercept

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for a word in memory that processes share.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+namespace gpushare::programs {
+
+/// Until somebody wakes it, the word is another one, or the time is up; it may also return for no reason.
+inline void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::int64_t at_most_ns) {
+  const timespec timeout{.tv_sec = at_most_ns / 1'000'000'000, .tv_nsec = at_most_ns % 1'000'000'000};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
+}
+
+inline void wake_all(std::atomic<std::uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace gpushare::programs

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/page_keeper.hpp"
+
+#include <csignal>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "programs/futex.hpp"
+#include "programs/kernel_records.hpp"
+
+namespace gpushare::programs {
+namespace {
+
+/// Up to its end, which need not be there: programs write it.
+template <std::size_t size>
+std::string text_of(const std::array<char, size>& bytes) {
+  return {bytes.begin(), std::ranges::find(bytes, '\0')};
+}
+
+bool is_dead(std::int32_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+
+}  // namespace
+
+PageKeeper::PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_hold_ns)
+    : memory_(daemon::SharedMemory::create("gpushare program", sizeof(ProgramPage))) {
+  page().magic = page_magic;
+  page().version = page_version;
+  page().keeper_pid = ::getpid();
+  page().memory_limit_bytes = memory_limit_bytes;
+  page().longest_hold_ns = longest_hold_ns;
+}
+
+void PageKeeper::free_program() {
+  page().lease.store(Lease{}.word());
+  wake_all(page().lease);
+}
+
+void PageKeeper::release_dead() {
+  for (ProcessSlot& slot : page().processes) {
+    std::int32_t pid = slot.pid.load();
+    if (pid <= 0 || !is_dead(pid)) continue;
+    // Its own in between, so that no process takes the place before its memory is 0.
+    if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
+    slot.memory_bytes.store(0);
+    slot.pid.store(0);
+  }
+}
+
+std::vector<std::int32_t> PageKeeper::processes() const {
+  std::vector<std::int32_t> all;
+  for (const ProcessSlot& slot : page().processes) {
+    if (const std::int32_t pid = slot.pid.load(); pid > 0) all.push_back(pid);
+  }
+  return all;
+}
+
+std::uint64_t PageKeeper::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const ProcessSlot& slot : page().processes) bytes += slot.pid.load() > 0 ? slot.memory_bytes.load() : 0;
+  return bytes;
+}
+
+ProgramTotals PageKeeper::totals() const {
+  ProgramTotals totals;
+  for (const ProcessSlot& slot : page().processes) {
+    totals.launches += slot.launches.load();
+    totals.held_ns += slot.held_ns.load();
+    totals.limited_ns += slot.limited_ns.load();
+    totals.let_go += slot.let_go.load();
+  }
+  return totals;
+}
+
+std::vector<KernelSummary> PageKeeper::kernels() const {
+  std::vector<KernelSummary> all;
+  for (const KernelRecord& record : page().kernels) {
+    if (record.is_named.load(std::memory_order_acquire) == 0) continue;
+    const std::uint32_t library = record.library;
+    all.push_back({.key = record.key.load(),
+                   .kind = record.kind,
+                   .name = text_of(record.name),
+                   .library = library < most_libraries ? text_of(page().libraries[library].name) : "",
+                   .grid = record.grid,
+                   .block = record.block,
+                   .shared_bytes = record.shared_bytes,
+                   .launches = record.launches.load(),
+                   .samples = record.samples.load(),
+                   .sampled_ns = record.sampled_ns.load(),
+                   .predicted_ns = record.predicted_ns.load()});
+  }
+  return all;
+}
+
+void PageKeeper::predict(std::uint64_t key, std::uint64_t ns) {
+  if (key == 0) return;
+  const auto place = place_of(page().kernels, key, most_places_for_a_shape);
+  if (place) page().kernels[*place].predicted_ns.store(ns);
+}
+
+}  // namespace gpushare::programs

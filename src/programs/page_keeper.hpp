@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The side of `gpushare run`: it makes a program's page, gives predictions to it, frees the program where the server
+// has gone and the places of processes that have died, and reads what was launched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/shared_memory.hpp"
+#include "programs/program_page.hpp"
+
+namespace gpushare::programs {
+
+struct KernelSummary {
+  std::uint64_t key = 0;
+  LaunchKind kind{};
+  std::string name;
+  std::string library;
+  std::array<std::uint32_t, 3> grid{};
+  std::array<std::uint32_t, 3> block{};
+  std::uint32_t shared_bytes = 0;
+  std::uint64_t launches = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t sampled_ns = 0;
+  std::uint64_t predicted_ns = 0;
+};
+
+/// Of all its processes so far.
+struct ProgramTotals {
+  std::uint64_t launches = 0;
+  std::uint64_t held_ns = 0;
+  std::uint64_t limited_ns = 0;
+  std::uint64_t let_go = 0;
+};
+
+class PageKeeper {
+ public:
+  /// 0: no limit of memory.
+  PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_hold_ns);
+
+  int descriptor() const { return memory_.descriptor(); }
+  /// Nothing holds the program any more, until a scheduler does.
+  void free_program();
+  /// Gives back the places of processes that have ended without doing so.
+  void release_dead();
+  /// Those that use CUDA now.
+  std::vector<std::int32_t> processes() const;
+  std::uint64_t memory_bytes() const;
+  ProgramTotals totals() const;
+  /// All that were launched, in the order in which they came.
+  std::vector<KernelSummary> kernels() const;
+  /// What launches of this kernel take, as it was measured in an earlier run. Nothing happens where the page is full.
+  void predict(std::uint64_t key, std::uint64_t ns);
+
+ private:
+  ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
+
+  daemon::SharedMemory memory_;
+};
+
+}  // namespace gpushare::programs

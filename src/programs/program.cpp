@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/program.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "programs/futex.hpp"
+
+namespace gpushare::programs {
+namespace {
+
+/// A program may say that it has done anything: what it is credited with between two looks stays within this.
+constexpr std::uint64_t most_at_once_ns = 3'600'000'000'000;
+
+/// Before anything is known of a program.
+constexpr std::int64_t first_piece_ns = 100'000'000;
+
+/// wait_for_piece() looks so often whether it is to end: a hostile program may take the wake-up for itself.
+constexpr std::int64_t longest_sleep_ns = 200'000'000;
+
+}  // namespace
+
+Program::Program(daemon::SharedMemory memory)
+    : memory_(std::move(memory)), seen_(most_processes), usual_piece_ns_(first_piece_ns) {
+  require(memory_.bytes().size() == sizeof(ProgramPage),
+          "a program's page has " + std::to_string(memory_.bytes().size()) + " bytes and should have " +
+              std::to_string(sizeof(ProgramPage)) + ": install the same release of gpushare for both");
+  require(page().magic == page_magic && page().version == page_version,
+          "this is no page of a program, or one of another release of gpushare");
+}
+
+Work Program::look() {
+  Work work;
+  for (std::size_t number = 0; number < most_processes; ++number) {
+    ProcessSlot& slot = page().processes[number];
+    SeenProcess& seen = seen_[number];
+    const std::int32_t pid = slot.pid.load(std::memory_order_acquire);
+    if (pid != seen.pid) seen = {.pid = pid};
+    if (pid == 0) continue;
+    work.is_awaited |= slot.waiting.load() != 0;
+    const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
+    for (std::size_t stream = 0; stream < streams; ++stream) {
+      SeenStream& before = seen.streams[stream];
+      const std::uint64_t ended = slot.progress[stream].ended.load(std::memory_order_acquire);
+      const std::uint64_t launched = slot.progress[stream].launched.load(std::memory_order_acquire);
+      if (launched < before.launched) before = {};  // another process has the place, and had not cleared it yet
+      if (launched > before.launched) {
+        launched_ += Duration(std::min(launched - before.launched, most_at_once_ns));
+        before.launched = launched;
+      }
+      before.ended = std::clamp(ended, before.ended, before.launched);
+      work.under_way += Duration(std::min(before.launched - before.ended, most_at_once_ns));
+    }
+  }
+  work.launched = launched_;
+  return work;
+}
+
+void Program::set_lease(Lease lease) {
+  if (page().lease.exchange(lease.word()) != lease.word()) wake_all(page().lease);
+}
+
+// The program adds to `launched` and then reads the word; here it is the other way round, so one of both sees it.
+bool Program::is_busy_after_all() {
+  const Duration before = launched_;
+  page().is_known_busy.store(0);
+  if (look().launched == before) return false;
+  page().is_known_busy.store(1);
+  return true;
+}
+
+bool Program::wait_for_piece() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !has_piece_ || is_released_; });
+      if (is_released_) return false;
+      if (is_busy()) {
+        has_piece_ = true;
+        return true;
+      }
+    }
+    wait_while(page().is_known_busy, 0, longest_sleep_ns);
+  }
+}
+
+void Program::piece_ended() {
+  const std::scoped_lock lock(mutex_);
+  has_piece_ = false;
+  changed_.notify_all();
+}
+
+void Program::release() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_released_ = true;
+    changed_.notify_all();
+  }
+  wake_all(page().is_known_busy);
+  set_lease({});
+}
+
+void Program::note_piece(Duration work) {
+  const std::int64_t mean = usual_piece_ns_.load();
+  usual_piece_ns_ = mean + (work.count() - mean) / 4;
+}
+
+void Program::note_busy(Duration gpu, Duration time, bool was_alone) {
+  if (time <= Duration{}) return;
+  const double before = busy_ratio_.load();
+  const double seen = std::min(nanoseconds(gpu) / nanoseconds(time), 1.0);
+  if (was_alone || seen > before) busy_ratio_ = before + (seen - before) / 4;
+}
+
+void Programs::add(const std::shared_ptr<Program>& program) {
+  const std::scoped_lock lock(mutex_);
+  programs_.push_back(program);
+  if (changed_) changed_();
+}
+
+void Programs::remove(const std::shared_ptr<Program>& program) {
+  const std::scoped_lock lock(mutex_);
+  std::erase(programs_, program);
+  program->release();
+  if (changed_) changed_();
+}
+
+std::vector<std::shared_ptr<Program>> Programs::all() const {
+  const std::scoped_lock lock(mutex_);
+  return programs_;
+}
+
+void Programs::on_change(std::function<void()> call) {
+  const std::scoped_lock lock(mutex_);
+  changed_ = std::move(call);
+}
+
+}  // namespace gpushare::programs

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// An unmodified program as the scheduler sees it: how much work it has handed to the GPU and how much of that has
+// ended, and a lease that says whether it may go on.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/units.hpp"
+#include "daemon/shared_memory.hpp"
+#include "programs/program_page.hpp"
+
+namespace gpushare::programs {
+
+/// Predicted GPU time, as the program's own processes count it.
+struct Work {
+  Duration launched{};      ///< since the program came
+  Duration under_way{};     ///< of that, what is not known to have ended
+  bool is_awaited = false;  ///< a thread of the program waits for it
+};
+
+class Program {
+ public:
+  /// The memory that `gpushare run` has made. Throws InvalidInput where it is none.
+  explicit Program(daemon::SharedMemory memory);
+
+  /// For the scheduler's thread alone: it remembers what each process had done at the last look.
+  Work look();
+  /// Wakes the threads that wait, unless nothing has changed.
+  void set_lease(Lease lease);
+
+  /// Has a process launched since the scheduler had said that the program has nothing to do?
+  bool is_busy() const { return page().is_known_busy.load() != 0; }
+  /// From now on the next launch wakes wait_busy(). True where one has come meanwhile: then nothing has changed.
+  bool is_busy_after_all();
+  /// Until the program has work and no piece of it is with the scheduler, or the port closes: then false.
+  bool wait_for_piece();
+  /// The piece of work that was handed to the scheduler is over. From any thread.
+  void piece_ended();
+  /// Ends wait_for_piece(), for good; the program goes on without a scheduler.
+  void release();
+
+  /// A guess at the next piece of work: as long as those before it.
+  Duration usual_piece() const { return Duration(usual_piece_ns_.load()); }
+  void note_piece(Duration work);
+
+  /// For how much of the time it keeps the GPU busy when it may launch as it likes; 1 where that is not known.
+  double busy_ratio() const { return busy_ratio_.load(); }
+  /// So much GPU time in so much time. What was seen while others ran is less than what it would be alone.
+  void note_busy(Duration gpu, Duration time, bool was_alone);
+
+ private:
+  ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
+
+  struct SeenStream {
+    std::uint64_t launched = 0;
+    std::uint64_t ended = 0;
+  };
+  struct SeenProcess {
+    std::int32_t pid = 0;
+    std::array<SeenStream, most_streams> streams{};
+  };
+
+  daemon::SharedMemory memory_;
+  std::vector<SeenProcess> seen_;
+  Duration launched_{};  // by processes that may have ended
+  std::atomic<std::int64_t> usual_piece_ns_;
+  std::atomic<double> busy_ratio_ = 1;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_piece_ = false;
+  bool is_released_ = false;
+};
+
+/// All that are there at present, for the device that schedules them and for those who bring them.
+class Programs {
+ public:
+  void add(const std::shared_ptr<Program>& program);
+  void remove(const std::shared_ptr<Program>& program);
+  std::vector<std::shared_ptr<Program>> all() const;
+  /// Called in any thread when one has come or gone; empty: nothing is to be called any more.
+  void on_change(std::function<void()> call);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Program>> programs_;
+  std::function<void()> changed_;
+};
+
+}  // namespace gpushare::programs

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/program_gpu.hpp"
+
+#include <algorithm>
+
+#include "core/errors.hpp"
+#include "core/residency.hpp"
+
+namespace gpushare::programs {
+namespace {
+
+constexpr int program_sms = 8;
+constexpr int threads_per_sm = 1024;
+constexpr int most_blocks_per_sm = 16;
+
+/// A program that keeps the GPU busy for longer than this has it to itself: beside another one, which cannot go on
+/// before the GPU changes between them, both would be slower.
+constexpr double busy_alone = 0.6;
+constexpr double busy_margin = 1.2;
+/// How busy a program keeps the GPU is noted over so much time.
+constexpr Duration busy_window(20'000'000);
+
+/// While a program is held, or another one waits, what happens is looked for so often. Less often where nothing that
+/// happens changes a lease.
+constexpr Duration pause_in_contention(50'000);
+constexpr Duration pause_beside_others(250'000);
+constexpr Duration pause_alone(1'000'000);
+
+/// A piece may take longer than those before it did: it gets more blocks than these had, and ends when it ends.
+constexpr double margin_ratio = 1.5;
+constexpr double most_blocks = 1e6;
+
+/// Marks come every 200 us of work. What is under way beyond that has not ended before a mark says so; the rest has
+/// when it should have, by prediction.
+constexpr Duration most_without_mark(250'000);
+/// Where marks do not come at all, as where the driver refuses them.
+constexpr int patience_ratio = 4;
+
+}  // namespace
+
+Device program_device(const std::string& name) {
+  Device device{.name = name, .sms = program_sms, .clock_hz = 1e9};
+  device.per_sm = {.threads = threads_per_sm,
+                   .warps = threads_per_sm / 32,
+                   .blocks = most_blocks_per_sm,
+                   .registers = 65536,
+                   .shared_memory = Bytes{65536}};
+  return device;
+}
+
+Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings) {
+  const double usual = nanoseconds(program.usual_piece()) / nanoseconds(settings.block);
+  const double blocks = std::clamp(usual * margin_ratio, double{program_sms}, most_blocks);
+  const double busy = program.busy_ratio();
+  const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
+  const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
+  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false};
+  return {.kernel = std::move(kernel), .blocks = static_cast<std::int64_t>(blocks)};
+}
+
+ProgramGpu::ProgramGpu(const Device& device, std::shared_ptr<Programs> programs, ProgramGpuSettings settings)
+    : device_(device),
+      programs_(std::move(programs)),
+      settings_(settings),
+      opened_(std::chrono::steady_clock::now()),
+      sms_(static_cast<std::size_t>(device.sms)) {
+  programs_->on_change([this] { wake(); });
+}
+
+ProgramGpu::~ProgramGpu() {
+  programs_->on_change({});
+  stop({});
+}
+
+Time ProgramGpu::now() const {
+  return Time(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - opened_));
+}
+
+void ProgramGpu::submit(const Submission& submission) {
+  const auto* launch = std::get_if<Launch>(submission.operation);
+  const auto* code = dynamic_cast<const PieceCode*>(submission.code);
+  require(launch != nullptr && code != nullptr, "this device runs the work of programs, and nothing else");
+  const Time time = now();
+  Piece piece{.id = submission.id,
+              .application = submission.application,
+              .program = code->program,
+              .blocks = launch->blocks,
+              .threads = launch->kernel.needs.threads,
+              .measured_at = time,
+              .work = code->program->look(),
+              .changed = time};
+  piece.launched_before = piece.work.launched - piece.work.under_way;
+  pieces_.push_back(std::move(piece));
+}
+
+void ProgramGpu::apply(const Plan& plan) {
+  shares_ = plan.shares;
+  std::erase_if(admitted_, [&](const Share& share) {
+    return std::ranges::find(shares_, share.launch, &Share::launch) != shares_.end();
+  });
+  share_out(now());
+}
+
+void ProgramGpu::admit(OperationId launch) {
+  admitted_.push_back({.launch = launch, .quota = Quota::everywhere(1)});
+  share_out(now());
+}
+
+void ProgramGpu::withdraw(OperationId operation) {
+  Piece* const piece = find(operation);
+  if (piece == nullptr) return;
+  const Time time = now();
+  end_all_blocks(*piece, time);
+  end_piece(*piece, time);
+  forget_ended();
+  share_out(time);
+}
+
+ProgramGpu::Piece* ProgramGpu::find(OperationId id) {
+  const auto found = std::ranges::find(pieces_, id, &Piece::id);
+  return found == pieces_.end() ? nullptr : &*found;
+}
+
+std::optional<Event> ProgramGpu::next_event(std::optional<Time> deadline) {
+  while (true) {
+    if (auto event = take_event()) return event;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (std::exchange(is_woken_, false)) return std::nullopt;
+    }
+    const Time time = now();
+    look(time);
+    if (!events_.empty()) continue;
+    if (deadline && time >= *deadline) return std::nullopt;
+    const bool goes_on = std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
+    if (!goes_on && !deadline) return std::nullopt;
+    const Time next = goes_on ? time + pause() : *deadline;
+    sleep_until(deadline ? std::min(next, *deadline) : next);
+  }
+}
+
+std::optional<Event> ProgramGpu::take_event() {
+  if (events_.empty()) return std::nullopt;
+  Event event = events_.front();
+  events_.pop_front();
+  event.next_is_known = !events_.empty();
+  return event;
+}
+
+void ProgramGpu::look(Time now) {
+  for (Piece& piece : pieces_) look_at(piece, now);
+  forget_ended();
+  share_out(now);
+}
+
+void ProgramGpu::look_at(Piece& piece, Time now) {
+  const Work work = piece.program->look();
+  if (work.launched != piece.work.launched || work.under_way != piece.work.under_way) piece.changed = now;
+  piece.work = work;
+  const bool is_quiet = has_ended_by_prediction(piece, now);
+  if (piece.held_since) {
+    if (is_quiet || now - *piece.held_since >= settings_.drain_patience) end_all_blocks(piece, now);
+  } else {
+    const Duration done = work.launched - work.under_way - piece.launched_before;
+    for (std::size_t sm = 0; sm < sms_.size() && done - piece.credited >= settings_.block; ++sm) {
+      if (!is_on(piece, static_cast<SmId>(sm))) continue;
+      end_block(piece, static_cast<SmId>(sm), now);
+      piece.credited += settings_.block;
+    }
+    if (now - piece.measured_at >= busy_window) note_busy(piece, now);
+    if (piece.resident() > 0 && is_quiet && now - piece.changed >= settings_.idle_after &&
+        !piece.program->is_busy_after_all()) {
+      note_busy(piece, piece.changed);
+      end_all_blocks(piece, now);
+      piece.program->note_piece(work.launched - piece.launched_before);
+      end_piece(piece, now);
+    }
+  }
+  if (piece.ended == piece.blocks && !piece.has_ended) end_piece(piece, now);
+}
+
+bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
+  const Duration under_way = piece.work.under_way;
+  if (piece.work.is_awaited && under_way > Duration{}) return false;
+  const Duration quiet = now - piece.changed;
+  return quiet >= (under_way <= most_without_mark ? under_way : patience_ratio * under_way);
+}
+
+/// What a program does beside another one says less of it, and while it is held nothing.
+void ProgramGpu::note_busy(Piece& piece, Time now) {
+  const Duration done = piece.work.launched - piece.work.under_way - piece.launched_before;
+  piece.program->note_busy(done - piece.measured_done, now - piece.measured_at, piece.was_alone);
+  piece.measured_done = done;
+  piece.measured_at = now;
+  piece.was_alone = true;
+}
+
+bool ProgramGpu::is_on(const Piece& piece, SmId sm) const {
+  return std::ranges::find(sms_[index(sm)], piece.id, &Resident::piece) != sms_[index(sm)].end();
+}
+
+int ProgramGpu::threads_on(SmId sm) {
+  int threads = 0;
+  for (const Resident& resident : sms_[index(sm)]) threads += find(resident.piece)->threads;
+  return threads;
+}
+
+/// Whose blocks may be on the SM, in order of rank: as many as fit. One that does not fit keeps the rest for itself.
+std::vector<OperationId> ProgramGpu::claims(SmId sm) {
+  std::vector<OperationId> found;
+  int room = threads_per_sm;
+  for (const std::vector<Share>* list : {&admitted_, &shares_}) {
+    for (const Share& share : *list) {
+      const Piece* const piece = find(share.launch);
+      if (piece == nullptr || share.quota.at(sm) == 0) continue;
+      if (piece->unstarted() == 0 && !is_on(*piece, sm)) continue;
+      if (piece->threads > room) return found;
+      room -= piece->threads;
+      found.push_back(piece->id);
+    }
+  }
+  return found;
+}
+
+void ProgramGpu::share_out(Time now) {
+  std::vector<std::vector<OperationId>> claimed(sms_.size());
+  for (std::size_t sm = 0; sm < sms_.size(); ++sm) claimed[sm] = claims(static_cast<SmId>(sm));
+  const auto has_claim = [&](const Piece& piece, std::size_t sm) {
+    return std::ranges::find(claimed[sm], piece.id) != claimed[sm].end();
+  };
+  for (Piece& piece : pieces_) {
+    bool may_go = false;
+    for (std::size_t sm = 0; sm < sms_.size(); ++sm) may_go |= has_claim(piece, sm);
+    if (may_go || piece.resident() == 0) {
+      piece.held_since.reset();
+    } else if (!piece.held_since) {
+      piece.held_since = now;
+    }
+  }
+  for (std::size_t number = 0; number < sms_.size(); ++number) {
+    const auto sm = static_cast<SmId>(number);
+    for (Piece& piece : pieces_) {
+      if (is_on(piece, sm) && !has_claim(piece, number) && !piece.held_since) end_block(piece, sm, now);
+    }
+    for (const OperationId id : claimed[number]) {
+      Piece& piece = *find(id);
+      const bool fits = threads_on(sm) + piece.threads <= threads_per_sm;
+      if (!is_on(piece, sm) && piece.unstarted() > 0 && fits) start_block(piece, sm, now);
+    }
+  }
+  const auto running = std::ranges::count_if(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
+  for (Piece& piece : pieces_) {
+    if (running > 1) piece.was_alone = false;
+    if (piece.held_since || piece.resident() == 0) {
+      piece.measured_at = now;
+      piece.measured_done = piece.work.launched - piece.work.under_way - piece.launched_before;
+    }
+  }
+  lease_out();
+}
+
+void ProgramGpu::lease_out() {
+  const std::vector<std::shared_ptr<Program>> all = programs_->all();
+  const Lease go = all.size() == 1 ? Lease{} : Lease{LeaseState::Limited, settings_.limit_us};
+  for (const auto& program : all) {
+    const auto piece = std::ranges::find(pieces_, program, &Piece::program);
+    const bool is_held = piece != pieces_.end() && (piece->held_since || piece->resident() == 0);
+    program->set_lease(is_held ? Lease{LeaseState::Held} : go);
+  }
+}
+
+void ProgramGpu::start_block(Piece& piece, SmId sm, Time now) {
+  events_.push_back({.time = now,
+                     .block = piece.started,
+                     .application = piece.application,
+                     .operation = piece.id,
+                     .sm = sm,
+                     .kind = EventKind::BlockStarted});
+  ++piece.started;
+  sms_[index(sm)].push_back({.piece = piece.id, .since = now});
+}
+
+void ProgramGpu::end_block(Piece& piece, SmId sm, Time now) {
+  Sm& residents = sms_[index(sm)];
+  const auto resident = std::ranges::find(residents, piece.id, &Resident::piece);
+  events_.push_back({.time = now,
+                     .started = resident->since,
+                     .block = piece.ended,
+                     .application = piece.application,
+                     .operation = piece.id,
+                     .sm = sm,
+                     .kind = EventKind::BlockEnded});
+  ++piece.ended;
+  residents.erase(resident);
+}
+
+void ProgramGpu::end_all_blocks(Piece& piece, Time now) {
+  for (std::size_t sm = 0; sm < sms_.size(); ++sm) {
+    if (is_on(piece, static_cast<SmId>(sm))) end_block(piece, static_cast<SmId>(sm), now);
+  }
+  piece.held_since.reset();
+}
+
+void ProgramGpu::end_piece(Piece& piece, Time now) {
+  piece.has_ended = true;
+  events_.push_back(
+      {.time = now, .application = piece.application, .operation = piece.id, .kind = EventKind::LaunchEnded});
+}
+
+void ProgramGpu::forget_ended() {
+  for (const Piece& piece : pieces_) {
+    if (!piece.has_ended) continue;
+    const auto is_of_piece = [&](const Share& share) { return share.launch == piece.id; };
+    std::erase_if(shares_, is_of_piece);
+    std::erase_if(admitted_, is_of_piece);
+    piece.program->piece_ended();
+  }
+  std::erase_if(pieces_, [](const Piece& piece) { return piece.has_ended; });
+}
+
+Duration ProgramGpu::pause() const {
+  const bool is_contended =
+      std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.held_since || piece.resident() == 0; });
+  if (is_contended) return pause_in_contention;
+  return programs_->all().size() > 1 ? pause_beside_others : pause_alone;
+}
+
+void ProgramGpu::sleep_until(Time time) {
+  std::unique_lock lock(mutex_);
+  wakes_.wait_until(lock, opened_ + time.time_since_epoch(), [this] { return is_woken_; });
+}
+
+void ProgramGpu::wake() {
+  const std::scoped_lock lock(mutex_);
+  is_woken_ = true;
+  wakes_.notify_all();
+}
+
+bool ProgramGpu::stop(Duration /*patience*/) {
+  for (const auto& program : programs_->all()) program->set_lease({});
+  return true;
+}
+
+std::vector<BegunOperation> ProgramGpu::begun() const {
+  std::vector<BegunOperation> all;
+  for (const Piece& piece : pieces_) {
+    if (piece.started > 0) all.push_back({piece.id, piece.resident() > 0 ? Stage::OnDevice : Stage::OffDevice});
+  }
+  return all;
+}
+
+LiveDevice program_live_device(const Device& device, std::shared_ptr<Programs> programs, ProgramGpuSettings settings) {
+  return {.description = std::make_shared<const Device>(device),
+          .open = [device, programs, settings] { return std::make_unique<ProgramGpu>(device, programs, settings); }};
+}
+
+}  // namespace gpushare::programs

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU as unmodified programs share it: a device whose launches are pieces of a program's work, which knows no CUDA.
+// It says by leases which programs may launch, and learns from what they have launched and what of it has ended.
+//
+// A piece begins with a program's first launch after a pause and ends with the next pause. Its blocks are what policies
+// count by: with every millisecond of GPU time, as predicted, one ends. A program whose piece has lost all its SMs is
+// held; once what it had under way has ended, its blocks have ended too, and the SMs are others'.
+//
+// A block takes as much of an SM as its program keeps of the GPU busy, so that programs which leave the GPU idle,
+// because their hosts are slower, may run together under any policy. Of these the hardware decides whose kernels run
+// when: how many SMs each has is not enforced.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "core/session/live_gpu.hpp"
+#include "programs/program.hpp"
+
+namespace gpushare::programs {
+
+struct ProgramGpuSettings {
+  Duration block{1'000'000};            ///< GPU time of one block
+  Duration idle_after{300'000};         ///< a program that has launched nothing for so long has ended its piece
+  Duration drain_patience{50'000'000};  ///< of a program that is held, its SMs are others' after that, ended or not
+  std::uint32_t limit_us = 500;         ///< predicted work that a program has under way where others are there
+};
+
+/// What is submitted for a piece of work.
+struct PieceCode final : DeviceCode {
+  explicit PieceCode(std::shared_ptr<Program> of) : program(std::move(of)) {}
+  std::shared_ptr<Program> program;
+};
+
+/// A device of eight SMs, each with room for a block of one program that keeps the GPU busy, or of several that do not.
+Device program_device(const std::string& name);
+/// What a piece of this program's work is to policies.
+Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings);
+
+class ProgramGpu final : public LiveGpu {
+ public:
+  ProgramGpu(const Device& device, std::shared_ptr<Programs> programs, ProgramGpuSettings settings = {});
+  ~ProgramGpu() override;
+
+  const Device& device() const override { return device_; }
+  void submit(const Submission& submission) override;
+  void apply(const Plan& plan) override;
+  void admit(OperationId launch) override;
+  void withdraw(OperationId operation) override;
+  std::optional<Event> next_event(std::optional<Time> deadline) override;
+
+  Time now() const override;
+  void wake() override;
+  bool is_idle() const override { return pieces_.empty() && events_.empty(); }
+  bool stop(Duration patience) override;
+  std::vector<BegunOperation> begun() const override;
+  [[noreturn]] void fail(const std::string& message) const override { throw DeviceError(message); }
+
+ private:
+  struct Piece {
+    OperationId id{};
+    ApplicationId application{};
+    std::shared_ptr<Program> program;
+    std::int64_t blocks = 0;
+    std::int64_t started = 0;
+    std::int64_t ended = 0;
+    Duration launched_before{};  ///< by the program, before this piece
+    Duration credited{};         ///< GPU time for which blocks have ended
+    int threads = 0;             ///< of a block
+    Duration measured_done{};    ///< GPU time and time up to which its program's share of the GPU has been noted
+    Time measured_at{};
+    bool was_alone = true;  ///< since then
+    Work work{};            ///< at the last look
+    Time changed{};         ///< when that last became another one
+    std::optional<Time> held_since{};
+    bool has_ended = false;
+
+    std::int64_t resident() const { return started - ended; }
+    std::int64_t unstarted() const { return blocks - started; }
+  };
+  struct Resident {
+    OperationId piece{};
+    Time since{};
+  };
+  using Sm = std::vector<Resident>;  // a block of each piece at most
+
+  Piece* find(OperationId id);
+  void look(Time now);
+  void look_at(Piece& piece, Time now);
+  bool has_ended_by_prediction(const Piece& piece, Time now) const;
+  void share_out(Time now);
+  std::vector<OperationId> claims(SmId sm);
+  bool is_on(const Piece& piece, SmId sm) const;
+  int threads_on(SmId sm);
+  void note_busy(Piece& piece, Time now);
+  void lease_out();
+  void start_block(Piece& piece, SmId sm, Time now);
+  void end_block(Piece& piece, SmId sm, Time now);
+  void end_all_blocks(Piece& piece, Time now);
+  void end_piece(Piece& piece, Time now);
+  void forget_ended();
+  Duration pause() const;
+  void sleep_until(Time time);
+  std::optional<Event> take_event();
+
+  Device device_;
+  std::shared_ptr<Programs> programs_;
+  ProgramGpuSettings settings_;
+  std::chrono::steady_clock::time_point opened_;
+  std::vector<Piece> pieces_;
+  std::vector<Sm> sms_;
+  std::vector<Share> shares_;    // of the plan
+  std::vector<Share> admitted_;  // and not in any plan since
+  std::deque<Event> events_;
+  mutable std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool is_woken_ = false;
+};
+
+/// To open sessions on. `programs` are those that there are at any time.
+LiveDevice program_live_device(const Device& device, std::shared_ptr<Programs> programs,
+                               ProgramGpuSettings settings = {});
+
+}  // namespace gpushare::programs

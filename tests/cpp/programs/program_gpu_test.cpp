@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/program_gpu.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "core/errors.hpp"
+#include "programs/page_keeper.hpp"
+#include "programs/program_port.hpp"
+
+namespace gpushare::programs {
+namespace {
+
+using namespace std::chrono_literals;
+using daemon::FileDescriptor;
+using daemon::SharedMemory;
+
+/// A program that is none: it writes into its page what the library in a real one would.
+class WrittenProgram {
+ public:
+  WrittenProgram()
+      : keeper_(0, 1'000'000'000),
+        memory_(SharedMemory::map(FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage))),
+        program(std::make_shared<Program>(
+            SharedMemory::map(FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage)))) {
+    page().processes[0].pid = ::getpid();
+    page().processes[0].streams = 1;
+  }
+
+  void launch(Duration work) {
+    page().processes[0].progress[0].launched += static_cast<std::uint64_t>(work.count());
+    page().is_known_busy = 1;
+  }
+  void end(Duration work) { page().processes[0].progress[0].ended += static_cast<std::uint64_t>(work.count()); }
+  Lease lease() { return Lease::of(page().lease); }
+  ProgramPage& page() { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
+
+ private:
+  PageKeeper keeper_;
+  SharedMemory memory_;
+
+ public:
+  std::shared_ptr<Program> program;
+};
+
+Plan plan_of(std::initializer_list<OperationId> launches) {
+  Plan plan;
+  for (const OperationId launch : launches) plan.shares.push_back({.launch = launch, .quota = Quota::everywhere(1)});
+  return plan;
+}
+
+class ProgramGpuTest : public testing::Test {
+ protected:
+  ProgramGpuTest() {
+    programs->add(one.program);
+    programs->add(two.program);
+  }
+
+  void submit(WrittenProgram& of, int id) {
+    codes.push_back(std::make_unique<PieceCode>(of.program));
+    operations.push_back(std::make_unique<Operation>(piece_of("program", *of.program, {})));
+    gpu.submit({.id = OperationId{id},
+                .application = ApplicationId{id},
+                .operation = operations.back().get(),
+                .code = codes.back().get()});
+  }
+
+  std::vector<EventKind> events_within(Duration time) {
+    std::vector<EventKind> kinds;
+    const Time deadline = gpu.now() + time;
+    while (true) {  // it may be woken meanwhile
+      const auto event = gpu.next_event(deadline);
+      if (event) kinds.push_back(event->kind);
+      if (!event && gpu.now() >= deadline) return kinds;
+    }
+  }
+
+  std::shared_ptr<Programs> programs = std::make_shared<Programs>();
+  WrittenProgram one;
+  WrittenProgram two;
+  std::vector<std::unique_ptr<PieceCode>> codes;
+  std::vector<std::unique_ptr<Operation>> operations;
+  ProgramGpu gpu{program_device("programs"), programs, {.drain_patience = 1h}};
+};
+
+TEST_F(ProgramGpuTest, HoldsTheProgramThatThePlanLeavesOut) {
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_EQ(one.lease().state, LeaseState::Limited);
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+}
+
+TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
+  one.launch(1h);
+  two.launch(1h);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_EQ(one.lease().state, LeaseState::Held);
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+  events_within(1ms);
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+  one.end(1h);
+  events_within(1ms);
+  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, LetsBothGoWhereThePlanDividesTheSms) {
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  const Quota first_half = Quota::per_sm({1, 1, 1, 1, 0, 0, 0, 0});
+  const Quota second_half = Quota::per_sm({0, 0, 0, 0, 1, 1, 1, 1});
+  gpu.apply(
+      {.shares = {{.launch = OperationId{0}, .quota = first_half}, {.launch = OperationId{1}, .quota = second_half}}});
+  EXPECT_EQ(one.lease().state, LeaseState::Limited);
+  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, EndsABlockForEveryMillisecondOfWork) {
+  one.launch(30ms);
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_EQ(std::ranges::count(events_within(1ms), EventKind::BlockStarted), gpu.device().sms);
+  one.end(3ms);
+  const auto kinds = events_within(1ms);
+  EXPECT_EQ(std::ranges::count(kinds, EventKind::BlockEnded), 3);
+  EXPECT_EQ(std::ranges::count(kinds, EventKind::BlockStarted), 3);
+}
+
+TEST_F(ProgramGpuTest, EndsThePieceWhenTheProgramPauses) {
+  one.launch(2ms);
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  one.end(2ms);
+  const auto kinds = events_within(20ms);
+  ASSERT_FALSE(kinds.empty());
+  EXPECT_EQ(kinds.back(), EventKind::LaunchEnded);
+  EXPECT_FALSE(one.program->is_busy());
+  EXPECT_TRUE(gpu.is_idle());
+}
+
+TEST_F(ProgramGpuTest, TakesWhatNoMarkTellsForEndedWhenItShouldHave) {
+  one.launch(100us);
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  const auto kinds = events_within(20ms);
+  ASSERT_FALSE(kinds.empty());
+  EXPECT_EQ(kinds.back(), EventKind::LaunchEnded);
+}
+
+TEST_F(ProgramGpuTest, DoesNotEndAPieceWhileWorkIsUnderWay) {
+  one.launch(1h);
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_THAT(events_within(20ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+}
+
+TEST_F(ProgramGpuTest, DoesNotTakeWhatAThreadWaitsForForEnded) {
+  one.launch(100us);
+  one.page().processes[0].waiting = 1;
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_THAT(events_within(20ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+  one.page().processes[0].waiting = 0;
+  EXPECT_THAT(events_within(20ms), testing::Contains(EventKind::LaunchEnded));
+}
+
+TEST_F(ProgramGpuTest, EndsAWithdrawnPieceAtOnce) {
+  one.launch(1h);
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  gpu.withdraw(OperationId{0});
+  EXPECT_THAT(events_within(1ms), testing::Contains(EventKind::LaunchEnded));
+  EXPECT_TRUE(gpu.is_idle());
+}
+
+TEST_F(ProgramGpuTest, FreesEveryProgramWhenItStops) {
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}}));
+  gpu.stop({});
+  EXPECT_EQ(two.lease(), Lease{});
+}
+
+TEST_F(ProgramGpuTest, LetsProgramsThatLeaveTheGpuIdleRunTogether) {
+  for (int noted = 0; noted < 40; ++noted) one.program->note_busy(3ms, 10ms, true);
+  for (int noted = 0; noted < 40; ++noted) two.program->note_busy(4ms, 10ms, true);
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
+  EXPECT_EQ(one.lease().state, LeaseState::Limited);
+  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {
+  for (int noted = 0; noted < 40; ++noted) one.program->note_busy(3ms, 10ms, true);
+  one.launch(10ms);
+  two.launch(10ms);
+  submit(one, 0);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+}
+
+TEST(Program, IsNotTakenForIdlerForWhatItDidBesideAnother) {
+  WrittenProgram written;
+  written.program->note_busy(1ms, 10ms, false);
+  EXPECT_EQ(written.program->busy_ratio(), 1);
+  written.program->note_busy(1ms, 10ms, true);
+  EXPECT_LT(written.program->busy_ratio(), 1);
+}
+
+TEST_F(ProgramGpuTest, RefusesWhatIsNoProgram) {
+  const Operation launch = piece_of("kernel", *one.program, {});
+  EXPECT_THROW(gpu.submit({.id = OperationId{0}, .operation = &launch}), InvalidInput);
+}
+
+TEST(Program, ForgetsNoWorkOfAProcessThatHasEnded) {
+  WrittenProgram written;
+  written.launch(3ms);
+  EXPECT_EQ(written.program->look().launched, 3ms);
+  written.page().processes[0].pid = 0;
+  EXPECT_EQ(written.program->look().under_way, 0ns);
+  written.page().processes[0].pid = 1;
+  written.page().processes[0].progress[0].launched = 1'000'000;
+  EXPECT_EQ(written.program->look().launched, 4ms);
+}
+
+TEST(Program, BelievesNoMoreThanAnHourAtOnce) {
+  WrittenProgram written;
+  written.page().processes[0].progress[0].launched = ~0ull;
+  written.page().processes[0].streams = ~0u;
+  EXPECT_LE(written.program->look().launched, 1h);
+}
+
+TEST(Program, NoticesALaunchThatComesWhileItIsDeclaredIdle) {
+  WrittenProgram written;
+  written.launch(1ms);
+  written.program->look();
+  EXPECT_FALSE(written.program->is_busy_after_all());
+  EXPECT_FALSE(written.program->is_busy());
+  written.launch(1ms);
+  EXPECT_TRUE(written.program->is_busy_after_all());
+  EXPECT_TRUE(written.program->is_busy());
+}
+
+TEST(Program, RefusesAPageOfAnotherSizeOrWithoutItsMark) {
+  EXPECT_THROW(Program(SharedMemory::create("page", 4096)), InvalidInput);
+  EXPECT_THROW(Program(SharedMemory::create("page", sizeof(ProgramPage))), InvalidInput);
+}
+
+TEST(PageKeeper, GivesBackThePlacesOfProcessesThatWereKilled) {
+  PageKeeper keeper(0, 1);
+  SharedMemory memory = SharedMemory::map(FileDescriptor::duplicate(keeper.descriptor()), sizeof(ProgramPage));
+  auto& page = *reinterpret_cast<ProgramPage*>(memory.bytes().data());
+  page.processes[3].pid = 0x7ffffffe;  // above the largest number of a process
+  page.processes[3].memory_bytes = 100;
+  page.processes[4].pid = ::getpid();
+  page.processes[4].memory_bytes = 7;
+  keeper.release_dead();
+  EXPECT_THAT(keeper.processes(), testing::ElementsAre(::getpid()));
+  EXPECT_EQ(keeper.memory_bytes(), 7);
+}
+
+TEST(PageKeeper, ReadsNamesThatHaveNoEnd) {
+  PageKeeper keeper(0, 1);
+  SharedMemory memory = SharedMemory::map(FileDescriptor::duplicate(keeper.descriptor()), sizeof(ProgramPage));
+  auto& record = reinterpret_cast<ProgramPage*>(memory.bytes().data())->kernels[0];
+  record.name.fill('x');
+  record.library = ~0u;
+  record.is_named = 1;
+  ASSERT_EQ(keeper.kernels().size(), 1);
+  EXPECT_EQ(keeper.kernels()[0].name.size(), most_name_bytes);
+  EXPECT_EQ(keeper.kernels()[0].library, "");
+}
+
+}  // namespace
+}  // namespace gpushare::programs

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that uses the GPU by the driver API, for tests: it obeys lines of its standard input, each with a line of
+// its own. `failed ...` is the answer where the driver says no.
+//
+//   init                      launch HOW COUNT [ROUNDS]      value
+//   sync, sync_context, query: wait for the stream                sync_event, query_event: for all but a last launch
+//   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
+//   capture_beside COUNT      captures 5 launches while another thread makes so many
+//   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
+//   exit_by signal|thread     soon: in a handler of SIGTERM, or from another thread 50 ms later
+//   fork LINE                 the child obeys this line and ends; says what the child answered
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "intercept/ways_to_launch.hpp"
+
+namespace intercepted {
+namespace {
+
+class Program {
+ public:
+  std::string answer(const std::string& line) {
+    std::istringstream words(line);
+    std::string command;
+    words >> command;
+    try {
+      const auto found = commands_.find(command);
+      return found != commands_.end() ? found->second(words) : "no such command";
+    } catch (const std::exception& error) {
+      return std::string("failed ") + error.what();
+    }
+  }
+
+ private:
+  std::string init() {
+    CHECK(cu(cuInit)(0));
+    CUcontext context = nullptr;
+    CHECK(cu(cuDevicePrimaryCtxRetain)(&context, 0));
+    CHECK(cu(cuCtxSetCurrent)(context));
+    kernels_ = std::make_unique<Kernels>();
+    context_ = context;
+    own_ = std::make_unique<Worker>();
+    return "ok";
+  }
+
+  std::string launch(std::istringstream& words) {
+    std::string how;
+    int count = 0;
+    unsigned rounds = 1;
+    words >> how >> count >> rounds;
+    const auto begin = std::chrono::steady_clock::now();
+    kernels_->launch_often(how, *own_, count, words.fail() ? 1 : rounds);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return "took " + std::to_string(took.count());
+  }
+
+  std::string capture(std::istringstream& words) {
+    std::string how;
+    int count = 0;
+    words >> how >> count;
+    return captured([&] { kernels_->launch_often(how, *own_, count, 1); });
+  }
+
+  std::string capture_beside(std::istringstream& words) {
+    int count = 0;
+    words >> count;
+    const Worker worker;
+    return captured([&] {
+      std::thread other([&] {
+        CHECK(cu(cuCtxSetCurrent)(context_));
+        kernels_->launch_often("kernel", worker, count, 1);
+      });
+      other.join();
+      kernels_->launch_often("kernel", *own_, 5, 1);
+    });
+  }
+
+  std::string spoil() {
+    return captured([] {
+      CUdeviceptr address = 0;
+      cu(cuMemAlloc)(&address, 1000);
+    });
+  }
+
+  std::string captured(const std::function<void()>& work) {
+    CHECK(cu(cuStreamBeginCapture)(own_->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    work();
+    CUgraph graph = nullptr;
+    CHECK(cu(cuStreamEndCapture)(own_->stream, &graph));
+    if (graph_ != nullptr) CHECK(cu(cuGraphExecDestroy)(graph_));
+    CHECK(cu(cuGraphInstantiate)(&graph_, graph, 0));
+    std::size_t nodes = 0;
+    CHECK(cu(cuGraphGetNodes)(graph, nullptr, &nodes));
+    CHECK(cu(cuGraphDestroy)(graph));
+    return "nodes " + std::to_string(nodes);
+  }
+
+  /// Launches once more behind it.
+  std::string behind_event(CUresult (*wait)(CUevent)) {
+    if (event_ == nullptr) CHECK(cu(cuEventCreate)(&event_, CU_EVENT_DISABLE_TIMING));
+    CHECK(cu(cuEventRecord)(event_, own_->stream));
+    kernels_->launch_often("kernel", *own_, 1, 1);
+    CHECK(wait(event_));
+    return "ok";
+  }
+
+  std::string launch_graph(std::istringstream& words) {
+    int count = 0;
+    words >> count;
+    for (int turn = 0; turn < count; ++turn) CHECK(cu(cuGraphLaunch)(graph_, own_->stream));
+    return "ok";
+  }
+
+  /// In all streams at once, and the values of all of them.
+  std::string threads(std::istringstream& words) {
+    int number = 0;
+    int count = 0;
+    words >> number >> count;
+    std::vector<unsigned> values(static_cast<std::size_t>(number));
+    std::vector<std::thread> running;
+    for (unsigned& value : values) {
+      running.emplace_back([this, &value, count] {
+        CHECK(cu(cuCtxSetCurrent)(context_));
+        const Worker worker;
+        kernels_->launch_often("kernel", worker, count, 1);
+        value = worker.value();
+      });
+    }
+    for (std::thread& each : running) each.join();
+    std::string all = "values";
+    for (const unsigned value : values) all += " " + std::to_string(value);
+    return all;
+  }
+
+  std::string alloc(std::istringstream& words) {
+    std::string how;
+    std::size_t bytes = 0;
+    words >> how >> bytes;
+    CUdeviceptr address = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    const CUmemAllocationProp properties{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                         .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                         .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
+    std::function<CUresult()> free;
+    if (how == "plain") {
+      CHECK(cu(cuMemAlloc)(&address, bytes));
+      free = [address] { return cu(cuMemFree)(address); };
+    } else if (how == "async") {
+      CHECK(cu(cuMemAllocAsync)(&address, bytes, own_->stream));
+      free = [address, this] { return cu(cuMemFreeAsync)(address, own_->stream); };
+    } else {
+      CHECK(cu(cuMemCreate)(&handle, bytes, &properties, 0));
+      free = [handle] { return cu(cuMemRelease)(handle); };
+    }
+    allocations_.push_back(free);
+    return "number " + std::to_string(allocations_.size() - 1);
+  }
+
+  std::string free(std::istringstream& words) {
+    std::size_t number = 0;
+    words >> number;
+    check(allocations_.at(number)(), "freeing");
+    return "ok";
+  }
+
+  std::string info() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    std::size_t of_device = 0;
+    CHECK(cu(cuMemGetInfo)(&free, &total));
+    CHECK(cu(cuDeviceTotalMem)(&of_device, 0));
+    return "free " + std::to_string(free) + " total " + std::to_string(total) + " device " + std::to_string(of_device);
+  }
+
+  std::string fork_and_obey(std::istringstream& words) {
+    std::string line;
+    std::getline(words >> std::ws, line);
+    int pipe_ends[2];
+    if (pipe(pipe_ends) != 0) throw std::runtime_error("no pipe");
+    const pid_t child = fork();
+    if (child == 0) {
+      std::string said;
+      for (std::istringstream lines(line); std::getline(lines, line, ';');) said = answer(line);
+      if (write(pipe_ends[1], said.data(), said.size()) < 0) std::exit(1);
+      std::exit(0);
+    }
+    close(pipe_ends[1]);
+    std::string said(1000, ' ');
+    said.resize(static_cast<std::size_t>(std::max<ssize_t>(read(pipe_ends[0], said.data(), said.size()), 0)));
+    close(pipe_ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return said + " status " + std::to_string(status);
+  }
+
+  static std::string exit_by(std::istringstream& words) {
+    std::string what;
+    words >> what;
+    if (what == "signal") {
+      std::signal(SIGTERM, [](int) { std::exit(7); });
+    } else {
+      std::thread([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        std::exit(7);
+      }).detach();
+    }
+    return "ok";
+  }
+
+  const std::map<std::string, std::function<std::string(std::istringstream&)>> commands_ = {
+      {"init", [this](auto&) { return init(); }},
+      {"launch", [this](auto& words) { return launch(words); }},
+      {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
+      {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
+      {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
+      {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
+      {"sync_event", [this](auto&) { return behind_event(cu(cuEventSynchronize)); }},
+      {"query_event", [this](auto&) { return behind_event(cu(cuEventQuery)); }},
+      {"capture", [this](auto& words) { return capture(words); }},
+      {"capture_beside", [this](auto& words) { return capture_beside(words); }},
+      {"spoil", [this](auto&) { return spoil(); }},
+      {"graph", [this](auto& words) { return launch_graph(words); }},
+      {"threads", [this](auto& words) { return threads(words); }},
+      {"alloc", [this](auto& words) { return alloc(words); }},
+      {"free", [this](auto& words) { return free(words); }},
+      {"info", [this](auto&) { return info(); }},
+      {"exit_by", [](auto& words) { return exit_by(words); }},
+      {"fork", [this](auto& words) { return fork_and_obey(words); }},
+  };
+
+  CUcontext context_ = nullptr;
+  CUgraphExec graph_ = nullptr;
+  CUevent event_ = nullptr;
+  std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<Worker> own_;
+  std::vector<std::function<CUresult()>> allocations_;
+};
+
+}  // namespace
+}  // namespace intercepted
+
+int main() {
+  intercepted::Program program;
+  for (std::string line; std::getline(std::cin, line);) std::cout << program.answer(line) << std::endl;
+}

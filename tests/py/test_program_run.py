@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gpushare run``: programs on the GPU that is none, scheduled by a server in processes of its own."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import intercepted
+import pytest
+import stand_in_gpu
+from intercepted import OUT_OF_MEMORY, Lines
+
+import gpushare as gs
+from gpushare.daemon.reach import answers
+from gpushare.programs.coverage import descendants
+from gpushare.programs.driver_folder import LIBRARY
+from gpushare.programs.escapes import escapes_of, findings_of
+
+PATIENCE_S = 60
+GPUSHARE = [sys.executable, "-m", "gpushare"]
+ENDLESS = 10**9
+
+
+def until(holds):
+    """What is true of ``holds()`` in the end."""
+    ends_s = time.monotonic() + PATIENCE_S
+    while not (found := holds()):
+        assert time.monotonic() < ends_s, "it does not come to that"
+        time.sleep(0.02)
+    return found
+
+
+class Place:
+    """A server's socket, and what was started there."""
+
+    def __init__(self, folder):
+        self.socket = folder / "socket"
+        self.report = folder / "report.json"
+        self._folder = folder
+        self._started = []
+        self._programs = []
+        self.environment = {name: each for name, each in os.environ.items() if not name.startswith("GPUSHARE_")} | {
+            "GPUSHARE_LIBCUDA": str(stand_in_gpu.library()),
+            "GPUSHARE_SOCKET": str(self.socket),
+            "GPUSHARE_PROFILES": str(folder / "profiles.sqlite"),
+        }
+
+    def serve(self, policy="fifo"):
+        (self._folder / "serve.toml").write_text("highest_priority = 100\n")
+        options = ["--device", "programs", "--policy", policy, "--config", str(self._folder / "serve.toml")]
+        server = subprocess.Popen([*GPUSHARE, "serve", *options, "--socket", str(self.socket)], env=self.environment)
+        self._started.append(server)
+        until(lambda: answers(self.socket))
+        return server
+
+    def command(self, *options):
+        return [*GPUSHARE, "run", *options, "--"]
+
+    def start(self, *options):
+        program = str(intercepted.build_folder() / "gpushare_intercepted_program")
+        lines = Lines([*self.command(*options), program], self.environment)
+        self._started.append(lines)
+        assert lines.ask("init") == "ok"
+        self._programs.extend(descendants(lines.process.pid)[1:])  # where gpushare run is killed, they go on
+        return lines
+
+    def run(self, *command, options=(), **environment):
+        return subprocess.run(
+            [*self.command(*options), *command],
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    def applications(self):
+        """By name, of the server's status."""
+        try:
+            with gs.connect(self.socket, device="programs") as session:
+                return {each["name"].partition("@")[0]: each for each in session.status()["applications"]}
+        except ConnectionError:
+            return {}
+
+    def close(self):
+        for each in self._programs:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        for each in self._started:
+            each.kill()
+            if isinstance(each, subprocess.Popen):
+                each.wait()
+
+
+@pytest.fixture
+def place():
+    if intercepted.build_folder() is None or not LIBRARY.is_file():
+        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
+            pytest.fail("the library in front of the driver, or the program that runs under it, was not built")
+        pytest.skip("the library in front of the driver, or the program that runs under it, was not built")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare", dir="/tmp"))  # the path of a socket has to be short
+    made = Place(folder)
+    yield made
+    made.close()
+    until(lambda: not answers(made.socket))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+# The command
+
+
+def test_the_exit_code_is_the_programs(place):
+    assert place.run("bash", "-c", "exit 7").returncode == 7
+
+
+def test_the_signal_that_ended_the_program_is_told_as_a_shell_does(place):
+    assert place.run("bash", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
+
+
+def test_a_signal_is_passed_on(place):
+    script = "trap 'exit 9' TERM; echo ready; while true; do sleep 0.05; done"
+    command = [*place.command(), "bash", "-c", script]
+    with subprocess.Popen(command, env=place.environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "ready\n"
+        running.terminate()
+        assert running.wait(PATIENCE_S) == 9
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "code", "words"),
+    [
+        ([], [], 125, "no program"),
+        (["no-such-program"], [], 127, "no-such-program"),
+        (["/etc/passwd"], [], 126, "/etc/passwd"),
+        (["true"], ["--memory", "0"], 125, "at least 1MiB"),
+        (["true"], ["--memory", "much"], 125, "20GB"),
+        (["true"], ["--server", "/tmp/there-is-no-socket"], 125, "gpushare serve"),
+        (["true"], ["--server", "/tmp/s", "--policy", "fifo"], 125, "--policy"),
+        (["true"], ["--policy", "first-come"], 125, "first-come"),
+        (["true"], ["--name", "a\x1bb"], 125, "name"),
+    ],
+)
+def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, words):
+    ended = place.run(*command, options=options)
+    assert ended.returncode == code
+    assert words in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_a_program_within_a_program_is_refused(place):
+    ended = place.run(*place.command(), "true")
+    assert ended.returncode == 125
+    assert "already" in ended.stderr
+
+
+def test_a_machine_without_a_driver_is_told_so(place):
+    ended = place.run("true", GPUSHARE_LIBCUDA="")
+    assert ended.returncode == 125
+    assert "driver" in ended.stderr
+
+
+def test_the_report_has_every_launch(place):
+    program = place.start("--report-file", str(place.report))
+    for line in ("launch kernel 30", "launch wide 5", "launch cooperative 2", "sync"):
+        program.ask(line)
+    program.end()
+    report = json.loads(place.report.read_text())
+    assert report["launches"] == 37
+    assert {each["name"]: each["launches"] for each in report["by_kind"]} == {"kernel": 35, "cooperative": 2}
+    assert {each["name"] for each in report["by_kernel"]} == {"step"}
+    assert report["coverage_ratio"] == 1
+    assert report["gpu_s"] > 0
+
+
+def test_a_process_that_uses_the_driver_past_the_library_is_told(place):
+    past = f"import ctypes, time; ctypes.CDLL({str(stand_in_gpu.library())!r}); time.sleep(2)"
+    linked = place.report.with_name("libcuda.so.1")  # under the name that the driver has
+    shutil.copy(stand_in_gpu.library(), linked)
+    ended = place.run(sys.executable, "-c", past.replace(str(stand_in_gpu.library()), str(linked)))
+    assert ended.returncode == 0
+    assert "past gpushare" in ended.stderr
+
+
+def test_times_are_kept_for_the_next_run(place):
+    for _ in range(2):
+        program = place.start("--report-file", str(place.report))
+        program.ask("launch kernel 3")
+        program.ask("sync")
+        program.ask("launch kernel 3")
+        program.end()
+    from gpushare.profile.store import ProfileStore
+
+    known = ProfileStore(pathlib.Path(place.environment["GPUSHARE_PROFILES"])).launch_times("")
+    assert len(known) == 1
+    assert known[0][1] > 0
+
+
+# The server
+
+
+def test_a_program_starts_a_server_that_others_join_and_that_ends_with_the_last(place):
+    first, second = place.start("--name", "first"), place.start("--name", "second")
+    assert place.applications().keys() == {"first", "second"}
+    first.end()
+    until(lambda: place.applications().keys() == {"second"})
+    second.end()
+    until(lambda: not answers(place.socket))
+
+
+def test_a_program_with_work_is_an_application_that_runs(place):
+    place.serve()
+    program = place.start("--name", "busy", "--priority", "3")
+    program.send(f"launch kernel {ENDLESS}")
+    running = until(lambda: (found := place.applications().get("busy")) and found.get("started") and found)
+    assert (running["priority"], running["state"]) == (3, "running")
+
+
+def test_a_more_urgent_program_holds_another(place):
+    place.serve("effisha-static")
+    background = place.start("--name", "background", "--report-file", str(place.report))
+    background.send(f"launch kernel {ENDLESS} 20")
+    until(lambda: place.applications()["background"].get("started"))
+    urgent = place.start("--name", "urgent", "--priority", "10")
+    urgent.send(f"launch kernel {ENDLESS} 20")
+    until(lambda: place.applications()["background"].get("state") == "waiting")
+    urgent.process.terminate()
+    until(lambda: place.applications()["background"].get("state") == "running")
+    background.process.terminate()
+    background.process.wait(PATIENCE_S)
+    assert json.loads(place.report.read_text())["held_s"] > 0
+
+
+def test_the_results_of_programs_that_take_turns_are_those_alone(place):
+    place.serve("round-robin")
+    programs = [place.start("--name", f"p{number}") for number in range(3)]
+    for program in programs:
+        program.send("launch kernel 3000 5")
+    for program in programs:
+        assert program.read().startswith("took")
+    values = {program.ask("value") for program in programs}
+    assert len(values) == 1
+
+
+@pytest.mark.parametrize("policy", ["fair", "auto", "even", "srtf", "edf", "mix", "effisha-dynamic"])
+def test_programs_get_on_under_every_kind_of_policy(place, policy):
+    place.serve(policy)
+    programs = [place.start("--name", f"p{number}") for number in range(2)]
+    for _ in range(3):
+        for program in programs:
+            program.send("launch kernel 500")
+        for program in programs:
+            assert program.read().startswith("took")
+
+
+def test_policy_and_priority_are_changed_while_programs_run(place):
+    place.serve()
+    program = place.start("--name", "one")
+    program.send(f"launch kernel {ENDLESS}")
+    until(lambda: place.applications()["one"].get("started"))
+    with gs.connect(place.socket, device="programs") as session:
+        session.set_policy("effisha-static")
+        session.set_priority("one", 7)
+        assert session.status()["policy"] == "effisha-static"
+    until(lambda: place.applications()["one"].get("priority") == 7)
+
+
+def test_a_killed_program_is_gone_and_others_go_on(place):
+    place.serve()
+    first, second = place.start("--name", "first"), place.start("--name", "second")
+    first.send(f"launch kernel {ENDLESS}")
+    until(lambda: place.applications()["first"].get("started"))
+    second.send("launch kernel 2000")
+    first.process.kill()  # of gpushare run: the program is its child
+    assert second.read().startswith("took")
+    until(lambda: place.applications().keys() == {"second"})
+
+
+def test_programs_go_on_without_their_server_and_join_the_next(place):
+    server = place.serve("effisha-static")
+    urgent, held = place.start("--name", "urgent", "--priority", "9"), place.start("--name", "held")
+    urgent.send(f"launch kernel {ENDLESS}")
+    until(lambda: place.applications()["urgent"].get("started"))
+    held.send("launch kernel 2000")
+    server.kill()
+    assert held.read().startswith("took")
+    place.serve()
+    until(lambda: place.applications().keys() == {"urgent", "held"})
+
+
+def test_memory_beyond_the_programs_limit_is_out_of_memory(place):
+    program = place.start("--memory", "64MiB")
+    assert OUT_OF_MEMORY in program.ask(f"alloc plain {65 << 20}")
+    assert OUT_OF_MEMORY not in program.ask(f"alloc plain {1 << 20}")
+
+
+def test_a_page_that_is_none_is_refused(place):
+    from gpushare.daemon.link import Link
+
+    place.serve()
+    link = Link(place.socket, "programs")
+    try:
+        application = link.request("application", name="one")
+        page = os.memfd_create("page", os.MFD_ALLOW_SEALING)
+        with pytest.raises(gs.InvalidInput, match="seal"):
+            link.request("program", page, application=application)
+        os.close(page)
+    finally:
+        link.close()
+
+
+def test_kernels_are_refused_where_programs_are_scheduled(place):
+    place.serve()
+    with gs.connect(place.socket, device="programs") as session, pytest.raises(gs.InvalidInput, match="programs"):
+        session.zeros(4)
+
+
+# What would escape
+
+
+def test_a_static_program_would_escape(tmp_path):
+    source = tmp_path / "nothing.c"
+    source.write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "nothing"
+    built = subprocess.run(["cc", "-static", "-o", str(program), str(source)], capture_output=True, check=False)
+    if built.returncode:
+        pytest.skip("no static C library here")
+    assert any("statically" in each for each in escapes_of(program))
+
+
+def test_a_program_with_an_absolute_path_of_the_driver_may_escape(tmp_path):
+    program = tmp_path / "program"
+    program.write_bytes(pathlib.Path(sys.executable).resolve().read_bytes() + b"/usr/lib/libcuda.so.1\0")
+    assert any("absolute path" in each for each in escapes_of(program))
+
+
+def test_a_set_user_id_program_would_escape(tmp_path):
+    program = tmp_path / "program"
+    shutil.copy(pathlib.Path(sys.executable).resolve(), program)
+    program.chmod(0o4755)
+    assert any("set-user-ID" in each for each in escapes_of(program))
+
+
+def test_a_32_bit_program_would_escape(tmp_path):
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF\x01" + bytes(100))
+    assert any("32-bit" in each for each in escapes_of(program))
+
+
+def test_an_ordinary_program_and_a_script_of_one_escape_nothing(tmp_path):
+    script = tmp_path / "script"
+    script.write_text(f"#!/usr/bin/env {pathlib.Path(sys.executable).name}\n")
+    script.chmod(0o755)
+    assert escapes_of(pathlib.Path("/bin/bash")) == ()
+    assert len(findings_of((str(script),))) == 3  # the driver, the script, its interpreter

@@ -4,8 +4,12 @@
 PROTOCOL_VERSION = 5
 
 MOST_MESSAGE_BYTES = 1 << 20
-MOST_SOURCE_BYTES = 16 << 20
-"""Of a kernel. Sources travel in shared memory and not in messages."""
+MOST_SOURCE_BYTES = 4 << 20
+"""Of a kernel's CUDA C++ or PTX. Whether assemblers can do with it is limited by their memory."""
+MOST_CUBIN_BYTES = 16 << 20
+"""Of a kernel's machine code. Both travel in shared memory and not in messages."""
+MOST_COMPILED_BYTES = 256 << 20
+"""Of what a compilation makes: code, and PTX of kernel and worker."""
 MOST_BYTES_OF_KERNELS = 1 << 28
 """Of one client's sources and options: the worker keeps them until the client ends."""
 MOST_DESCRIPTORS = 4

@@ -26,7 +26,9 @@ from gpushare.daemon.wire import Channel, Message, close_all
 from gpushare.launch_geometry import MOST_TASKS
 
 if TYPE_CHECKING:
+    from gpushare.compiled_kernel import CompiledKernel
     from gpushare.daemon.worker import Worker
+    from gpushare.kernel import Kernel
 
 LOG = logging.getLogger("gpushare.daemon.client")
 LONGEST_WAIT_S = 3600.0
@@ -81,6 +83,10 @@ class ServedClient:
             self._tell({"event": "dropped", "error": as_message(error)})
         finally:
             self._leave(why)
+
+    def compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
+        """A kernel of it, compiled in its turn; not any more once it is gone."""
+        return self.worker.compilations.compile(kernel, arch, self.grant.user, self.number, self.channel.is_over)
 
     def turn_away(self, error: Exception) -> None:
         """Answers nothing but this."""

@@ -45,6 +45,9 @@ class Settings(Schema):
     clients: Annotated[int, Field(ge=1, le=4096)] = 256
     watchdog_seconds: Annotated[float, Field(gt=0, le=1e6)] = 30.0
     sources_of_other_users: bool = False
+    compilations: Annotated[int, Field(ge=1, le=256)] = 4
+    compile_memory_bytes: Annotated[int, Field(ge=1 << 28, le=MOST_BYTES)] = 4 << 30
+    compile_seconds: Annotated[float, Field(gt=0, le=1e6)] = 120.0
     metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
 
 

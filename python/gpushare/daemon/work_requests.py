@@ -9,7 +9,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import RefusedError
-from gpushare.daemon.kernel_wire import kernel_of, model_of
+from gpushare.daemon.kernel_wire import kernel_of, model_of, require_size
 from gpushare.daemon.limits import MOST_BYTES_OF_KERNELS
 from gpushare.daemon.messages import (
     CancelApplication,
@@ -87,6 +87,7 @@ def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> N
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
     """The content is copied out of the shared file before anything looks at it."""
+    require_size(request.name, request.source_bytes, is_cubin=request.is_cubin)
     bytes_of_kernels = (
         client.bytes_of_kernels + request.source_bytes + sum(map(len, (*request.options, *request.names)))
     )
@@ -107,6 +108,7 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
             f"kernel {request.name!r}: sources of other users are not compiled, because they could include any file "
             "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
+    kernel.compile_elsewhere(client.compiled)
     handle = client.kernels.add(kernel)
     client.bytes_of_kernels = bytes_of_kernels
     return handle

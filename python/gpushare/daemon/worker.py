@@ -19,6 +19,7 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import DeviceError, PolicyError
 from gpushare.daemon.alone_times import AloneTimes
+from gpushare.daemon.compilations import Compilations
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History, look_at
@@ -55,6 +56,7 @@ class Worker:
         history: looks at its status.
         alone_times: what turnarounds are normalized by.
         ports: the clients' rings, which a thread without Python serves.
+        compilations: of all clients' kernels.
         released: arrays that no job needs any more.
         opening: held while an application is opened and what it has been promised is noted.
     """
@@ -69,6 +71,7 @@ class Worker:
         self.history = History()
         self.alone_times = AloneTimes(self.session.device)
         self.ports = _core.PortServer(self.session.sink)
+        self.compilations = Compilations(settings)
         self.released = _core.ReleaseQueue()
         self.opening = threading.Lock()
         self.started_s = time.time()
@@ -141,6 +144,9 @@ class Worker:
         """It is gone, and nothing of it is left."""
         with self._lock:
             del self._clients[client.number]
+            user_is_there = any(each.grant.user == client.grant.user for each in self._clients.values())
+        if not user_is_there:
+            self.compilations.forget(client.grant.user)
 
     def set_policy(self, policy: str) -> None:
         """Of the session, from now on."""

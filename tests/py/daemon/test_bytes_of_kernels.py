@@ -21,7 +21,10 @@ OPTION = "-lineinfo"
 @pytest.fixture
 def client():
     return SimpleNamespace(
-        kernels=HandleTable("kernel"), bytes_of_kernels=0, grant=SimpleNamespace(may_compile=True, user="u")
+        kernels=HandleTable("kernel"),
+        bytes_of_kernels=0,
+        grant=SimpleNamespace(may_compile=True, user="u"),
+        compiled=None,
     )
 
 

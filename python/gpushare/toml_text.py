@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpushare.printable import printable
+
 
 def toml_assignments(table: Mapping[str, Any]) -> Iterator[str]:
     """A line per key; tables within are inline ones."""
@@ -36,4 +38,4 @@ def toml_comment(text: str) -> str:
     >>> toml_comment("python -c 'a\n\tb\x1b'")
     "# python -c 'a b\\x1b'"
     """
-    return "# " + "".join(each if each.isprintable() else repr(each)[1:-1] for each in " ".join(text.split()))
+    return "# " + printable(" ".join(text.split()))

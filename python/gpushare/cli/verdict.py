@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import click
-
-from gpushare.cli.output import duration, marked, print_table, share
+from gpushare.cli.output import duration, marked, print_table, say, share
 from gpushare.compare import oracles
 from gpushare.contest import best_of, realizable, winner
 from gpushare.policy_words import ordinary, summary
@@ -69,9 +67,9 @@ def print_comparison(result: Result) -> None:
         rows.append([*cells, share(table.at[policy, "sm_utilisation"]), *joules])
     columns = ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use", *("energy" for _ in energy)]
     print_table(_title(result), columns, rows)
-    click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
+    say("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
     if len(result.policies) > 1:
-        click.echo(verdict(result))
+        say(verdict(result))
 
 
 def _joules(value: float) -> str:

@@ -52,7 +52,7 @@ def answer(request: dict[str, Any], most_bytes: int) -> dict[str, Any]:
         return {"error": as_message(CompileError(why, log="", text=""))}
     except Exception as error:
         return {"error": as_message(error)}
-    return {"document": document, "files": files}
+    return {"document": document, "files": {"original": files["original"], "ptx": b""}}  # nobody asks a worker for PTX
 
 
 def lacked_memory(said: str, most_bytes: int) -> bool:

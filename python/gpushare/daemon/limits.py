@@ -10,8 +10,6 @@ MOST_CUBIN_BYTES = 16 << 20
 """Of a kernel's machine code. Both travel in shared memory and not in messages."""
 MOST_COMPILED_BYTES = 256 << 20
 """Of what a compilation makes: code, and PTX of kernel and worker."""
-MOST_BYTES_OF_KERNELS = 1 << 28
-"""Of one client's sources and options: the worker keeps them until the client ends."""
 MOST_DESCRIPTORS = 4
 """That come with one message."""
 MOST_ARGUMENTS = 1024

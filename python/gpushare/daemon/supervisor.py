@@ -177,6 +177,7 @@ def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes
         user=peer.user,
         highest_priority=rights.highest_priority,
         highest_floor=rights.highest_floor,
+        weight=rights.weight,
         memory_bytes=rights.memory_bytes,
         is_operator=rights.is_operator,
         may_compile=rights.may_compile,

@@ -293,7 +293,7 @@ class StandIn:
         self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
 
-    def application(self, name, priority, terms):
+    def application(self, name, priority, terms, owner, owner_weight):
         application = Application(self, name, priority)
         self.applications.append(application)
         return application
@@ -306,6 +306,8 @@ class StandIn:
 
     def new_code(self, take):
         return None
+
+    loaded_kernels = 0
 
     def module_of(self, kernel):
         return None

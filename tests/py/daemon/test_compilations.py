@@ -11,28 +11,14 @@ import threading
 import time
 
 import pytest
+from costly_kernels import MEMORY_BOMB, one_line, slow
 
 import gpushare as gs
 from gpushare.daemon.compilations import Compilations
 from gpushare.daemon.compile_queue import CompileQueue
 from gpushare.daemon.settings import Settings
 
-MEMORY_BOMB = "__device__ int a[1 << 28] = {1}; __global__ void k(int* x) { *x = a[*x]; }"
-"""A hundred bytes, of which NVRTC makes gigabytes of PTX."""
 PATIENCE_S = 60
-
-
-def one_line(number):
-    return gs.Kernel(f"__global__ void k(int* x) {{ *x += {number}; }}", "k")
-
-
-def slow(steps=20_000):
-    """Each division follows from those before it, and ptxas writes them all out: it takes minutes."""
-    lines = [f"div.rn.f64 %f{i}, %f{i - 1}, %f{max(0, i - 7)};" for i in range(1, steps)]
-    head = f".reg .b64 %d<2>; .reg .f64 %f<{steps}>; ld.param.u64 %d1, [p]; ld.global.f64 %f0, [%d1];"
-    body = "\n".join((head, *lines, f"st.global.f64 [%d1], %f{steps - 1}; ret;"))
-    ptx = f".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n{body}\n}}\n"
-    return gs.Kernel(ptx, "k")
 
 
 @pytest.fixture(autouse=True)
@@ -126,13 +112,15 @@ def test_a_compilation_ends_with_its_client(compile_with, eventually):
 WORKER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_compilations import compilations, slow
-compilations().compile(slow(), "sm_90", "alice", 1, lambda: False)
+from costly_kernels import slow
+from gpushare.daemon.compilations import Compilations
+from gpushare.daemon.settings import Settings
+Compilations(Settings()).compile(slow(), "sm_90", "alice", 1, lambda: False)
 """
 
 
 def test_a_compilation_ends_with_a_worker_that_is_killed(eventually):
-    here = str(pathlib.Path(__file__).parent)
+    here = str(pathlib.Path(__file__).parents[1])
     worker = subprocess.Popen([sys.executable, "-c", WORKER, here])
     eventually(lambda: any(map(ptxas_in, groups_of(worker.pid))), PATIENCE_S)
     (group,) = groups_of(worker.pid)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from gpushare.cli import main
 from gpushare.cli.output import print_document, print_table
-from gpushare.cli.server_view import APPLICATION_COLUMNS, application_rows, headline
+from gpushare.cli.server_view import APPLICATION_COLUMNS, CLIENT_COLUMNS, application_rows, client_rows, headline
 from gpushare.daemon.listener import Listener
 from gpushare.printable import printable
 
@@ -80,9 +80,11 @@ def test_a_lock_file(tmp_path):
 
 def test_what_a_server_says_of_itself(capsys):
     hostile = {"name": CLEAR, "state": CLEAR, "kernel": CLEAR, "quota": CLEAR, "unfinished_jobs": 0, "ended_jobs": 0}
-    status = {"device": CLEAR, "policy": CLEAR, "ordering": "arrival", "clients": [], "applications": [hostile]}
+    client = {"client": 1, "name": CLEAR, "user": CLEAR, "pid": 1, "memory_bytes": 0, "arrays": 0, "applications": 1}
+    status = {"device": CLEAR, "policy": CLEAR, "ordering": "arrival", "clients": [client], "applications": [hostile]}
     status["memory"] = {"waiting_requests": 0, "used_bytes": 0, "total_bytes": 0}
     print_table(headline(status), APPLICATION_COLUMNS, application_rows(status))
+    print_table("clients", CLIENT_COLUMNS, client_rows(status))
     said = capsys.readouterr().out
     assert "\\x1b[2J" in said
     assert printable(said, lines=True) == said

@@ -79,7 +79,7 @@ def test_two_clients_of_a_user_do_not_get_the_same_floor():
 
     worker = SimpleNamespace(opening=threading.Lock(), session=SimpleNamespace(application=open_slowly), clients=[])
     port = SimpleNamespace(add_application=lambda *_: 1)
-    grant = SimpleNamespace(user="u", highest_priority=0, highest_floor=0.75)
+    grant = SimpleNamespace(user="u", highest_priority=0, highest_floor=0.75, weight=1.0)
     for number in range(2):
         applications = ApplicationTable()
         client = SimpleNamespace(worker=worker, port=port, grant=grant, applications=applications, suffix=f"@{number}")

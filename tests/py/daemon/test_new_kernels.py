@@ -16,7 +16,8 @@ from gpushare.daemon.worker_process import COMMAND
 SECONDS = float(os.environ.get("GPUSHARE_KERNEL_SECONDS", "10"))
 WARM_UP = 0.3
 """Of the time: until then tables fill that have a limit, and memory that has been given back is found again."""
-MOST_MORE = 8 << 20
+MOST_MORE = 24 << 20
+"""Ten clients' sources. Tables that have a limit may still fill."""
 SOURCE_BYTES = 400_000
 
 

@@ -72,7 +72,7 @@ def test_two_clients_of_a_user_do_not_get_the_same_floor():
     """However long it takes to open an application."""
     both_are_there = threading.Barrier(2)
 
-    def open_slowly(name, priority, terms):
+    def open_slowly(name, *_):
         with contextlib.suppress(threading.BrokenBarrierError):
             both_are_there.wait(0.2)
         return SimpleNamespace(name=name)

@@ -35,8 +35,10 @@ HELLO_TIMEOUT_S = 5.0
 """Who connects and says nothing for so long is dropped."""
 SEND_TIMEOUT_S = 5.0
 """Who reads nothing for so long is dropped."""
-MOST_GREETINGS = 64
-"""Connections that have not said who they are yet."""
+MOST_GREETINGS = 256
+"""Connections that have not said what they want yet."""
+MOST_GREETINGS_OF_USER = 64
+"""Of these, one user's: the next ones are closed, and their clients try again."""
 MOST_WAITING_CONNECTIONS = 1024
 """Connections that wait for a worker; the next ones are closed, and their clients try again."""
 WELCOME_TIMEOUT_S = 60.0

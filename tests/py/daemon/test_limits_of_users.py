@@ -6,6 +6,7 @@ import logging
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.limits import MOST_GREETINGS_OF_USER
 from gpushare.daemon.logs import MOST_CHARACTERS, Bearable, Lines, cut
 from gpushare.daemon.memory_accounts import MemoryAccounts
 from gpushare.daemon.worker_process import COMMAND
@@ -34,6 +35,15 @@ def test_a_place_that_is_given_back_is_there_again(users, eventually):
     observer = users.connect(ALICE)
     eventually(lambda: len(observer.status()["clients"]) == 1)
     users.connect(MALLORY)
+
+
+def test_connections_that_say_nothing(users, folder, raw):
+    """As many as a user may have, for as long as they are borne."""
+    users.start()
+    users.connect(MALLORY).close()
+    silent = [raw(folder / "socket") for _ in range(MOST_GREETINGS_OF_USER + 20)]
+    assert users.connect(ALICE).status()["clients"][0]["user"] == str(ALICE)
+    assert [each.recv(1) for each in silent[-20:]] == [b""] * 20
 
 
 def test_memory(users):

@@ -6,9 +6,11 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -104,16 +106,19 @@ class CompileProcess:
     """
 
     def __init__(self, most_bytes: int) -> None:
+        self._folder = tempfile.mkdtemp(prefix="gpushare-compiling-")
         try:
             self._process = subprocess.Popen(
                 [*COMMAND, str(most_bytes)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=os.environ | FEW_THREADS,
+                stderr=subprocess.DEVNULL,  # compilers may say anything, and what matters is in the answer
+                env=os.environ | FEW_THREADS | {"TMPDIR": self._folder},
                 cwd="/",
                 start_new_session=True,  # it is ended as a whole, with what it has started
             )
         except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise CudaError(f"no process can be started to compile in: {error}") from error
 
     @property
@@ -177,6 +182,7 @@ class CompileProcess:
                 with contextlib.suppress(OSError):
                     pipe.close()
         self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
         if by_itself is None:
             return "been ended"
         return f"ended by {signal.Signals(-by_itself).name}" if by_itself < 0 else f"ended with status {by_itself}"

@@ -25,16 +25,18 @@ from gpushare.daemon.messages import RegisterKernel
 from gpushare.toml_file import checked
 
 NICENESS = 5
+MOST_FILE_BYTES = 1 << 30
 FIRST_TO_GO = b"1000"
 OUT_OF_MEMORY = re.compile("out of memory|bad_alloc|memory allocation|insufficient memory", re.IGNORECASE)
 MUCH = 0.5
 """Of the memory: who took so much of it and failed may have failed for that."""
 
 
-def limit_memory(most_bytes: int) -> None:
-    """So many bytes more than this process has now, for it and each process that it starts."""
+def limit(most_bytes: int) -> None:
+    """So many bytes more than this process has now, for it and each process that it starts, and files no larger."""
     present = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (present + most_bytes, present + most_bytes))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
     os.nice(NICENESS)
     Path("/proc/self/oom_score_adj").write_bytes(FIRST_TO_GO)
 
@@ -80,7 +82,7 @@ def main(most_bytes: int) -> None:
     os.dup2(2, 1)  # what libraries print must not get in between the answers
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=[sys.stdin.buffer, requests], daemon=True).start()
-    limit_memory(most_bytes)
+    limit(most_bytes)
     while True:
         write(answers, answer(requests.get(), most_bytes))
 

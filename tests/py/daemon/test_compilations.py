@@ -22,8 +22,13 @@ PATIENCE_S = 60
 
 
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("GPUSHARE_CACHE_DIR", str(tmp_path))
+def temporary(monkeypatch, tmp_path):
+    """The folder for temporary files, of which nothing may be left; and a cache in which nothing is found."""
+    monkeypatch.setenv("GPUSHARE_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
 
 
 def compilations(**settings):
@@ -73,7 +78,7 @@ def test_a_source_that_takes_all_memory_is_refused_and_its_user_goes_on(compile_
     assert compile_with(made, one_line(1)).symbol == "_Z1kPi"
 
 
-def test_ptx_that_takes_minutes_is_ended_with_its_assembler(compile_with, eventually):
+def test_ptx_that_takes_minutes_is_ended_with_its_assembler(compile_with, eventually, temporary):
     made = compilations(compile_seconds=4)
     before = groups_of(os.getpid())
     seen = []
@@ -86,6 +91,7 @@ def test_ptx_that_takes_minutes_is_ended_with_its_assembler(compile_with, eventu
         compile_with(made, slow(), is_gone=look)
     assert seen
     eventually(lambda: not running_in(seen[-1]))
+    assert not list(temporary.iterdir())
     assert compile_with(made, one_line(2)).symbol == "_Z1kPi"
 
 

@@ -511,6 +511,8 @@ class Application:
         deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
         floor: typing.SupportsFloat | typing.SupportsIndex | None = None,
         latency_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
+        owner: str = "",
+        owner_weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
     ) -> None: ...
     @property
     def arrival_ns(self) -> int: ...
@@ -526,6 +528,10 @@ class Application:
     def name(self) -> str: ...
     @property
     def operations(self) -> list[Launch | Copy]: ...
+    @property
+    def owner(self) -> str: ...
+    @property
+    def owner_weight(self) -> float: ...
     @property
     def priority(self) -> int: ...
     @property
@@ -742,6 +748,10 @@ class Trace:
     def launch_ends(self) -> dict:
         """
         Columns application, operation, time_ns; one row per launch.
+        """
+    def require_possible(self, workload: CoreWorkload, device: Device) -> None:
+        """
+        Raise InvalidInput where it can be no trace of this workload on this device: it is damaged, or another's.
         """
     def residency_changes(self) -> dict:
         """

@@ -19,6 +19,7 @@ from pathlib import Path
 from gpushare import compiler
 from gpushare._core import CudaError
 from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
+from gpushare.core_process import leads_session
 from gpushare.cuda_libraries import cuda_libraries
 
 RELEASE = re.compile(r"\brelease (\d+)\.(\d+)")
@@ -138,7 +139,7 @@ def _run(command: Sequence[str], folder: str) -> tuple[int, str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=compiler.TIMEOUT_S,
-            start_new_session=True,
+            start_new_session=not leads_session(),
         )
     except subprocess.TimeoutExpired as error:
         raise CompilerTimeoutError(f"{compiler.TIMEOUT_S:g} s") from error

@@ -18,7 +18,7 @@ from typing import IO, Any
 from gpushare import compiler_process
 from gpushare._core import CudaError
 from gpushare.compiler_process import LENGTH
-from gpushare.core_process import command_for
+from gpushare.core_process import command_for, leads_session
 from gpushare.cuda_libraries import CudaLibraries, cuda_libraries
 
 TIMEOUT_S = 120.0
@@ -117,7 +117,7 @@ class Compiler:
                 stdout=subprocess.PIPE,
                 stderr=self._messages,
                 cwd="/",
-                start_new_session=True,  # Ctrl-C is for whoever waits for the answer.
+                start_new_session=not leads_session(),  # Ctrl-C is for whoever waits for the answer.
             )
         return self._process
 

@@ -8,6 +8,7 @@ site packages, which cost more to import than such a program runs.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from types import ModuleType
 
@@ -17,6 +18,14 @@ def command_for(program: str) -> list[str]:
     from gpushare import _core
 
     return [sys.executable, "-I", "-S", __file__, program, _core.__file__]
+
+
+def leads_session() -> bool:
+    """Is this process the first of its session, so that Ctrl-C in another's terminal does not reach what it starts?
+
+    Then that stays in its group, and can be ended with it.
+    """
+    return os.getsid(0) == os.getpid()
 
 
 def _load(name: str, path: str) -> ModuleType:

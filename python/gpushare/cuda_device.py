@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from gpushare import _core
 from gpushare._core import CudaError, Device, InvalidInput
@@ -33,6 +34,8 @@ COSTS = (
 )
 UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
 Extent = tuple[int, int, int]
+Models = dict[tuple[Kernel, Extent, int], _core.KernelModel]
+"""By kernel, block and dynamic shared memory. Two kernels may have the same code, and one of them a profile."""
 MachineCode = tuple[str, bytes, str | None]
 """Symbol, cubin, and the worker's symbol. Equal kernels may have two: by the headers beside them, or where one was
 edited.
@@ -44,6 +47,8 @@ CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>[0-9]{1,9}))?")
 class CudaDevice:
     """One GPU with the kernels that are loaded on it. There is one object per GPU and process.
 
+    Code stays loaded as long as an owner has it (:class:`LoadedCode`), and what is known of it as long as the code.
+
     Attributes:
         own: code of kernels that no session, client or runner has loaded for itself.
     """
@@ -53,8 +58,8 @@ class CudaDevice:
         self.ordinal = ordinal
         self.core = _core.CudaDevice(ordinal)
         self.own = LoadedCode(self)
-        self._loaded: dict[MachineCode, _core.KernelCode] = {}
-        self._models: dict[tuple[Kernel, MachineCode, Extent, int], _core.KernelModel] = {}
+        self._loaded: WeakValueDictionary[MachineCode, _core.KernelCode] = WeakValueDictionary()
+        self._models: WeakKeyDictionary[_core.KernelCode, Models] = WeakKeyDictionary()
         from gpushare.profile.lookup import simulated_stand_in
 
         stand_in = simulated_stand_in(self.description.name)
@@ -75,7 +80,7 @@ class CudaDevice:
         return self.own.load(kernel)
 
     def load_without_variables(self, compiled: CompiledKernel) -> _core.KernelCode:
-        """Code that is the same for all owners."""
+        """Code that is the same for all owners, each of which has to keep it."""
         machine_code = _machine_code(compiled)
         loaded = self._loaded.get(machine_code)
         if loaded is None:  # or another thread is faster
@@ -84,6 +89,11 @@ class CudaDevice:
             )
             loaded = self._loaded.setdefault(machine_code, made)
         return loaded
+
+    @property
+    def loaded_kernels(self) -> int:
+        """How many are loaded, of those without variables."""
+        return len(self._loaded)
 
     def model(self, launch: Launch, code: _core.KernelCode | None = None) -> _core.KernelModel:
         """A launch's kernel as policies see it: what a block needs, and its costs where it has been profiled.
@@ -95,13 +105,14 @@ class CudaDevice:
         Raises:
             InvalidInput: the GPU has no room for such a block, or not for all that wait for each other.
         """
-        compiled = self.compiled(launch.kernel)
-        key = (launch.kernel, _machine_code(compiled), launch.block, launch.shared_bytes)
-        if key not in self._models:
-            self._models[key] = self._described(launch, code or self.load(launch.kernel))
-        if compiled.needs_all_blocks:
-            self._require_all_at_once(launch, self._models[key])
-        return self._models[key]
+        code = code or self.load(launch.kernel)
+        known = self._models.setdefault(code, {})
+        key = (launch.kernel, launch.block, launch.shared_bytes)
+        if key not in known:
+            known[key] = self._described(launch, code)
+        if self.compiled(launch.kernel).needs_all_blocks:
+            self._require_all_at_once(launch, known[key])
+        return known[key]
 
     def _require_all_at_once(self, launch: Launch, model: _core.KernelModel) -> None:
         places = _core.max_residency(self.description, model) * self.description.sms

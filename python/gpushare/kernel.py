@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ class Kernel:
         self.options = tuple(options)
         self.parameters = None if parameters is None else _types(name, parameters, self._source)
         self._compiled: dict[str, CompiledKernel] = {}
+        self._elsewhere: Callable[[Kernel, str], CompiledKernel] | None = None
         self._names: tuple[str, ...] = ()
         self._lock = threading.Lock()
 
@@ -86,7 +87,13 @@ class Kernel:
                 self._compiled[arch] = self._compiled_for(arch)
             return self._compiled[arch]
 
+    def compile_elsewhere(self, compile_it: Callable[[Kernel, str], CompiledKernel]) -> None:
+        """Has it compiled by this, from kernel and architecture, and by nothing in this process."""
+        self._elsewhere = compile_it
+
     def _compiled_for(self, arch: str) -> CompiledKernel:
+        if self._elsewhere is not None:
+            return self._elsewhere(self, arch)
         if self._source.cubin is not None:
             return cubin_kernel(self._source, self.name, self.parameters, arch)
         request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch, self._names)

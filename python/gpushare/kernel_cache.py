@@ -6,14 +6,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import shutil
+import stat
 import tempfile
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+LOG = logging.getLogger("gpushare.kernel_cache")
 MOST_BYTES = 512 * 2**20
 MANIFEST = "kernel.json"
 TEMPORARY = "new-"
@@ -33,18 +38,30 @@ def cache_folder() -> Path:
 class KernelCache:
     """Entries by key: a folder each, which appears as a whole or not at all.
 
-    Where the folder cannot be written, entries live as long as the cache. An entry that is damaged is dropped.
+    Where the folder cannot be written, entries live as long as the cache, within the same limit.
+    So it is where others could write in the folder, or it is another user's: then nothing there is looked at. An entry
+    that is damaged is dropped.
+
+    Args:
+        folder: of the entries.
+        most_bytes: that they may take.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
         self.folder = folder
         self._most_bytes = most_bytes
-        self._in_memory: dict[str, Entry] = {}
+        self._in_memory: OrderedDict[str, Entry] = OrderedDict()
+        self._bytes_in_memory = 0
+        self._lock = threading.Lock()
 
     def load(self, key: str) -> Entry | None:
         """The entry, or None if there is none."""
-        if key in self._in_memory:
-            return self._in_memory[key]
+        with self._lock:
+            if key in self._in_memory:
+                self._in_memory.move_to_end(key)
+                return self._in_memory[key]
+        if not self._is_trusted():
+            return None
         folder = self._entry(key)
         try:
             entry = _read(folder)
@@ -63,12 +80,33 @@ class KernelCache:
     def store(self, key: str, document: dict[str, Any], files: Mapping[str, bytes]) -> None:
         """Keeps the entry; the least recently used ones go if there are too many."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._is_trusted():
+                raise PermissionError(f"{self.folder} is not this user's alone to write")
             _write(self.folder, self._entry(key), document, files)
-        except OSError:
-            self._in_memory[key] = (document, dict(files))
+        except OSError as error:
+            LOG.info("kernels are kept in memory: %s", error)
+            self._keep_in_memory(key, (document, dict(files)))
         else:
             self._make_room()
+
+    def _is_trusted(self) -> bool:
+        """Whether what is there was put there by this user or root: it is loaded as code. So is a folder to be made."""
+        try:
+            status = self.folder.stat()
+        except OSError:
+            return True
+        return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+    def _keep_in_memory(self, key: str, entry: Entry) -> None:
+        with self._lock:
+            if key in self._in_memory:
+                return
+            self._in_memory[key] = entry
+            self._bytes_in_memory += _size(entry)
+            while self._bytes_in_memory > self._most_bytes:
+                _, dropped = self._in_memory.popitem(last=False)
+                self._bytes_in_memory -= _size(dropped)
 
     def _entry(self, key: str) -> Path:
         return self.folder / key[:2] / key
@@ -85,6 +123,11 @@ class KernelCache:
             found = _age_and_size(left_behind)
             if found is not None and found[0] < time.time() - TEMPORARY_FOR_S:
                 shutil.rmtree(left_behind, ignore_errors=True)
+
+
+def _size(entry: Entry) -> int:
+    document, files = entry
+    return len(_canonical(document)) + sum(map(len, files.values()))
 
 
 def _digest(content: bytes) -> str:

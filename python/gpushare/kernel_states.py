@@ -20,7 +20,7 @@ def kernel_states(run: Run) -> pd.DataFrame:
     import pandas as pd
 
     require(run.has_blocks, f"the run of {run.policy!r} has no states: the GPU scheduled by itself")
-    table = pd.DataFrame(_core.kernel_states(run.trace, _counted(run.workload)))
+    table = pd.DataFrame(_core.kernel_states(run.trace, as_counted(run.workload)))
     names = [application.name for application in run.workload.applications]
     table["application"] = [names[application] for application in table["application"]]
     return table
@@ -47,7 +47,7 @@ def preemptions(run: Run) -> pd.DataFrame:
     )
 
 
-def _counted(workload: Workload) -> _core.CoreWorkload:
+def as_counted(workload: Workload) -> _core.CoreWorkload:
     """The workload with nothing but the blocks of its launches: all that the states depend on."""
     kernel = _core.KernelModel("any", threads=1, latency_ns=1)
     return workload.core(

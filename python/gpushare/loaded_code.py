@@ -50,8 +50,8 @@ class LoadedModule:
 class LoadedCode:
     """The kernels of one owner of variables: of a session, a client of a server, or the workloads of a runner.
 
-    Kernels without variables are the device's, the same for all owners. Of a source with variables the owner has one
-    copy, which its kernels and their workers share.
+    Kernels without variables are the same for all owners, and stay loaded as long as one of them has them. Of a source
+    with variables the owner has one copy, which its kernels and their workers share.
 
     Args:
         device: where.
@@ -67,6 +67,7 @@ class LoadedCode:
         self._keeps_first_values = keeps_first_values
         self._first_values: list[Kept] = []
         self._modules: dict[str, LoadedModule] = {}
+        self._without_variables: dict[int, _core.KernelCode] = {}
         self._users: dict[object, dict[str, tuple[str, str]]] = defaultdict(dict)
         self._lock = threading.Lock()
 
@@ -78,7 +79,9 @@ class LoadedCode:
         """
         compiled = self._device.compiled(kernel)
         if compiled.module is None:
-            return self._device.load_without_variables(compiled)
+            code = self._device.load_without_variables(compiled)
+            self._without_variables[id(code)] = code
+            return code
         with self._lock:
             known = self._loaded(kernel, compiled).kernels
             key = compiled.symbol, compiled.worker_symbol
@@ -120,9 +123,10 @@ class LoadedCode:
                 self._modules.pop(compiled.module, None)
 
     def clear(self) -> None:
-        """The owner has gone: the memory goes back once no job uses it any more."""
+        """The owner has gone: code and memory go once no job uses them any more."""
         with self._lock:
             self._modules.clear()
+            self._without_variables.clear()
             self._first_values.clear()
             self._users.clear()
 

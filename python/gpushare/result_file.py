@@ -21,6 +21,7 @@ from gpushare.argument_file import for_json
 from gpushare.atomic_write import require_writable, write_atomically
 from gpushare.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.kernel_model import require, require_name
+from gpushare.kernel_states import as_counted
 from gpushare.measured import Measured
 from gpushare.policy_words import built_in
 from gpushare.result import Result
@@ -35,6 +36,12 @@ CONTENT = "result.json"
 WHAT_DAMAGE_RAISES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError)
 """Where content has the right keys but impossible values: too large for the core, or nested too deeply."""
 LONGEST_NS = 2**63 - 1
+MOST_CONTENT_BYTES = 256 << 20
+MOST_BYTES = 16 << 30
+MOST_RATIO = 100
+"""How many times its size a saved result may become. Traces become some ten times as large, repeated names more."""
+LEAST_SUSPICIOUS_BYTES = 16 << 20
+"""So much it may become in any case."""
 EARLIEST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -174,9 +181,14 @@ def load_result(path: Path) -> Result:
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            _require_bearable(path, archive)
             table = _table(path, json.loads(archive.read(CONTENT)))
-            traces = {run.trace: archive.read(run.trace) for run in table.runs if run.trace is not None}
+            names = [run.trace for run in table.runs if run.trace is not None]
+            require(len(set(names)) == len(names), f"{path}: is damaged: two runs name the same trace")
+            traces = {name: archive.read(name) for name in names}
         return _result(path, table, traces)
+    except InvalidInput:
+        raise
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
@@ -187,6 +199,22 @@ def load_result(path: Path) -> Result:
         raise InvalidInput(f"{path}: is damaged: {CONTENT} is not JSON: {error}") from error
     except WHAT_DAMAGE_RAISES as error:
         raise InvalidInput(f"{path}: is damaged: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
+
+
+def _require_bearable(path: Path, archive: zipfile.ZipFile) -> None:
+    """Raise InvalidInput where the file would become much more than it is; nothing has been unpacked so far."""
+    members = archive.infolist()
+    packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
+    content = sum(each.file_size for each in members if each.filename == CONTENT)
+    require(
+        packed <= path.stat().st_size and unpacked <= LEAST_SUSPICIOUS_BYTES + MOST_RATIO * packed,
+        f"{path}: is no saved result: its {path.stat().st_size} bytes would become {unpacked}",
+    )
+    require(
+        content <= MOST_CONTENT_BYTES and unpacked <= MOST_BYTES,
+        f"{path}: is too large: {CONTENT} has {content} bytes, of {MOST_CONTENT_BYTES} that are read, and all of it "
+        f"{unpacked}, of {MOST_BYTES}",
+    )
 
 
 def _table(path: Path, content: Any) -> ResultTable:
@@ -220,11 +248,18 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
     require_name("the policy of a run", table.policy)
     workload, device = workloads[table.workload], devices[table.device]
     _require_complete(table, subject, workload, device)
-    trace = None if table.trace is None else _core.Trace.from_bytes(traces[table.trace])
+    trace = None if table.trace is None else _trace(traces[table.trace], workload, device)
     record = _core.RunRecord(**table.record.model_dump(), trace=trace)
     run = Run(workload, table.policy, device, table.seed, table.alone_ns, record, measured=_measured(table.measured))
     comes_again = built_in(table.policy) is not None and not run.is_real
     return replace(run, rerun=_rerun(run)) if comes_again and trace is None else run
+
+
+def _trace(data: bytes, workload: Workload, device: Device) -> _core.Trace:
+    """Checked against what it is of: nothing that goes through it looks whether it can be."""
+    trace = _core.Trace.from_bytes(data)
+    trace.require_possible(as_counted(workload), device)
+    return trace
 
 
 def _measured(table: MeasuredTable | None) -> Measured | None:

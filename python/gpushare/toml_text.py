@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpushare.printable import printable
+
 ENCODING = "utf-8-sig"
 """Of files that are read: UTF-8, perhaps with a byte order mark in front, as some editors write it."""
 
@@ -39,4 +41,4 @@ def toml_comment(text: str) -> str:
     >>> toml_comment("python -c 'a\n\tb\x1b'")
     "# python -c 'a b\\x1b'"
     """
-    return "# " + "".join(each if each.isprintable() else repr(each)[1:-1] for each in " ".join(text.split()))
+    return "# " + printable(" ".join(text.split()))

@@ -35,12 +35,13 @@ class Application:
         operations: launches and copies, at least one. ``10 * [launch]`` issues one ten times.
         arrival_ns: when the first operation may start, in whole nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
-        weight: share of the GPU (weighted policies use it), positive.
+        weight: share of the GPU (weighted policies use it), positive; of the owner's share where there is an owner.
         memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
             that have not ended waits, in order of arrival. 0: it never waits for any.
         deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
         floor: the share of its speed alone that it is to keep beside others, at most 1 (``mix`` and ``auto`` use it).
         latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted (likewise).
+        owner: whose it is. Weighted policies give every owner the same share, however many applications there are.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Application:
     deadline_ns: float | None = None
     floor: float | None = None
     latency_ns: float | None = None
+    owner: str | None = None
 
     def __post_init__(self) -> None:
         require_name("an application's name", self.name)
@@ -61,6 +63,8 @@ class Application:
         arrival_ns = number(f"{subject}: arrival_ns", self.arrival_ns, 0, LATEST_ARRIVAL_NS)
         object.__setattr__(self, "arrival_ns", float(round(arrival_ns)))
         object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
+        if self.owner is not None:
+            require_name(f"{subject}: owner", self.owner)
         memory_bytes = whole(f"{subject}: memory_bytes", self.memory_bytes, 0, MOST_BYTES)
         object.__setattr__(self, "memory_bytes", memory_bytes)
         for name, value in self.terms.checked(subject).given.items():
@@ -86,6 +90,7 @@ class Application:
             arrival_ns=round(self.arrival_ns),
             priority=self.priority,
             memory_bytes=self.memory_bytes,
+            owner=self.owner or "",
             **self.terms.core,
         )
 

@@ -102,6 +102,7 @@ def _application_to_dict(application: Application, names: dict[KernelModel | Ker
         **terms,
         **in_us,
         **memory,
+        **({"owner": application.owner} if application.owner else {}),
         "operations": [
             data
             for operation, times in groupby(application.operations)

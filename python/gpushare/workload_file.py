@@ -103,6 +103,7 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
         deadline_ns=_ns(table.deadline_us),
         floor=table.floor,
         latency_ns=_ns(table.latency_us),
+        owner=table.owner,
     )
 
 

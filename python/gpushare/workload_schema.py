@@ -113,6 +113,7 @@ class ApplicationTable(Schema):
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
     floor: float | None = _within(FLOORS, None)
     latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
+    owner: str | None = None
     operations: list[OperationTable]
 
 

@@ -5,6 +5,7 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "core/trace.hpp"
+#include "core/trace_check.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -116,6 +117,13 @@ void bind_trace(py::module_& module) {
           "The trace as bytes; equal traces give equal bytes.")
       .def_static(
           "from_bytes", [](const std::string& bytes) { return trace_from_bytes(bytes); }, py::arg("data"))
+      .def(
+          "require_possible",
+          [](const Trace& self, const Workload& workload, const Device& device) {
+            require_possible(self, workload, device);
+          },
+          py::arg("workload"), py::arg("device"), py::call_guard<py::gil_scoped_release>(),
+          "Raise InvalidInput where it can be no trace of this workload on this device: it is damaged, or another's.")
       .def("__eq__", [](const Trace& self, const Trace& other) { return self == other; }, py::is_operator());
 }
 

@@ -138,11 +138,14 @@ void bind_application(py::module_& module) {
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
                        double weight, std::int64_t memory_bytes, std::optional<std::int64_t> deadline,
-                       std::optional<double> floor, std::optional<std::int64_t> latency) {
+                       std::optional<double> floor, std::optional<std::int64_t> latency, std::string owner,
+                       double owner_weight) {
              return Application{.name = std::move(name),
                                 .arrival = Duration(arrival),
                                 .priority = priority,
                                 .weight = weight,
+                                .owner = std::move(owner),
+                                .owner_weight = owner_weight,
                                 .deadline = optional_duration(deadline),
                                 .floor = floor,
                                 .latency = optional_duration(latency),
@@ -151,12 +154,15 @@ void bind_application(py::module_& module) {
            }),
            py::arg("name"), py::arg("operations"), py::kw_only(), py::arg("arrival_ns") = 0, py::arg("priority") = 0,
            py::arg("weight") = 1.0, py::arg("memory_bytes") = 0, py::arg("deadline_ns") = py::none(),
-           py::arg("floor") = py::none(), py::arg("latency_ns") = py::none())
+           py::arg("floor") = py::none(), py::arg("latency_ns") = py::none(), py::arg("owner") = "",
+           py::arg("owner_weight") = 1.0)
       .def_readonly("name", &Application::name)
       .def_readonly("operations", &Application::operations)
       .def_property_readonly("arrival_ns", [](const Application& self) { return count(self.arrival); })
       .def_readonly("priority", &Application::priority)
       .def_readonly("weight", &Application::weight)
+      .def_readonly("owner", &Application::owner)
+      .def_readonly("owner_weight", &Application::owner_weight)
       .def_property_readonly("memory_bytes", [](const Application& self) { return self.memory.count; })
       .def_property_readonly("deadline_ns", [](const Application& self) { return optional_count(self.deadline); })
       .def_readonly("floor", &Application::floor)

@@ -159,6 +159,7 @@ void validate(const Workload& workload, const Device& device) {
     complaints.require_that(!application.operations.empty(), "no operations: add a launch or a copy");
     complaints.require_not_negative("arrival", nanoseconds(application.arrival));
     complaints.require_positive("weight", application.weight);
+    complaints.require_positive("weight of the owner", application.owner_weight);
     complaints.require_not_negative("memory in bytes", static_cast<double>(application.memory.count));
     complaints.require_that(device.memory.count == 0 || application.memory <= device.memory,
                             "it needs " + std::to_string(application.memory.count) + " bytes of memory, but " +

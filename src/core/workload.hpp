@@ -40,7 +40,9 @@ struct Application {
   std::string name;
   Duration arrival{};
   int priority = 0;                    ///< larger is more urgent
-  double weight = 1;                   ///< share under weighted policies
+  double weight = 1;                   ///< share under weighted policies, of the owner's where there is one
+  std::string owner{};                 ///< whose it is; empty: nobody else's either
+  double owner_weight = 1;             ///< share of the owner; of one owner's applications all have the same
   std::optional<Duration> deadline{};  ///< after its arrival: when it should have ended
   std::optional<double> floor{};       ///< share of its speed alone that it is to keep beside others
   std::optional<Duration> latency{};   ///< after it was submitted: when each of its launches should have ended

@@ -242,7 +242,9 @@ def test_as_a_process_of_its_own():
     )
     assert (good.returncode, good.stderr) == (0, b"")
     assert json.loads(good.stdout)["policies"] == [entry.name for entry in gs.policies()]
-    bad = subprocess.run([*command, "schedule", "x", "--policy", "fifo"], env=environment, capture_output=True, check=False)
+    bad = subprocess.run(
+        [*command, "schedule", "x", "--policy", "fifo"], env=environment, capture_output=True, check=False
+    )
     assert (bad.returncode, bad.stdout) == (2, b"")
     assert bad.stderr.startswith(b"gpushare: no workload 'x'")
 

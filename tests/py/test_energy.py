@@ -168,4 +168,7 @@ def test_the_command_line_shows_it(known, call, monkeypatch, command_folder):
     assert next(line for line in lines if line.strip().startswith("hardware-streams")).split()[-1] == "-"
     metrics = json.loads(call("compare", "pair.toml", "--json").stdout)["metrics"]
     assert (metrics["fifo"]["board_joules"], metrics["hardware-streams"]["board_joules"]) == (210.0, None)
-    assert json.loads(call("schedule", "pair.toml", "--policy", "srtf", "--json").stdout)["metrics"]["board_joules"] == 180.5
+    assert (
+        json.loads(call("schedule", "pair.toml", "--policy", "srtf", "--json").stdout)["metrics"]["board_joules"]
+        == 180.5
+    )

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pathlib
 import shutil
+import stat
 import time
 
 import pytest
@@ -255,3 +256,52 @@ def test_cache_may_be_deleted_at_any_time(source, folder):
     shutil.rmtree(folder)
     assert not gs.Kernel(source, "fill").compile().cached
     assert gs.Kernel(source, "fill").compile().cached
+
+
+def entry_of(size):
+    return {"number": size}, {"original": bytes(size)}
+
+
+def in_memory(cache):
+    return sum(len(files["original"]) for _, files in cache._in_memory.values())
+
+
+def test_without_a_folder_it_keeps_its_limit(tmp_path):
+    (tmp_path / "file").touch()
+    cache = KernelCache(tmp_path / "file" / "none", most_bytes=10_000)
+    for number in range(100):
+        cache.store(str(number), *entry_of(1000))
+        assert cache.load("0") is not None or number > 8
+        assert in_memory(cache) <= 10_000
+    assert cache.load("99") == entry_of(1000)
+    assert cache.load("50") is None
+    cache.store("too large", *entry_of(20_000))
+    assert in_memory(cache) <= 10_000
+
+
+def test_the_folder_is_this_users_alone(tmp_path):
+    cache = KernelCache(tmp_path / "kernels")
+    cache.store("key", *entry_of(10))
+    assert stat.S_IMODE((tmp_path / "kernels").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])
+def test_a_folder_that_others_can_write_in_is_not_believed(tmp_path, mode):
+    folder = tmp_path / "kernels"
+    KernelCache(folder).store("key", *entry_of(10))
+    folder.chmod(mode)
+    cache = KernelCache(folder)
+    assert cache.load("key") is None
+    cache.store("other", *entry_of(10))
+    assert cache.load("other") == entry_of(10)
+    assert not list(folder.glob("??/other"))
+    folder.chmod(0o700)
+    assert KernelCache(folder).load("key") == entry_of(10)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give a folder away")
+def test_a_folder_of_another_user_is_not_believed(tmp_path):
+    folder = tmp_path / "kernels"
+    KernelCache(folder).store("key", *entry_of(10))
+    os.chown(folder, 65534, 65534)
+    assert KernelCache(folder).load("key") is None

@@ -53,9 +53,9 @@ def test_equal_results_give_equal_bytes(saved, tmp_path):
 def test_arguments_that_are_not_finite_are_strict_json(measured_result, tmp_path):
     kernel = gs.Kernel('extern "C" __global__ void f(float v) {}', "f")
     arguments = [math.inf, np.float32(-math.inf), np.float64(math.nan), math.nan, 1e300]
-    launch = gs.Launch(kernel, grid=1, block=32, args=arguments)
     (run, *_) = measured_result.runs
     first, *others = run.workload.applications
+    launch = gs.Launch(kernel, grid=first.operations[1].blocks, block=32, args=arguments)
     operations = (*first.operations[:1], launch, *first.operations[2:])
     workload = replace(run.workload, applications=(replace(first, operations=operations), *others))
     path = gs.Result([replace(run, workload=workload)]).save(tmp_path / "r")
@@ -192,3 +192,69 @@ def test_saving_into_a_folder_that_is_not_there_says_so(saved, tmp_path):
     result, _ = saved
     with pytest.raises(gs.InvalidInput, match=r"folder '.*nowhere' does not exist"):
         result.save(tmp_path / "nowhere" / "result")
+
+
+def replace_member(path, name, data):
+    with zipfile.ZipFile(path) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in (members | {name: data}).items():
+            archive.writestr(each, content)
+
+
+@pytest.mark.parametrize("name", ["result.json", "traces/0", "more"])
+def test_a_file_that_would_become_much_more_than_it_is_is_refused(saved, name, monkeypatch):
+    _, path = saved
+    replace_member(path, name, bytes(64 << 20))
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was unpacked"))
+    with pytest.raises(gs.InvalidInput, match=r"is no saved result: its \d+ bytes would become 67\d+"):
+        gs.Result.load(path)
+
+
+def test_members_that_lie_in_one_another_are_refused(saved):
+    """Each says truly how much it becomes, and all of them are the same bytes of the file."""
+    _, path = saved
+    replace_member(path, "more", np.random.default_rng(7).bytes(1 << 20))
+    with zipfile.ZipFile(path, "a") as archive:
+        last = archive.getinfo("more")
+        for number in range(50):
+            again = zipfile.ZipInfo(f"again {number}")
+            for field in ("compress_type", "compress_size", "file_size", "CRC", "header_offset", "flag_bits"):
+                setattr(again, field, getattr(last, field))
+            archive.filelist.append(again)
+        archive._didModify = True
+    with pytest.raises(gs.InvalidInput, match=r"would become"):
+        gs.Result.load(path)
+
+
+def test_a_trace_of_another_run_is_refused(saved, tmp_path, ercbench_pair):
+    _, path = saved
+    other = gs.run(ercbench_pair, "fifo")
+    replace_member(path, "traces/0", other.trace.to_bytes())
+    with pytest.raises(gs.InvalidInput, match=r"result\.gpushare: is damaged: this trace is damaged, or of another"):
+        gs.Result.load(path)
+
+
+def test_a_trace_is_one_runs_alone(saved):
+    _, path = saved
+    rewrite(path, lambda content: content["runs"][1].update(trace=content["runs"][0]["trace"]))
+    with pytest.raises(gs.InvalidInput, match="two runs name the same trace"):
+        gs.Result.load(path)
+
+
+def test_a_trace_with_a_changed_byte_is_refused_or_possible(saved):
+    """Whatever byte of it is changed: nothing that goes through a trace may meet what cannot be."""
+    result, path = saved
+    data = result.runs[0].record.trace.to_bytes()
+    refused = 0
+    for place in range(0, len(data), max(len(data) // 60, 1)):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x55
+        replace_member(path, "traces/0", bytes(damaged))
+        try:
+            run = gs.Result.load(path).runs[0]
+        except gs.InvalidInput:
+            refused += 1
+        else:
+            run.blocks(), run.trace.decisions()
+    assert refused > 10

@@ -17,7 +17,7 @@ from gpushare._core import Device, InvalidInput
 from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import writable_path
-from gpushare.cli.output import print_json, print_table, remark
+from gpushare.cli.output import print_document, print_json, print_table, remark, say
 from gpushare.compiled_kernel import CompiledKernel
 from gpushare.cubin import Cubin
 from gpushare.kernel import Kernel
@@ -100,12 +100,12 @@ def _show_kernel(
         print_json(_document(compiled, file, rows) | ({"ptx": compiled.worker_ptx} if show_ptx else {}))
     elif show_ptx:
         remark(f"{compiled.signature}: {_outcome(compiled)}")
-        click.echo(compiled.worker_ptx or "", nl=False)
+        print_document(compiled.worker_ptx or "")
     else:
         columns = ["", *(key.replace("_", " ") for key in rows["original"])]
         cells = [[key, *(str(value) for value in row.values())] for key, row in rows.items()]
         print_table(f"{compiled.signature} for {arch}", columns, cells)
-        click.echo(_outcome(compiled))
+        say(_outcome(compiled))
 
 
 def _usage_row(usage: ResourceUsage, device: Device, block: int | None, shared: int) -> dict[str, int]:
@@ -180,7 +180,7 @@ def _show_verdicts(file: Path, out: Path | None, as_json: bool, show_ptx: bool) 
         print_json({"gpushare": gpushare.__version__, "file": str(file), "kernels": kernels, "ptx": transformed.ptx})
     elif show_ptx:
         remark("; ".join(f"{each.name}: {_verdict(each)}" for each in transformed.kernels))
-        click.echo(transformed.ptx, nl=False)
+        print_document(transformed.ptx)
     else:
         cells = [[each.name, _verdict(each)] for each in transformed.kernels]
         print_table(f"kernels of {file}", ["kernel", "verdict"], cells, texts=2)

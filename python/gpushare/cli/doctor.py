@@ -13,9 +13,10 @@ import click
 import gpushare
 from gpushare.cli.arguments import json_option
 from gpushare.cli.exit_codes import NOT_WORKING
-from gpushare.cli.output import print_json
+from gpushare.cli.output import print_json, say
 from gpushare.doctor import Diagnosis, diagnose
 from gpushare.doctor.finding import Finding, State
+from gpushare.printable import printable
 
 MARKS = {State.GOOD: "✓", State.HURTS: "!", State.MISSING: "-", State.BROKEN: "✗"}
 PLAIN_MARKS = {"✓": "+", "✗": "x"}
@@ -54,7 +55,7 @@ def doctor(require_gpu: bool, as_json: bool, command: tuple[str, ...]) -> None:
         for finding in diagnosis.findings:
             _print(finding)
         click.echo()
-        click.echo(_conclusion(diagnosis))
+        say(_conclusion(diagnosis))
     if not diagnosis.healthy:
         raise click.exceptions.Exit(NOT_WORKING)
 
@@ -84,14 +85,14 @@ def _document(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _print(finding: Finding) -> None:
-    click.echo(f"{_mark(finding.state)} {finding.name:<{NAME_WIDTH}} {finding.summary}")
+    click.echo(f"{_mark(finding.state)} {finding.name:<{NAME_WIDTH}} {printable(finding.summary)}")
     if finding.state is State.GOOD:
         return
     for detail in finding.details:
         for line in detail.strip().splitlines():
-            click.echo(textwrap.indent(line, INDENT))
+            click.echo(textwrap.indent(printable(line), INDENT))
     if finding.fix is not None:
-        click.echo(f"{INDENT}{_arrow()} {click.style(finding.fix, bold=True)}")
+        click.echo(f"{INDENT}{_arrow()} {click.style(printable(finding.fix), bold=True)}")
 
 
 def _conclusion(diagnosis: Diagnosis) -> str:

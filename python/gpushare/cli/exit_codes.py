@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from gpushare._core import CudaError, InvalidInput, PolicyError
+from gpushare.cli.output import remark
 
 POLICY_FAILED = 1
 BAD_INPUT = 2
@@ -53,14 +54,14 @@ class CommandsWithExitCodes(click.Group):
 
 
 def _remarked(message: Warning | str, *_: Any) -> None:
-    click.echo(f"gpushare: {message}", err=True)
+    remark(f"gpushare: {message}")
 
 
 def leave(message: str, code: int) -> NoReturn:
     """Ends the program with a message on stderr."""
     if os.environ.get("GPUSHARE_DEBUG") == "1":
         traceback.print_exc()
-    click.echo(f"gpushare: {message}", err=True)
+    remark(f"gpushare: {message}")
     raise click.exceptions.Exit(code)
 
 

@@ -9,11 +9,15 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpushare.kernel_model import require
+from gpushare.printable import printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 LEAST_WIDTH_OF_A_FILE = 160
 STDOUT = f"{__name__}.stdout"
@@ -53,26 +57,23 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     from rich import box
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     if not console.is_terminal:
         console = Console(file=sys.stdout, highlight=False, width=max(console.width, LEAST_WIDTH_OF_A_FILE))
-    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=cell(title), title_justify="left", box=box.SIMPLE_HEAD)
     for number, column in enumerate(columns):
-        table.add_column(Text(column), justify="left" if number < texts else "right", overflow="fold")
+        table.add_column(cell(column), justify="left" if number < texts else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, style="bold" if cell.endswith(BEST_MARK) else "") for cell in row))
+        table.add_row(*(cell(each, "bold" if each.endswith(BEST_MARK) else "") for each in row))
     console.print(table)
 
 
-def printable(text: str) -> str:
-    r"""Somebody else's text, without what would move a terminal's cursor or change its title.
+def cell(words: str, style: str = "") -> Text:
+    """A name or a figure in a table, whoever it comes from."""
+    from rich.text import Text
 
-    >>> printable("alice\x1b[2J@3")
-    'alice\\x1b[2J@3'
-    """
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return Text(printable(words), style=style)
 
 
 BEST_MARK = " *"
@@ -106,4 +107,14 @@ def share(ratio: float) -> str:
 
 def remark(message: str) -> None:
     """A line on stderr."""
-    click.echo(message, err=True)
+    click.echo(printable(message, lines=True), err=True)
+
+
+def say(message: str) -> None:
+    """A line on stdout."""
+    click.echo(printable(message, lines=True))
+
+
+def print_document(text: str) -> None:
+    """Text that is the command's result: as it is, but on a terminal without what that would obey."""
+    click.echo(printable(text, lines=True) if sys.stdout.isatty() else text, nl=False)

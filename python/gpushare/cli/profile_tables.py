@@ -7,9 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-import click
-
-from gpushare.cli.output import duration, print_table, remark, share
+from gpushare.cli.output import duration, print_table, remark, say, share
 
 if TYPE_CHECKING:
     from gpushare.profile.record import CopyCurve, KernelProfile
@@ -45,7 +43,7 @@ def print_profiles(shown: ProfileFile, path: Path) -> None:
     for reason in dict.fromkeys(_reasons(shown)):
         remark(reason)
     if not shown.kernels and not shown.devices:
-        click.echo(f"no profiles to show; the store is {path}")
+        say(f"no profiles to show; the store is {path}")
 
 
 def _reasons(shown: ProfileFile) -> list[str]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import IO
 
-from gpushare.cli.output import duration, printable
+from gpushare.cli.output import duration
+from gpushare.printable import printable
 from gpushare.programs.report import Launches, ProgramReport
 
 MOST_KERNELS = 20

@@ -12,7 +12,7 @@ from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, require_distinct, write_files, written_file
-from gpushare.cli.output import print_json, remark
+from gpushare.cli.output import print_document, print_json, remark
 
 
 @click.command()
@@ -55,7 +55,7 @@ def reproduce(
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(found.text(), nl=False)
+        print_document(found.text())
     wanted: Wanted = {
         "html": (html, lambda path: write_atomically(path, _page(found.paper, found._repr_html_()))),
         "markdown": (markdown, lambda path: write_atomically(path, found.to_markdown())),

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpushare._core import CudaError, InvalidInput, PolicyError
-from gpushare.cli.output import duration, printable, remark
+from gpushare.cli.output import duration, remark
 from gpushare.cli.program_tables import show_report
+from gpushare.printable import printable
 
 if TYPE_CHECKING:
     from gpushare.programs.report import ProgramReport

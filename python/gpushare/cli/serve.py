@@ -63,7 +63,7 @@ def serve(
     _core.require_policy(settings.policy)
     _core.require_open_ordering(settings.ordering)
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
-    log_to_stderr(as_json=log_json, level=log_level)
+    log_to_stderr(as_json=log_json, level=log_level, lines_per_second=settings.log_lines_per_second)
     permit_many()
     on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
     supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)

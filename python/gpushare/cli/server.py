@@ -14,7 +14,7 @@ import click
 from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import Decorator, json_option
 from gpushare.cli.files import require_plots, writable_path
-from gpushare.cli.output import print_json, print_table, remark
+from gpushare.cli.output import cell, print_json, print_table, remark
 from gpushare.cli.server_view import (
     APPLICATION_COLUMNS,
     CLIENT_COLUMNS,
@@ -111,13 +111,12 @@ def top(socket: Path | None, device: str | None, every: float, once: bool, as_js
 def _table(found: dict[str, Any]) -> Any:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(headline(found)), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=cell(headline(found)), title_justify="left", box=box.SIMPLE_HEAD)
     for number, column in enumerate(APPLICATION_COLUMNS):
         table.add_column(column, justify="left" if number < TEXTS_OF_APPLICATION else "right")
     for row in application_rows(found):
-        table.add_row(*map(Text, row))
+        table.add_row(*map(cell, row))
     return table
 
 

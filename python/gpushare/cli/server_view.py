@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpushare.cli.output import duration, printable
+from gpushare.cli.output import duration
 
 APPLICATION_COLUMNS = (
     "application", "state", "kernel", "quota per SM", "priority", "blocks", "remaining", "NTT", "jobs left", "ended",
@@ -30,9 +30,9 @@ def application_rows(status: dict[str, Any]) -> list[list[str]]:
     """One per application; a dash where a figure is not known."""
     return [
         [
-            printable(each["name"]),
+            each["name"],
             each.get("state") or "-",
-            printable(each.get("kernel") or "-"),
+            each.get("kernel") or "-",
             each.get("quota") or "-",
             str(each.get("priority", "-")),
             _progress(each),
@@ -51,7 +51,7 @@ def client_rows(status: dict[str, Any]) -> list[list[str]]:
     """One per client."""
     return [
         [
-            str(each["client"]), printable(each["name"]), printable(each["user"]), str(each["pid"]),
+            str(each["client"]), each["name"], each["user"], str(each["pid"]),
             byte_count(each["memory_bytes"]), str(each["arrays"]), str(each["applications"]),
         ]
         for each in status["clients"]

@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import click
-
-from gpushare.cli.output import duration, marked, print_table, share
+from gpushare.cli.output import duration, marked, print_table, say, share
 from gpushare.contest import best_marks, best_of, labelled, realizable, winner
 from gpushare.policy_words import ordinary, summary
 from gpushare.result import known_among
@@ -66,9 +64,9 @@ def print_comparison(result: Result) -> None:
         rows.append([*cells, share(table.at[policy, "sm_utilisation"]), *joules])
     columns = ["policy", "STP  ", "ANTT  ", "StrictF  ", "makespan  ", "SMs in use", *("energy" for _ in energy)]
     print_table(_title(result), columns, rows)
-    click.echo("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
+    say("STP, StrictF: larger is better. ANTT, makespan: smaller is better. Best of its column: *")
     if len(result.policies) > 1:
-        click.echo(verdict(result))
+        say(verdict(result))
 
 
 def _joules(value: float) -> str:

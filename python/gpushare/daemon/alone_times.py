@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gpushare import _core
 from gpushare._core import InvalidInput
@@ -13,11 +14,9 @@ from gpushare.launch_geometry import Extent
 from gpushare.loaded_code import LoadedCode
 from gpushare.operation import Launch
 
-MOST_KEPT = 4096
-
 
 class AloneTimes:
-    """Predictions, made once per kernel and shape of its blocks.
+    """Predictions, made once per kernel and shape of its blocks, and kept as long as the kernel.
 
     Args:
         device: of a session.
@@ -25,7 +24,7 @@ class AloneTimes:
 
     def __init__(self, device: Any) -> None:
         self._device = device
-        self._known: dict[Any, tuple[float, float] | None] = {}
+        self._known: WeakKeyDictionary[Any, dict[Any, tuple[float, float] | None]] = WeakKeyDictionary()
 
     def of(
         self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None = None
@@ -38,12 +37,11 @@ class AloneTimes:
             shared_bytes: dynamic ones of a block.
             code: with the copy of the kernel that is looked at, on a GPU.
         """
-        key = (kernel, block, shared_bytes)
-        if key not in self._known:
-            if len(self._known) >= MOST_KEPT:
-                self._known.clear()
-            self._known[key] = self._predicted(kernel, block, shared_bytes, code)
-        return self._known[key]
+        known = self._known.setdefault(kernel, {})
+        key = (block, shared_bytes)
+        if key not in known:
+            known[key] = self._predicted(kernel, block, shared_bytes, code)
+        return known[key]
 
     def _predicted(
         self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None

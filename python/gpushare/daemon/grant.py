@@ -20,6 +20,7 @@ class Grant(Schema):
     user: str
     highest_priority: int
     highest_floor: float
+    weight: float
     memory_bytes: int | None
     is_operator: bool
     may_compile: bool

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.limits import MOST_CUBIN_BYTES, MOST_SOURCE_BYTES
 from gpushare.daemon.messages import Named, RegisterKernel, RegisterModel
 from gpushare.kernel import Kernel
 from gpushare.kernel_model import KernelModel, require
@@ -53,6 +54,13 @@ def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:
     kernel._source = KernelSource(text, request.file_name, folder)
     kernel._options = compile_options(request.options, kernel._source)
     return kernel
+
+
+def require_size(name: str, size: int, *, is_cubin: bool) -> None:
+    """Raise InvalidInput where the server does not take so much of one kernel."""
+    most = MOST_CUBIN_BYTES if is_cubin else MOST_SOURCE_BYTES
+    what = "a cubin" if is_cubin else "a source"
+    require(size <= most, f"kernel {name!r}: {what} of {size} bytes; the server takes at most {most}")
 
 
 def model_fields(model: KernelModel) -> dict[str, Any]:

@@ -4,10 +4,12 @@
 PROTOCOL_VERSION = 5
 
 MOST_MESSAGE_BYTES = 1 << 20
-MOST_SOURCE_BYTES = 16 << 20
-"""Of a kernel. Sources travel in shared memory and not in messages."""
-MOST_BYTES_OF_KERNELS = 1 << 28
-"""Of one client's sources and options: the worker keeps them until the client ends."""
+MOST_SOURCE_BYTES = 4 << 20
+"""Of a kernel's CUDA C++ or PTX. Whether assemblers can do with it is limited by their memory."""
+MOST_CUBIN_BYTES = 16 << 20
+"""Of a kernel's machine code. Both travel in shared memory and not in messages."""
+MOST_COMPILED_BYTES = 256 << 20
+"""Of what a compilation makes: code, and PTX of kernel and worker."""
 MOST_DESCRIPTORS = 4
 """That come with one message."""
 MOST_ARGUMENTS = 1024
@@ -33,8 +35,10 @@ HELLO_TIMEOUT_S = 5.0
 """Who connects and says nothing for so long is dropped."""
 SEND_TIMEOUT_S = 5.0
 """Who reads nothing for so long is dropped."""
-MOST_GREETINGS = 64
-"""Connections that have not said who they are yet."""
+MOST_GREETINGS = 256
+"""Connections that have not said what they want yet."""
+MOST_GREETINGS_OF_USER = 64
+"""Of these, one user's: the next ones are closed, and their clients try again."""
 MOST_WAITING_CONNECTIONS = 1024
 """Connections that wait for a worker; the next ones are closed, and their clients try again."""
 WELCOME_TIMEOUT_S = 60.0

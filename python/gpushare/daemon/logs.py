@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server says on stderr: lines for people, or one JSON object per line."""
+"""What the server says on stderr: lines for people, or one JSON object per line.
+
+Clients can have it say much, so lines are cut, what they quote is printable, and of lines of one kind only so many come
+in a second.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,15 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Callable
+
+from gpushare.printable import printable
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+MOST_CHARACTERS = 2000
+"""Of a message, and of what raised."""
+BURST_S = 5.0
+"""Who has said nothing for so long may say at once what they might have said."""
 
 
 class JsonLines(logging.Formatter):
@@ -25,14 +36,76 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         if record.exc_info:
-            fields["exception"] = self.formatException(record.exc_info)
+            fields["exception"] = cut(self.formatException(record.exc_info))
         return json.dumps(fields)
 
 
-def log_to_stderr(*, as_json: bool, level: str = "INFO") -> None:
+class Lines(logging.Formatter):
+    """For people."""
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
+        """What raised, not too much of it."""
+        return printable(cut(super().formatException(ei)), lines=True)  # type: ignore[arg-type]
+
+
+class Bearable(logging.Filter):
+    """Cuts messages, and leaves out those of one kind and one user that come too often; the next says how many.
+
+    Args:
+        lines_per_second: of one kind and user, in the long run.
+        now_s: the time.
+    """
+
+    def __init__(self, lines_per_second: float, now_s: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._lines_per_second = lines_per_second
+        self._now_s = now_s
+        self._kinds: dict[object, Kind] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is said."""
+        kind = self._kinds.setdefault((record.name, record.msg, getattr(record, "user", None)), Kind(self._now_s()))
+        most = max(BURST_S * self._lines_per_second, 1.0)
+        left_out = kind.left_out
+        if not kind.may_be_said(self._now_s(), self._lines_per_second, most):
+            return False
+        more = f" [and {left_out} more of this kind, which were left out]" if left_out else ""
+        record.msg, record.args = printable(cut(record.getMessage())) + more, ()
+        return True
+
+
+class Kind:
+    """Lines that differ in what they quote.
+
+    Attributes:
+        left_out: since the last one that was said.
+    """
+
+    def __init__(self, now_s: float) -> None:
+        self.left_out = 0
+        self._since_s = now_s
+        self._saved: float | None = None
+
+    def may_be_said(self, now_s: float, per_second: float, most: float) -> bool:
+        """Another one; it counts."""
+        saved = most if self._saved is None else min(self._saved + (now_s - self._since_s) * per_second, most)
+        said = saved >= 1
+        self._saved, self._since_s = saved - said, now_s
+        self.left_out = 0 if said else self.left_out + 1
+        return said
+
+
+def cut(text: str) -> str:
+    """Not more than a reader reads."""
+    more = len(text) - MOST_CHARACTERS
+    return text if more <= 0 else f"{text[:MOST_CHARACTERS]} [and {more} more characters]"
+
+
+def log_to_stderr(*, as_json: bool, level: str = "INFO", lines_per_second: float) -> None:
     """For the server's processes."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter(LINE))
+    handler.setFormatter(JsonLines() if as_json else Lines(LINE))
+    handler.addFilter(Bearable(lines_per_second))
     logger = logging.getLogger("gpushare")
     logger.handlers[:] = [handler]
     logger.setLevel(level)

@@ -28,13 +28,26 @@ class MemoryAccounts:
 
     Args:
         total_bytes: that can be given out.
+        bytes_per_user: that the clients of one user may hold together; None: as much as there is.
     """
 
-    def __init__(self, total_bytes: int) -> None:
+    def __init__(self, total_bytes: int, bytes_per_user: int | None = None) -> None:
         self.total_bytes = total_bytes
+        self._bytes_per_user = bytes_per_user
+        self._users: dict[int, str] = {}
         self._held: Counter[int] = Counter()
         self._waiting: deque[Ticket] = deque()
         self._changed = threading.Condition()
+
+    def admit(self, client: int, user: str) -> None:
+        """A client of this user may ask from now on."""
+        with self._changed:
+            self._users[client] = user
+
+    def forget(self, client: int) -> None:
+        """It has left; what it held has been given back, or will be."""
+        with self._changed:
+            self._users.pop(client, None)
 
     def held_by(self, client: int) -> int:
         """Bytes of this client."""
@@ -126,6 +139,22 @@ class MemoryAccounts:
             raise InvalidInput(
                 f"an array of {amount} bytes: this client may hold {quota} bytes and {own}; free some, or have the "
                 "server's memory_bytes_per_client raised"
+            )
+
+        self._require_within_users_part(client, amount)
+
+    def _require_within_users_part(self, client: int, amount: int) -> None:
+        user, most = self._users.get(client), self._bytes_per_user
+        if user is None or most is None:
+            return
+        own = [each for each, its_user in self._users.items() if its_user == user]
+        held = sum(self._held[each] for each in own)
+        waiting = sum(each.bytes for each in self._waiting if each.client in own)
+        if held + waiting + amount > most:
+            raise InvalidInput(
+                f"an array of {amount} bytes: clients of user {user} may hold {most} bytes together and hold {held}"
+                f"{f' and wait for {waiting}' if waiting else ''}; free some, or have the server's "
+                "memory_bytes_per_user raised"
             )
 
     def _too_long(self, ticket: Ticket, patience_s: float) -> str:

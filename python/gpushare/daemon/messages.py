@@ -52,7 +52,7 @@ class RegisterKernel(Schema):
     """A kernel of CUDA code, whose source or cubin comes in a shared file beside it; the answer is its handle."""
 
     name: Name
-    source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_SOURCE_BYTES)]
+    source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_CUBIN_BYTES)]
     file_name: Name
     folder: Text | None = None
     is_cubin: bool = False

@@ -7,7 +7,9 @@ import os
 import pwd
 import socket
 import struct
+from collections.abc import Container
 from dataclasses import dataclass
+from functools import cached_property
 
 CREDENTIALS = struct.Struct("3i")
 
@@ -24,7 +26,7 @@ class Peer:
 
     pid: int
     uid: int
-    groups: frozenset[int]
+    groups: Container[int]
 
     @property
     def user(self) -> str:
@@ -39,11 +41,22 @@ def peer_of(connection: socket.socket) -> Peer:
     """Whoever connected, or listens: what was true when that was called."""
     size = CREDENTIALS.size
     pid, uid, gid = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return Peer(pid, uid, _groups_of(uid, gid))
+    return Peer(pid, uid, GroupsOf(uid, gid))
 
 
-def _groups_of(uid: int, gid: int) -> frozenset[int]:
-    try:
-        return frozenset((gid, *os.getgrouplist(pwd.getpwuid(uid).pw_name, gid)))
-    except KeyError:
-        return frozenset((gid,))
+class GroupsOf:
+    """A user's, asked for where somebody wants to know: a directory of users may take long to answer."""
+
+    def __init__(self, uid: int, gid: int) -> None:
+        self._uid = uid
+        self._gid = gid
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._all
+
+    @cached_property
+    def _all(self) -> frozenset[int]:
+        try:
+            return frozenset((self._gid, *os.getgrouplist(pwd.getpwuid(self._uid).pw_name, self._gid)))
+        except KeyError:
+            return frozenset((self._gid,))

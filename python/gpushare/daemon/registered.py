@@ -15,8 +15,8 @@ import numpy as np
 from gpushare.daemon import array_copies
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import with_source
-from gpushare.daemon.kernel_wire import kernel_fields, model_fields
-from gpushare.daemon.limits import MOST_ARENAS, MOST_SOURCE_BYTES
+from gpushare.daemon.kernel_wire import kernel_fields, model_fields, require_size
+from gpushare.daemon.limits import MOST_ARENAS
 from gpushare.daemon.link import Link
 from gpushare.daemon.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.reply import Reply
@@ -215,8 +215,7 @@ def _tell_kernel(link: Link, kernel: Kernel | KernelModel) -> int:
     if isinstance(kernel, KernelModel):
         return link.request("model", fields=model_fields(kernel))
     content = kernel._source.content
-    most = MOST_SOURCE_BYTES
-    require(len(content) <= most, f"kernel {kernel.name!r}: a source of {len(content)} bytes; at most {most} are taken")
+    require_size(kernel.name, len(content), is_cubin=kernel._source.cubin is not None)
     shared = Arena.made(len(content))
     try:
         shared.view[: len(content)] = content

@@ -45,14 +45,17 @@ class ServedSession:
         else:
             self.sink = _core.SessionSink(self.device.description, policy, 0, 1.0, ordering)
 
-    def application(self, name: str, priority: int, terms: Terms) -> _core.ServedApplication:
-        """A new one, as ports take it.
+    def application(
+        self, name: str, priority: int, terms: Terms, owner: str, owner_weight: float
+    ) -> _core.ServedApplication:
+        """A new one of this owner's, as ports take it.
 
         Raises:
             PolicyError: the policy has no use for this priority.
         """
         _core.require_priority(self._policy, name, priority)
-        return self.sink.application(_core.Application(name, [], priority=priority, **terms.core))
+        given = terms.core | {"owner": owner, "owner_weight": owner_weight}
+        return self.sink.application(_core.Application(name, [], priority=priority, **given))
 
     def set_priority(self, application: _core.ServedApplication, priority: int) -> None:
         """From now on."""
@@ -94,6 +97,11 @@ class ServedSession:
         pointers = [each.offset for each in parameters if each.kind == "pointer"]
         handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone)
         return handle, [asdict(each) for each in parameters]
+
+    @property
+    def loaded_kernels(self) -> int:
+        """How many the GPU has, but for those with variables."""
+        return self.device.loaded_kernels if self._is_gpu else 0
 
     def module_of(self, kernel: Kernel | KernelModel) -> str | None:
         """What tells its variables from those of others; None where it has none."""

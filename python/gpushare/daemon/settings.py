@@ -17,11 +17,13 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.errors import RefusedError
 from gpushare.daemon.peer import Peer
 from gpushare.kernel_model import MOST_BYTES
+from gpushare.terms import WEIGHTS
 from gpushare.toml_file import Schema, read_toml
 from gpushare.workload import PRIORITIES
 
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
 Floor = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])]
 Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
 
@@ -39,12 +41,23 @@ class Settings(Schema):
     highest_floor: Floor = 0.0
     floor_of_user: dict[str, Floor] = Field(default_factory=dict)
     floor_of_group: dict[str, Floor] = Field(default_factory=dict)
+    weight_of_user: dict[str, Weight] = Field(default_factory=dict)
+    weight_of_group: dict[str, Weight] = Field(default_factory=dict)
     operators: list[str] = Field(default_factory=list)
     memory_bytes: Quota | None = None
     memory_bytes_per_client: Quota | None = None
+    memory_bytes_per_user: Quota | None = None
     clients: Annotated[int, Field(ge=1, le=4096)] = 256
+    clients_per_user: Annotated[int, Field(ge=1, le=4096)] = 128
+    jobs_per_user: Annotated[int, Field(ge=1, le=1 << 28)] = 1 << 21
+    kernels_per_user: Annotated[int, Field(ge=1, le=1 << 24)] = 1 << 14
+    kernel_bytes_per_user: Annotated[int, Field(ge=1, le=MOST_BYTES)] = 1 << 30
+    log_lines_per_second: Annotated[float, Field(gt=0, le=1e6)] = 20.0
     watchdog_seconds: Annotated[float, Field(gt=0, le=1e6)] = 30.0
     sources_of_other_users: bool = False
+    compilations: Annotated[int, Field(ge=1, le=256)] = 4
+    compile_memory_bytes: Annotated[int, Field(ge=1 << 28, le=MOST_BYTES)] = 4 << 30
+    compile_seconds: Annotated[float, Field(gt=0, le=1e6)] = 120.0
     metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
 
 
@@ -55,6 +68,7 @@ class Rights:
     Attributes:
         highest_priority: that it may ask for.
         highest_floor: the sum of the floors that a user may ask for, whatever clients they have.
+        weight: of the user against others, whatever applications they have.
         memory_bytes: of the device that it may hold; None: all of it.
         is_operator: may it change the policy and others' priorities?
         may_compile: are sources of it compiled, which lets them include files that the server can read?
@@ -62,6 +76,7 @@ class Rights:
 
     highest_priority: int
     highest_floor: float
+    weight: float
     memory_bytes: int | None
     is_operator: bool
     may_compile: bool
@@ -74,9 +89,10 @@ def settings_in(path: Path | None) -> Settings:
         InvalidInput: the file is wrong; the message names file, line and key.
     """
     settings = Settings() if path is None else read_toml(path, Settings)
-    for user in (*settings.priority_of_user, *settings.floor_of_user, *settings.operators):
+    for user in (*settings.priority_of_user, *settings.floor_of_user, *settings.weight_of_user, *settings.operators):
         _uid(user)
-    for group in (*settings.priority_of_group, *settings.floor_of_group, *([settings.group] if settings.group else [])):
+    groups = (*settings.priority_of_group, *settings.floor_of_group, *settings.weight_of_group)
+    for group in (*groups, *([settings.group] if settings.group else [])):
         gid_of(group)
     return settings
 
@@ -110,6 +126,7 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
     return Rights(
         highest_priority=_most_for(peer, *priority),
         highest_floor=_most_for(peer, *floor),
+        weight=_weight_of(peer, settings),
         memory_bytes=settings.memory_bytes_per_client,
         is_operator=own or peer.uid in map(_uid, settings.operators),
         may_compile=own or settings.sources_of_other_users,
@@ -120,6 +137,13 @@ def _most_for(peer: Peer, anybody: Any, of_user: dict[str, Any], of_group: dict[
     """What the peer may ask for: as much as anybody, its user or one of its groups."""
     own = [most for user, most in of_user.items() if _uid(user) == peer.uid]
     return max([anybody, *own, *[most for group, most in of_group.items() if gid_of(group) in peer.groups]])
+
+
+def _weight_of(peer: Peer, settings: Settings) -> float:
+    """Its user's own, else the most of its groups', else 1."""
+    own = [weight for user, weight in settings.weight_of_user.items() if _uid(user) == peer.uid]
+    of_groups = [weight for group, weight in settings.weight_of_group.items() if gid_of(group) in peer.groups]
+    return max(own or of_groups or [1.0])
 
 
 def gid_of(group: str) -> int:

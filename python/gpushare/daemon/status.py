@@ -51,6 +51,7 @@ def status_of(worker: Worker) -> dict[str, Any]:
             "used_bytes": worker.accounts.used_bytes,
             "waiting_requests": worker.accounts.waiting,
         },
+        "loaded_kernels": worker.session.loaded_kernels,
         "clients": [_client(each) for each in clients],
         "applications": [
             known.get(application.name, {"name": application.name})
@@ -77,6 +78,7 @@ def _client(client: ServedClient) -> dict[str, Any]:
         "connected_for_s": time.time() - client.connected_s,
         "memory_bytes": client.worker.accounts.held_by(client.number),
         "arrays": len(client.arrays),
+        "kernels": len(client.kernels),
         "applications": len(client.applications),
     }
 

@@ -19,10 +19,16 @@ from pathlib import Path
 from gpushare._core import InvalidInput
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
-from gpushare.daemon.limits import HELLO_TIMEOUT_S, MOST_GREETINGS, MOST_WAITING_CONNECTIONS
+from gpushare.daemon.limits import (
+    HELLO_TIMEOUT_S,
+    MOST_GREETINGS,
+    MOST_GREETINGS_OF_USER,
+    MOST_WAITING_CONNECTIONS,
+)
 from gpushare.daemon.listener import Listener
 from gpushare.daemon.messages import Hello, hello_in, number_of
 from gpushare.daemon.peer import Peer, peer_of
+from gpushare.daemon.places_by_user import PlacesByUser
 from gpushare.daemon.settings import Rights, Settings, rights_of
 from gpushare.daemon.while_used import WhileUsed
 from gpushare.daemon.wire import Channel, Message, close_all, packed
@@ -55,7 +61,7 @@ class Supervisor:
     ) -> None:
         self._settings = settings
         self._find_peer = find_peer
-        self._greetings = threading.BoundedSemaphore(MOST_GREETINGS)
+        self._greetings = PlacesByUser(MOST_GREETINGS, MOST_GREETINGS_OF_USER)
         self._waiting = threading.BoundedSemaphore(MOST_WAITING_CONNECTIONS)
         self._listener = Listener(path, settings.group)
         try:
@@ -95,15 +101,22 @@ class Supervisor:
                 LOG.warning("a connection cannot be taken: %s", error)  # out of descriptors, for one
                 time.sleep(0.1)
                 continue
-            if not self._greetings.acquire(blocking=False):
-                connection.close()
-                continue
-            try:
-                threading.Thread(target=self._greet, args=[connection], daemon=True).start()
-            except RuntimeError as error:
-                LOG.warning("a connection cannot be taken: %s", error)
-                self._greetings.release()
-                connection.close()
+            self._take(connection)
+
+    def _take(self, connection: socket.socket) -> None:
+        try:
+            peer = self._find_peer(connection)
+        except OSError as error:
+            LOG.info("a connection came to nothing: %s", error)
+            return connection.close()
+        if not self._greetings.take(peer.uid):
+            return connection.close()
+        try:
+            threading.Thread(target=self._greet, args=[connection, peer], daemon=True).start()
+        except RuntimeError as error:
+            LOG.warning("a connection cannot be taken: %s", error)
+            self._greetings.give_back(peer.uid)
+            connection.close()
 
     def close(self) -> None:
         """Ends the workers, and with them the clients' connections; the socket goes."""
@@ -112,13 +125,12 @@ class Supervisor:
         for worker in self._workers.values():
             worker.close()
 
-    def _greet(self, connection: socket.socket) -> None:
+    def _greet(self, connection: socket.socket, peer: Peer) -> None:
         """Hears who it is, and hands the connection over or says why not."""
         number = 0
         channel = Channel(connection)
         try:
-            message = self._heard(connection, channel)
-            peer = self._find_peer(connection)
+            message = self._heard(connection, channel, peer)
             number = number_of(message)
             hello = hello_in(message)
             rights = rights_of(peer, self._settings, os.getuid())
@@ -134,7 +146,7 @@ class Supervisor:
         finally:
             connection.close()  # this process's copy
 
-    def _heard(self, connection: socket.socket, channel: Channel) -> Message:
+    def _heard(self, connection: socket.socket, channel: Channel, peer: Peer) -> Message:
         """Its first message; then it is no longer among those that have said nothing."""
         heard, ready = threading.Event(), select.poll()
         ready.register(connection, select.POLLIN)
@@ -143,7 +155,7 @@ class Supervisor:
             message, descriptors = channel.receive()
         finally:
             heard.set()
-            self._greetings.release()
+            self._greetings.give_back(peer.uid)
         close_all(descriptors)
         return message
 
@@ -183,6 +195,7 @@ def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes
         user=peer.user,
         highest_priority=rights.highest_priority,
         highest_floor=rights.highest_floor,
+        weight=rights.weight,
         memory_bytes=rights.memory_bytes,
         is_operator=rights.is_operator,
         may_compile=rights.may_compile,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import select
 import socket
 import struct
 import threading
@@ -91,6 +92,12 @@ class Channel:
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
+
+    def is_over(self) -> bool:
+        """Whether the other side has closed it; what it has said before may still be there."""
+        looking = select.poll()
+        looking.register(self._connection, select.POLLRDHUP)
+        return bool(looking.poll(0))
 
     def close(self) -> None:
         """Ends the connection for both sides; whoever receives wakes up."""

@@ -9,8 +9,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import RefusedError
-from gpushare.daemon.kernel_wire import kernel_of, model_of
-from gpushare.daemon.limits import MOST_BYTES_OF_KERNELS
+from gpushare.daemon.kernel_wire import kernel_of, model_of, require_size
 from gpushare.daemon.messages import (
     CancelApplication,
     LoadKernel,
@@ -43,7 +42,8 @@ def _open(client: ServedClient, request: OpenApplication) -> int:
     name = f"{request.name}{client.suffix}"
     if client.applications.has_name(name):
         raise InvalidInput(f"the session has an application {request.name!r} already: take another name")
-    application = client.worker.session.application(name, request.priority, request.terms)
+    owner, owner_weight = client.grant.user, client.grant.weight
+    application = client.worker.session.application(name, request.priority, request.terms, owner, owner_weight)
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
@@ -87,14 +87,7 @@ def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> N
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
     """The content is copied out of the shared file before anything looks at it."""
-    bytes_of_kernels = (
-        client.bytes_of_kernels + request.source_bytes + sum(map(len, (*request.options, *request.names)))
-    )
-    if bytes_of_kernels > MOST_BYTES_OF_KERNELS:
-        raise InvalidInput(
-            f"kernel {request.name!r}: with it, the sources of this client's kernels are {bytes_of_kernels} bytes in "
-            f"all, above {MOST_BYTES_OF_KERNELS}: connect anew, without those that are not needed any more"
-        )
+    require_size(request.name, request.source_bytes, is_cubin=request.is_cubin)
     source = Arena.received(descriptor_in(descriptors), max(request.source_bytes, 1))
     try:
         content = bytes(source.view[: request.source_bytes])
@@ -107,14 +100,17 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
             f"kernel {request.name!r}: sources of other users are not compiled, because they could include any file "
             "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
-    handle = client.kernels.add(kernel)
-    client.bytes_of_kernels = bytes_of_kernels
-    return handle
+    amount = request.source_bytes + sum(map(len, (*request.options, *request.names)))
+    client.take_kernel_bytes(request.name, amount, kernels=1)
+    kernel.compile_elsewhere(client.compiled)
+    return client.kernels.add(kernel)
 
 
 def register_model(client: ServedClient, request: RegisterModel, _number: int, _descriptors: list[int]) -> int:
     """A kernel for simulated devices."""
-    return client.kernels.add(model_of(request))
+    model = model_of(request)
+    client.take_kernel_bytes(model.name, 0, kernels=1)
+    return client.kernels.add(model)
 
 
 def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> bool:

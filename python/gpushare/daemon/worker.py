@@ -19,6 +19,7 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import DeviceError, PolicyError
 from gpushare.daemon.alone_times import AloneTimes
+from gpushare.daemon.compilations import Compilations
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History, look_at
@@ -55,6 +56,7 @@ class Worker:
         history: looks at its status.
         alone_times: what turnarounds are normalized by.
         ports: the clients' rings, which a thread without Python serves.
+        compilations: of all clients' kernels.
         released: arrays that no job needs any more.
         opening: held while an application is opened and what it has been promised is noted.
     """
@@ -64,11 +66,12 @@ class Worker:
         self.settings = settings
         self.session = open_session(device, settings.policy, settings.ordering)
         self.policy = settings.policy
-        self.accounts = MemoryAccounts(_memory_of(self.session, settings))
+        self.accounts = MemoryAccounts(_memory_of(self.session, settings), settings.memory_bytes_per_user)
         self.pinning = Pinning(self.session.device)
         self.history = History()
         self.alone_times = AloneTimes(self.session.device)
         self.ports = _core.PortServer(self.session.sink)
+        self.compilations = Compilations(settings)
         self.released = _core.ReleaseQueue()
         self.opening = threading.Lock()
         self.started_s = time.time()
@@ -83,6 +86,10 @@ class Worker:
         """Those that are connected."""
         with self._lock:
             return list(self._clients.values())
+
+    def clients_of(self, user: str) -> list[ServedClient]:
+        """Those of this user that are connected."""
+        return [each for each in self.clients if each.grant.user == user]
 
     def history_turn(self, client: ServedClient) -> AbstractContextManager[None]:
         """Users have equal parts of what time there is for histories, and those of one user take turns."""
@@ -117,7 +124,7 @@ class Worker:
         try:
             client = self._added(channel, grant)
         except Exception as error:  # of whatever kind: the other clients go on
-            LOG.info("a client of user %s is refused: %s", grant.user, error)
+            LOG.info("a client of user %s is refused: %s", grant.user, error, extra={"user": grant.user})
             _refuse(channel, grant, error)
             return
         try:
@@ -127,20 +134,35 @@ class Worker:
 
     def _added(self, channel: Channel, grant: Grant) -> ServedClient:
         with self._lock:
-            if len(self._clients) >= self.settings.clients:
-                raise RefusedError(f"{self.device} has {len(self._clients)} clients already")
+            self._require_place(grant.user)
             try:
                 client = ServedClient(self, self._next_client, channel, grant)
             except Exception as error:  # for one, there are no descriptors for its rings
                 raise RefusedError(f"{self.device} cannot take another client: {error}") from error
             self._clients[self._next_client] = client
+            self.accounts.admit(client.number, grant.user)
             self._next_client += 1
             return client
+
+    def _require_place(self, user: str) -> None:
+        if len(self._clients) >= self.settings.clients:
+            raise RefusedError(
+                f"{self.device} has {len(self._clients)} clients already: the server's configuration says clients"
+            )
+        own = sum(each.grant.user == user for each in self._clients.values())
+        if own >= self.settings.clients_per_user:
+            raise RefusedError(
+                f"{self.device} has {own} clients of user {user} already: the server's configuration says "
+                "clients_per_user"
+            )
 
     def forget(self, client: ServedClient) -> None:
         """It is gone, and nothing of it is left."""
         with self._lock:
             del self._clients[client.number]
+            self.accounts.forget(client.number)
+        if not self.clients_of(client.grant.user):
+            self.compilations.forget(client.grant.user)
 
     def set_policy(self, policy: str) -> None:
         """Of the session, from now on."""
@@ -163,7 +185,7 @@ class Worker:
     def _drop(self, number: int, why: str) -> None:
         for client in self.clients:
             if client.port_number == number:
-                LOG.info("client %d: %s", client.number, why)
+                LOG.info("client %d: %s", client.number, why, extra={"user": client.grant.user})
                 client.drop(why)
 
     def _heed_session(self) -> None:

@@ -45,8 +45,9 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     permit_many()
     supervisor = socket.socket(fileno=descriptor)
     order = unpacked(supervisor.recv(MOST_MESSAGE_BYTES))
-    log_to_stderr(as_json=order["log_json"], level=order["log_level"])
     settings = checked(order["settings"], Settings)
+    each = settings.log_lines_per_second
+    log_to_stderr(as_json=order["log_json"], level=order["log_level"], lines_per_second=each)
     require(isinstance(order["device"], str), "the supervisor names no device")
     try:
         worker = Worker(order["device"], settings, open_session)

@@ -2,7 +2,11 @@
 #include "core/mixing/fair_division.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
 
+#include "core/mixing/owner_weights.hpp"
 #include "core/mixing/sm_shares.hpp"
 
 namespace gpushare {
@@ -22,15 +26,16 @@ bool are_close(const std::vector<SmPart>& one, const std::vector<SmPart>& other)
 
 void FairDivision::divide(const State& state, const Attendance& attendance) {
   std::vector<Claim> all = claims(state, attendance);
+  weigh(all, state);
   std::vector<ApplicationId> present;
-  for (const Claim& each : all) present.push_back(each.application);
+  for (const Claim& each : all) {
+    present.push_back(each.application);
+    time_.weigh(each.application, each.weight, state);
+  }
   time_.forgive(present, nanoseconds(period_), state);
   const double mean = time_.mean(present, state);
   for (Claim& each : all) each.served = time_.virtual_time(each.application, state);
-  if (static_cast<int>(all.size()) > state.sms()) {  // the least served
-    std::ranges::stable_sort(all, {}, &Claim::served);
-    all.resize(static_cast<std::size_t>(state.sms()));
-  }
+  all = least_served(std::move(all), state);
   const std::vector<int> sms = shares(all, mean, state);
   const bool is_much_owed = std::ranges::any_of(
       all, [&](const Claim& each) { return mean - each.served >= most_owed * nanoseconds(period_); });
@@ -39,17 +44,46 @@ void FairDivision::divide(const State& state, const Attendance& attendance) {
   if (is_much_owed || !are_close(parts, parts_)) parts_ = std::move(parts);
 }
 
+void FairDivision::weigh(std::vector<Claim>& claims, const State& state) {
+  std::vector<OwnWeight> own;
+  for (const Claim& each : claims) own.push_back({.application = each.application, .weight = each.own_weight});
+  const std::vector<double> weights = weights_among_owners(own, state);
+  for (std::size_t i = 0; i < claims.size(); ++i) claims[i].weight = weights[i];
+}
+
+// Each has an SM at least, so that an owner has no more of them at a time than SMs are his.
+std::vector<FairDivision::Claim> FairDivision::least_served(std::vector<Claim> claims, const State& state) {
+  const auto sms = static_cast<std::size_t>(state.sms());
+  std::vector<Claim> found = claims;
+  std::ranges::stable_sort(found, {}, &Claim::served);
+  double weights = 0;
+  std::map<std::string_view, double> places;  // that an owner has left
+  for (const Claim& each : found) {
+    weights += each.weight;
+    places[state.application(each.application).owner] += each.weight;
+  }
+  for (auto& [owner, left] : places) left = std::max(1.0, std::floor(state.sms() * left / weights));
+  std::erase_if(found, [&](const Claim& each) {
+    const std::string& owner = state.application(each.application).owner;
+    return !owner.empty() && --places.at(owner) < 0;
+  });
+  if (found.size() > sms) found.resize(sms);
+  if (found.size() == claims.size()) return claims;
+  weigh(found, state);
+  return found;
+}
+
 std::vector<FairDivision::Claim> FairDivision::claims(const State& state, const Attendance& attendance) const {
   std::vector<Claim> found;
   for (const RunningLaunch& launch : state.running()) {
     const std::int64_t useful = (launch.unfinished() + launch.max_residency - 1) / launch.max_residency;
     found.push_back({.application = launch.application,
-                     .weight = launch.weight,
+                     .own_weight = launch.weight,
                      .most = static_cast<int>(std::clamp<std::int64_t>(useful, 1, state.sms()))});
   }
   for (const auto& each : attendance.expected(state.now())) {
     if (static_cast<int>(found.size()) == state.sms()) break;  // whoever is there goes before who is not
-    found.push_back({.application = each.application, .weight = each.weight, .most = state.sms()});
+    found.push_back({.application = each.application, .own_weight = each.weight, .most = state.sms()});
   }
   std::ranges::stable_sort(found, {}, [&](const Claim& claim) { return claim.application; });
   return found;

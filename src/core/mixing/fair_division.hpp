@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMs in proportion to weights, more for whoever has had less SM time than his weight says.
+// SMs in proportion to weights, more for whoever has had less SM time than his weight says. Owners are served first,
+// and each one's applications by what is his.
 #pragma once
 
 #include <vector>
@@ -28,11 +29,14 @@ class FairDivision {
  private:
   struct Claim {
     ApplicationId application{};
-    double weight = 1;
-    int most = 0;       // SMs that it has blocks for
-    double served = 0;  // virtual time
+    double own_weight = 1;  // that it has asked for
+    double weight = 1;      // among owners
+    int most = 0;           // SMs that it has blocks for
+    double served = 0;      // virtual time
   };
   std::vector<Claim> claims(const State& state, const Attendance& attendance) const;
+  static void weigh(std::vector<Claim>& claims, const State& state);
+  static std::vector<Claim> least_served(std::vector<Claim> claims, const State& state);
   std::vector<int> shares(const std::vector<Claim>& claims, double mean, const State& state) const;
 
   Duration period_;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "core/mixing/owner_weights.hpp"
+
 namespace gpushare {
 namespace {
 
@@ -60,10 +62,18 @@ class Usher {
     std::ranges::stable_sort(seating_.first, std::greater{},
                              [this](OperationId id) { return state_.find(id)->priority; });
     std::ranges::sort(seating_.seats, {}, [](const Seat& seat) { return seat.application; });
+    weigh();
     return std::move(seating_);
   }
 
  private:
+  void weigh() {
+    std::vector<OwnWeight> own;
+    for (const Seat& seat : seating_.seats) own.push_back({seat.application, seat.contender.weight});
+    const std::vector<double> weights = weights_among_owners(own, state_);
+    for (std::size_t i = 0; i < weights.size(); ++i) seating_.seats[i].contender.weight = weights[i];
+  }
+
   bool costs_little(const Attendance::Expected& guest, const CataloguedKernel& kernel) const {
     if (!is_small(state_.device(), kernel, guest.launch->blocks, options_.small)) return false;
     const double places = static_cast<double>(state_.sms()) * guest.max_residency;

@@ -23,10 +23,17 @@ void SmTime::observe(const Event& event, const State& state) {
   account.is_running = event.kind == EventKind::LaunchArrived;
   if (account.is_running) {
     account.launch = launch.id;
-    account.weight = launch.weight;
   } else {
     account.ended += had_by(launch, event.time);  // the last chance: its end takes it out of the state
   }
+}
+
+void SmTime::weigh(ApplicationId application, double weight, const State& state) {
+  Account& account = accounts_.at(application);
+  if (account.weight == weight) return;
+  const double before = virtual_time(application, state);
+  account.weight = weight;
+  account.offset += before - virtual_time(application, state);
 }
 
 double SmTime::virtual_time(ApplicationId application, const State& state) const {

@@ -15,6 +15,9 @@ class SmTime {
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
 
+  /// From now on; what it has had until now counts as before.
+  void weigh(ApplicationId application, double weight, const State& state);
+
   /// In nanoseconds.
   double virtual_time(ApplicationId application, const State& state) const;
 

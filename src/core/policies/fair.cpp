@@ -3,7 +3,8 @@
 // is handed over while everybody stays; what rounding, gaps and arrivals make unequal is paid back: each application's
 // virtual time (SM time it has had / weight) is kept, and who is behind the mean has more SMs until the next period.
 // Nobody has less than half or more than twice his part for that, or more SMs than he has blocks for. Where there are
-// more applications than SMs, the least served have them.
+// more applications than SMs, the least served have them. Applications with an owner share what his weight gives him,
+// in proportion to theirs: ten applications of one owner have together what one of another has.
 //
 // Options: period_us=2000, how often parts are looked at; patience_us=60, how long a place is kept between launches.
 //

@@ -95,6 +95,64 @@ TEST(Fair, WithMoreApplicationsThanSmsTheLeastServedAreNext) {
   for (const double time : times) EXPECT_NEAR(time, 50'000, 15'000);
 }
 
+/// Each launch again and again; the first application is of "alice", all others of "mallory".
+Workload of_two_owners(std::size_t of_mallory, double weight_of_mallorys, int launches) {
+  std::vector<double> weights(1 + of_mallory, weight_of_mallorys);
+  weights[0] = 1;
+  Workload workload = weighted(weights, 800);
+  for (Application& application : workload.applications) {
+    application.owner = application.name == workload.applications[0].name ? "alice" : "mallory";
+    application.operations.resize(static_cast<std::size_t>(launches), application.operations.front());
+  }
+  return workload;
+}
+
+/// Of all SM time up to then, the first application's.
+double part_of_first(const Trace& trace, std::size_t applications, std::int64_t until) {
+  const auto times = had(trace, applications, until);
+  return times[0] / std::accumulate(times.begin(), times.end(), 0.0);
+}
+
+TEST(Fair, TenApplicationsOfOneOwnerTakeNoMoreThanOneOfAnother) {
+  const Trace trace = record(small_device(22), of_two_owners(10, 1, 60), "fair:period_us=50");
+  EXPECT_NEAR(part_of_first(trace, 11, 400'000), 0.5, 0.05);
+}
+
+TEST(Fair, AWeightTakesNothingFromAnotherOwner) {
+  const Trace trace = record(small_device(22), of_two_owners(3, 1e6, 60), "fair:period_us=50");
+  EXPECT_NEAR(part_of_first(trace, 4, 400'000), 0.5, 0.05);
+}
+
+TEST(Fair, MoreApplicationsOfOneOwnerThanSmsLeaveAnotherHisPart) {
+  const Trace trace = record(small_device(8), of_two_owners(40, 1, 40), "fair:period_us=50");
+  EXPECT_NEAR(part_of_first(trace, 41, 400'000), 0.5, 0.05);
+}
+
+TEST(Fair, AnOwnersApplicationsShareByWeightWhatIsTheOwners) {
+  Workload workload = of_two_owners(2, 1, 60);
+  workload.applications[1].weight = 3;
+  const auto times = had(record(small_device(16), workload, "fair:period_us=50"), 3, 400'000);
+  EXPECT_NEAR(times[0] / (times[1] + times[2]), 1, 0.1);
+  EXPECT_NEAR(times[1] / times[2], 3, 0.4);
+}
+
+TEST(Fair, OwnersHaveTheWeightThatIsTheirs) {
+  Workload workload = of_two_owners(4, 1, 60);
+  workload.applications[0].owner_weight = 3;
+  const Trace trace = record(small_device(16), workload, "fair:period_us=50");
+  EXPECT_NEAR(part_of_first(trace, 5, 400'000), 0.75, 0.05);
+}
+
+TEST(Fair, AnOwnerWhoseApplicationsComeAndGoIsOwedNoMore) {
+  Workload workload = of_two_owners(6, 1, 60);
+  for (std::size_t i = 1; i < workload.applications.size(); ++i) {  // one after the other
+    workload.applications[i].arrival = Duration(60'000 * static_cast<std::int64_t>(i - 1));
+    workload.applications[i].operations.resize(2);
+  }
+  const Trace trace = record(small_device(12), workload, "fair:period_us=50");
+  EXPECT_GE(part_of_first(trace, 7, 300'000), 0.45);
+}
+
 TEST(SmShares, AddUpAndKeepEveryLimit) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);

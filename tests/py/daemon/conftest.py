@@ -2,6 +2,7 @@
 """Servers with workers that compute on the host (standin.py), and what may be left of them."""
 
 import contextlib
+import os
 import pathlib
 import shutil
 import socket
@@ -9,11 +10,13 @@ import sys
 import tempfile
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 import gpushare as gs
 from gpushare.daemon.limits import PROTOCOL_VERSION
+from gpushare.daemon.peer import Peer
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.supervisor import Supervisor
 from gpushare.daemon.wire import Channel, close_all
@@ -77,6 +80,27 @@ def server_of(**options):
         supervisor = started(path / "socket", **options)
         yield path / "socket"
         supervisor.close()
+
+
+@pytest.fixture
+def users(serve, folder):
+    """Starts a server, and connects as the user of this number, whom it takes for a member of its group."""
+    now = SimpleNamespace(uid=os.getuid())
+    group = os.getgid()
+    sessions = []
+
+    def start(**settings):
+        options = {"group": str(group)} | settings
+        serve(find_peer=lambda _: Peer(os.getpid(), now.uid, frozenset({group})), **options)
+
+    def connect(uid):
+        now.uid = uid
+        sessions.append(gs.connect(folder / "socket"))
+        return sessions[-1]
+
+    yield SimpleNamespace(start=start, connect=connect)
+    for session in sessions:
+        session.close()
 
 
 @pytest.fixture(scope="session")

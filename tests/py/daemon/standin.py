@@ -82,7 +82,7 @@ class Application:
     def __init__(self, session, name, priority):
         self.session, self.name, self.priority = session, name, priority
         self.jobs, self.changed, self.operations, self.cancelled = [], threading.Condition(), 0, False
-        self.came_ns, self.now = {}, None
+        self.came_ns, self.now, self.has_left = {}, None, False
         self.client = None  # known with the first launch
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -102,6 +102,13 @@ class Application:
             jobs, self.jobs, self.cancelled = self.jobs, [], True
         for launch in jobs:
             self.withdraw(launch)
+
+    def leave(self):
+        """It runs nothing any more."""
+        self.cancel()
+        with self.changed:
+            self.has_left = True
+            self.changed.notify()
 
     def set_priority(self, priority):
         self.priority = priority
@@ -146,7 +153,9 @@ class Application:
     def run(self):
         while True:
             with self.changed:
-                self.changed.wait_for(lambda: self.jobs)
+                self.changed.wait_for(lambda: self.jobs or self.has_left)
+                if not self.jobs:
+                    return None
                 launch = self.jobs[0]
                 submitted_ns = self.came_ns.pop(id(launch))
             self.now = (self.name, launch.kernel, submitted_ns, time.monotonic_ns(), None)
@@ -264,7 +273,7 @@ class Sink(_core.CommandSink):
         self.calls.put(lambda: application.submit(launch))
 
     def client_gone(self, client):
-        self.calls.put(lambda: [each.cancel() for each in self.session.applications if each.client == client])
+        self.calls.put(lambda: self.session.forget(client))
 
     def run(self):
         while True:
@@ -293,10 +302,15 @@ class StandIn:
         self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
 
-    def application(self, name, priority, terms):
+    def application(self, name, priority, terms, owner, owner_weight):
         application = Application(self, name, priority)
         self.applications.append(application)
         return application
+
+    def forget(self, client):
+        for each in [each for each in self.applications if each.client == client]:
+            each.leave()
+            self.applications.remove(each)
 
     def named(self, name):
         return next(each for each in self.applications if each.name == name)
@@ -306,6 +320,8 @@ class StandIn:
 
     def new_code(self, take):
         return None
+
+    loaded_kernels = 0
 
     def module_of(self, kernel):
         return None

@@ -72,14 +72,14 @@ def test_two_clients_of_a_user_do_not_get_the_same_floor():
     """However long it takes to open an application."""
     both_are_there = threading.Barrier(2)
 
-    def open_slowly(name, priority, terms):
+    def open_slowly(name, *_):
         with contextlib.suppress(threading.BrokenBarrierError):
             both_are_there.wait(0.2)
         return SimpleNamespace(name=name)
 
     worker = SimpleNamespace(opening=threading.Lock(), session=SimpleNamespace(application=open_slowly), clients=[])
     port = SimpleNamespace(add_application=lambda *_: 1)
-    grant = SimpleNamespace(user="u", highest_priority=0, highest_floor=0.75)
+    grant = SimpleNamespace(user="u", highest_priority=0, highest_floor=0.75, weight=1.0)
     for number in range(2):
         applications = ApplicationTable()
         client = SimpleNamespace(worker=worker, port=port, grant=grant, applications=applications, suffix=f"@{number}")

@@ -15,7 +15,6 @@ import urllib.request
 import pytest
 
 import gpushare as gs
-from gpushare.cli.server_view import application_rows, client_rows
 from gpushare.daemon.client_session import DaemonSession
 from gpushare.daemon.history import History, Look
 from gpushare.daemon.logs import JsonLines
@@ -56,15 +55,6 @@ def test_status(called, busy):
     assert busy in said
     assert "running" in said
     assert "sim:h100 under srtf" in said
-
-
-def test_what_clients_call_themselves_is_printed_as_text():
-    name = "x\x1b]0;y\x07\x9b2J\n"
-    application = {"name": name, "kernel": name, "unfinished_jobs": 1, "ended_jobs": 0}
-    client = {"client": 1, "name": name, "user": name, "pid": 1, "memory_bytes": 0, "arrays": 0, "applications": 1}
-    rows = application_rows({"applications": [application]}) + client_rows({"clients": [client]})
-    escaped = r"x\x1b]0;y\x07\x9b2J\n"
-    assert [cell for row in rows for cell in row if cell.startswith("x")] == [escaped] * 4
 
 
 def test_a_program_of_any_name_may_connect(server, monkeypatch):

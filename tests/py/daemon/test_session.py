@@ -138,9 +138,9 @@ def test_what_compilers_say_comes_back(session):
 
 
 def test_large_sources_go_through_shared_memory(session):
-    session.load(gs.Kernel("//" + "x" * (15 << 20), "k"))
-    with pytest.raises(gs.InvalidInput, match="a source of 17825794 bytes; at most 16777216 are taken"):
-        session.load(gs.Kernel("//" + "x" * (17 << 20), "k"))
+    session.load(gs.Kernel("//" + "x" * (3 << 20), "k"))
+    with pytest.raises(gs.InvalidInput, match="a source of 5242882 bytes; the server takes at most 4194304"):
+        session.load(gs.Kernel("//" + "x" * (5 << 20), "k"))
 
 
 class TensorOnGpu:

@@ -2,9 +2,10 @@
 // Python speaks plain numbers: nanoseconds, bytes, bytes per second. Here they become the core's types and back.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "core/errors.hpp"
@@ -22,9 +23,8 @@ std::optional<std::int64_t> optional_count(const std::optional<When>& when) {
 
 /// As short as it can be told: 0.5, 1e+06, nan.
 inline std::string shown(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 /// For numbers that no object has checked: infinite ones and NaN are not in any range.

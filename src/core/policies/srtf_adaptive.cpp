@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SRTF/Adaptive (SRTF section 5.1.2): SRTF until the predicted slowdowns of the running launches lie more than a
-// threshold apart; then the fastest is limited to a few blocks per SM and the others get the rest. Block times are
-// resampled at every change of mode; sharing ends when it proves less fair than the order it replaced.
+// SRTF/Adaptive (SRTF section 5.1.2): SRTF until predicted slowdowns lie more than a threshold apart; then the fastest
+// is limited to a few blocks per SM and leaves the rest to the others. Block times are resampled at every change of
+// mode; sharing ends when it proves less fair than the order it replaced.
 //
 // Suits: launches of similar length. Fails: the fastest pays for sharing with throughput that the others may not gain.
 #include <map>
@@ -33,12 +33,10 @@ class SrtfAdaptive : public Policy {
   Plan decide(const State& state) const override {
     if (auto plan = sampling_plan(state, predictor_)) return *std::move(plan);
     Plan plan;
-    const std::vector<const RunningLaunch*> launches = order(state);
+    const auto launches = order(state);
     rank_behind(plan, launches);
-    if (mode_ == Mode::Sharing) {
-      plan.shares.front().quota = Quota::everywhere(limited(*launches.front()));
-      plan.shares.front().leaves_rest = true;
-    }
+    const Quota limit = Quota::everywhere(limited(*launches.front()));
+    if (mode_ == Mode::Sharing) plan.shares.front() = {.launch = fastest_, .quota = limit, .leaves_rest = true};
     return plan;
   }
 

@@ -279,10 +279,10 @@ class ServedClient:
         for arena in self.arenas:
             arena.close()
         self.channel.release()
-        self.worker.forget(self)
         self.applications.clear()
         self.kernels.clear()  # each knows this client, by whom it is compiled
         self._give_back_variables()
+        self.worker.forget(self)
         del self.port  # its memory goes now, and not when somebody has forgotten this client
         self._log("client %d %s", self.number, why)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.limits import MOST_GREETINGS, PROTOCOL_VERSION
+from gpushare.daemon.limits import MOST_GREETINGS_OF_USER, PROTOCOL_VERSION
 from gpushare.daemon.wire import Channel
 
 
@@ -280,7 +280,7 @@ def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(work
     hand_over = worker.hand_over
     monkeypatch.setattr(worker, "hand_over", lambda *given: started.wait(30) and hand_over(*given))
     waiting = []
-    for _ in range(MOST_GREETINGS + 5):
+    for _ in range(MOST_GREETINGS_OF_USER + 5):
         waiting.append(Channel(socket.socket(socket.AF_UNIX)))
         waiting[-1]._connection.connect(str(folder / "socket"))
         waiting[-1].send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello"})

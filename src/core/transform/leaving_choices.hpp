@@ -7,9 +7,9 @@
 
 namespace gpushare::ptx {
 
-/// Which choices may threads leave the function by, while those that went the other way still wait for them?
-/// Behind `if (c) v = __shfl_sync(~0u, ...); __syncthreads();` none has: it would have to pass the barrier, and that
-/// waits for all. So those who skip the wait would have hung in the original, and are the same lanes in a worker.
+/// Knows where threads part of which some may have left the function while the others still wait for them. Where
+/// `if (c) v = __shfl_sync(~0u, ...);` comes before `__syncthreads();` none can have: to leave, a thread would have to
+/// pass the barrier, which waits for those that wait. So the wait is for lanes that come, or hangs in the original.
 class LeavingChoices {
  public:
   LeavingChoices(const Function& function, const ControlFlow& flow);

@@ -48,6 +48,19 @@ def test_blocks_per_sm(call):
     assert "blocks per sm" in call("compile", "saxpy.cu", "-k", "saxpy<float>", "--block", "256").stdout
 
 
+def test_shared_memory_that_costs_blocks_is_said_so(call, folder):
+    def outcome(words):
+        (folder / "rows.cu").write_text(
+            f"__global__ void rows(int* out) {{ __shared__ int row[{words}]; row[threadIdx.x] = out[threadIdx.x];"
+            " __syncthreads(); out[blockIdx.x] = row[blockDim.x - threadIdx.x]; }"
+        )
+        return call("compile", "rows.cu", "-k", "rows").stdout
+
+    said = "by shared memory an SM holds 4 blocks of the worker and 5 of the kernel"
+    assert said in outcome(11392)  # five times 45,568 bytes and the 1 KiB that a block takes besides fill an SM
+    assert "by shared memory" not in outcome(11000)
+
+
 def test_json(call):
     document = json.loads(call("compile", "saxpy.cu", "-k", "saxpy<float>", "--arch", "sm_100", "--json").stdout)
     assert document["arch"] == "sm_100"

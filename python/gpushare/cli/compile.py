@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +99,13 @@ def _show_kernel(
     if as_json:
         print_json(_document(compiled, file, rows) | ({"ptx": compiled.worker_ptx} if show_ptx else {}))
     elif show_ptx:
-        remark(f"{compiled.signature}: {_outcome(compiled)}")
+        remark(f"{compiled.signature}: {_outcome(compiled, on)}")
         print_document(compiled.worker_ptx or "")
     else:
         columns = ["", *(key.replace("_", " ") for key in rows["original"])]
         cells = [[key, *(str(value) for value in row.values())] for key, row in rows.items()]
         print_table(f"{compiled.signature} for {arch}", columns, cells)
-        say(_outcome(compiled))
+        say(_outcome(compiled, on))
 
 
 def _usage_row(usage: ResourceUsage, device: Device, block: int | None, shared: int) -> dict[str, int]:
@@ -116,7 +116,7 @@ def _usage_row(usage: ResourceUsage, device: Device, block: int | None, shared: 
     return {**row, "blocks_per_sm": usage.blocks_per_sm(device, block, shared)}
 
 
-def _outcome(compiled: CompiledKernel) -> str:
+def _outcome(compiled: CompiledKernel, device: Device) -> str:
     if compiled.worker_usage is None:
         fits = "; all blocks of a launch have to fit the GPU at once" if compiled.needs_all_blocks else ""
         return f"runs as a whole: {compiled.refusal}{fits}"
@@ -125,7 +125,17 @@ def _outcome(compiled: CompiledKernel) -> str:
         words.append(f"registers limited to {compiled.register_limit}")
     if compiled.worker_usage.allocated_registers > register_budget(compiled.original_usage, compiled.arch):
         words.append("the worker needs more registers than the kernel and may lose residency")
+    kernel, worker = (
+        _blocks_by_shared_memory(each, device) for each in (compiled.original_usage, compiled.worker_usage)
+    )
+    if worker < kernel:
+        words.append(f"by shared memory an SM holds {worker} blocks of the worker and {kernel} of the kernel")
     return "; ".join(words)
+
+
+def _blocks_by_shared_memory(usage: ResourceUsage, device: Device) -> int:
+    """Of a thread and a register each, so that nothing else counts."""
+    return replace(usage, registers=1).blocks_per_sm(device, threads=1)
 
 
 def _blocks(shapes: _core.BlockShapes | None) -> str:

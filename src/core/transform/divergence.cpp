@@ -11,6 +11,7 @@
 #include "core/transform/divergent_blocks.hpp"
 #include "core/transform/instructions.hpp"
 #include "core/transform/lane_values.hpp"
+#include "core/transform/leaving_choices.hpp"
 
 namespace gpushare::ptx {
 namespace {
@@ -71,7 +72,9 @@ class Taint {
         blocks_(flow),
         affected_(function.statements.size(), false),
         divergent_(function.statements.size(), false) {
-    if (!group.is_block()) warp_.emplace(module, function, flow, group);
+    if (group.is_block()) return;
+    warp_.emplace(module, function, flow, group);
+    abandoned_.assign(function.statements.size(), false);
   }
 
   void find() {
@@ -89,6 +92,7 @@ class Taint {
 
   bool is_affected(std::size_t statement) const { return affected_[statement]; }
   std::vector<bool>& divergent() { return divergent_; }
+  std::vector<bool>& abandoned() { return abandoned_; }
 
  private:
   /// Statements, by what they do with what they read.
@@ -99,8 +103,13 @@ class Taint {
   struct Warp {
     OnlyWriters writers;
     LaneValues values;
+    LeavingChoices leaving;
+    DivergentBlocks abandoned_blocks;
     Warp(const Module& module, const Function& function, const ControlFlow& flow, const ThreadGroup& group)
-        : writers(module, function, flow), values(module, function, writers, group) {}
+        : writers(module, function, flow),
+          values(module, function, writers, group),
+          leaving(function, flow),
+          abandoned_blocks(flow) {}
   };
 
   /// Notes what the instruction reads, and whether it is affected whatever the others do.
@@ -151,6 +160,7 @@ class Taint {
     const std::size_t block = flow_.block_of(index);
     if (ends_with_choice(index) && (together_ == nullptr || !together_->contains(block))) {
       for (const std::size_t added : blocks_.add_choice(block)) diverge(flow_.blocks()[added]);
+      if (warp_ && warp_->leaving.may_lose_threads(block)) abandon(block);
     }
     if (is_block_barrier(*instruction) && is_barrier_of_all(module_, *instruction)) return;
     if (const auto found = readers_of_writer_.find(index); found != readers_of_writer_.end()) affect(found->second);
@@ -164,7 +174,9 @@ class Taint {
     for (const std::size_t computing : readers.computing) affect(computing);
     for (const std::size_t guarded : readers.guarded) {
       affect(guarded);
-      if (!ends_with_choice(guarded)) divergent_[guarded] = true;
+      if (ends_with_choice(guarded)) continue;
+      divergent_[guarded] = true;
+      if (warp_) abandoned_[guarded] = true;
     }
   }
 
@@ -178,6 +190,21 @@ class Taint {
     for (std::size_t index = block.begin; index < block.end; ++index) {
       divergent_[index] = true;
       affect(index);
+    }
+  }
+
+  /// Also what is chosen in what is abandoned, whoever meets whom there: those who have left are missing from all of
+  /// it.
+  void abandon(std::size_t choice) {
+    std::vector<std::size_t> choices{choice};
+    while (!choices.empty()) {
+      const std::size_t next = choices.back();
+      choices.pop_back();
+      for (const std::size_t added : warp_->abandoned_blocks.add_choice(next)) {
+        const BasicBlock& block = flow_.blocks()[added];
+        for (std::size_t index = block.begin; index < block.end; ++index) abandoned_[index] = true;
+        if (block.decides()) choices.push_back(added);
+      }
     }
   }
 
@@ -212,6 +239,7 @@ class Taint {
   std::vector<std::size_t> open_;  ///< affected statements that have yet to affect others
   std::vector<bool> affected_;
   std::vector<bool> divergent_;
+  std::vector<bool> abandoned_;  ///< empty where the threads are those of a block
 };
 
 }  // namespace
@@ -227,6 +255,13 @@ std::vector<bool> divergent_statements(const Module& module, const Function& fun
   Taint taint(module, function, flow, group, &for_all, &together);
   taint.find();
   return std::move(taint.divergent());
+}
+
+std::vector<bool> abandoned_statements(const Module& module, const Function& function, const ControlFlow& flow,
+                                       const ThreadGroup& group, const std::unordered_set<std::size_t>& together) {
+  Taint taint(module, function, flow, group, nullptr, &together);
+  taint.find();
+  return std::move(taint.abandoned());
 }
 
 std::vector<bool> divergent_choices(const Module& module, const Function& function, const ControlFlow& flow,

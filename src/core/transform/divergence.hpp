@@ -26,6 +26,12 @@ std::vector<bool> divergent_statements(const Module& module, const Function& fun
                                        const ThreadGroup& group, const LoadsForAll& for_all = {},
                                        const std::unordered_set<std::size_t>& together = {});
 
+/// Those of the divergent statements at which threads may be missing that have left the function. The others are
+/// skipped by threads that then wait for all others of the block at a barrier: whoever waits for them there has waited
+/// for them in the original as well. Of lanes of warps.
+std::vector<bool> abandoned_statements(const Module& module, const Function& function, const ControlFlow& flow,
+                                       const ThreadGroup& group, const std::unordered_set<std::size_t>& together = {});
+
 /// The blocks at whose end threads of the group may go different ways. One entry per block.
 std::vector<bool> divergent_choices(const Module& module, const Function& function, const ControlFlow& flow,
                                     const ThreadGroup& group);

@@ -17,6 +17,12 @@ const std::vector<bool>& FunctionAnalyses::divergent_statements(const Function& 
   return found->second;
 }
 
+const std::vector<bool>& FunctionAnalyses::abandoned_statements(const Function& function, const ThreadGroup& group) {
+  const auto [found, is_new] = known_[&function].abandoned.try_emplace(group);
+  if (is_new) found->second = ptx::abandoned_statements(module_, function, flow(function), group);
+  return found->second;
+}
+
 bool FunctionAnalyses::waits_in_loop(const Function& function, const ExecutedReads& reads) {
   auto& waits = known_[&function].waits_in_loop;
   if (!waits) waits = has_waiting_loop(module_, function, flow(function), reads);

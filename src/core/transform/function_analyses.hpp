@@ -19,6 +19,7 @@ class FunctionAnalyses {
 
   const ControlFlow& flow(const Function& function);
   const std::vector<bool>& divergent_statements(const Function& function, const ThreadGroup& group);
+  const std::vector<bool>& abandoned_statements(const Function& function, const ThreadGroup& group);
   /// `reads`: of any kernel that calls the function, or is it.
   bool waits_in_loop(const Function& function, const ExecutedReads& reads);
 
@@ -26,6 +27,7 @@ class FunctionAnalyses {
   struct Known {
     std::unique_ptr<ControlFlow> flow;
     std::map<ThreadGroup, std::vector<bool>> divergent;
+    std::map<ThreadGroup, std::vector<bool>> abandoned;
     std::optional<bool> waits_in_loop;
   };
 

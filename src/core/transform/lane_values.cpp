@@ -165,6 +165,7 @@ LaneValues::Value LaneValues::computed(const Place& place) {
   if (operation == "shl") return {shifted_left(left, right)};
   if (is_any_of(operation, {"shr", "bfe"})) return {shifted_right(instruction, left, right)};
   if (operation == "and") return {masked(left, right)};
+  if (operation == "bfi" && instruction.operands.size() == 5) return inserted(left, right, of(place, 3));
   if (operation == "div" && left.is_consecutive_from_lane_0() && right.is_multiple() && !left.may_be_negative) {
     return {Kind::Uniform};
   }
@@ -251,6 +252,13 @@ LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {
   if (value.is_uniform()) return low == 0 ? Kind::Multiple : Kind::Uniform;
   if (!value.is_consecutive_from_lane_0()) return Kind::Unknown;
   return low == 0 ? Kind::Multiple : low == lanes - 1 ? Kind::Consecutive : Kind::Unknown;
+}
+
+/// Bits of one value from a place on, in another one; below are the other's.
+LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, const Value& at) {
+  if (!field.is_uniform() || !at.number || *at.number < 5) return {};
+  if (base.is_uniform()) return {base.is_multiple() ? Kind::Multiple : Kind::Uniform};
+  return {base.is_consecutive_from_lane_0() ? Kind::Consecutive : Kind::Unknown};
 }
 
 /// Of the kernel, at an address that is the same for all: what a called function is given may differ.

@@ -65,6 +65,7 @@ class LaneValues {
   static Kind shifted_left(const Value& value, const Value& by);
   static Kind shifted_right(const Instruction& instruction, const Value& value, const Value& by);
   static Kind masked(const Value& value, const Value& mask);
+  static Value inserted(const Value& field, const Value& base, const Value& at);
 
   Place place(std::size_t statement) const;
   Value of(const Place& place, std::size_t operand);

@@ -66,8 +66,8 @@ class Waits {
       : analyses_(analyses),
         function_(function),
         blocks_(blocks),
-        divergent_(analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
-        asked_(module, function, divergent_),
+        abandoned_(analyses.abandoned_statements(function, {ThreadGroup::all_lanes, blocks})),
+        asked_(module, function, analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
         numbers_(module, function),
         module_(module),
         flow_(analyses.flow(function)) {}
@@ -75,17 +75,17 @@ class Waits {
   bool is_by_made_up_mask(std::size_t statement, const Instruction& instruction) {
     if (!waits_for_lanes(instruction) || instruction.operands.empty()) return false;
     const std::string_view mask = single_name(module_, instruction, instruction.operands.size() - 1);
-    return !asked_.contains(mask) || (divergent_[statement] && may_have_parted(statement, mask));
+    return !asked_.contains(mask) || (abandoned_[statement] && may_have_parted(statement, mask));
   }
 
   /// Lanes that the mask does not name need not be there: `if (threadIdx.x < 8)` before `__shfl_sync(0xff, ...)`.
   bool has_its_lanes(std::size_t statement, const Instruction& instruction) {
-    if (!divergent_[statement]) return true;
+    if (!abandoned_[statement]) return true;
     if (!waits_for_lanes(instruction)) return false;
     const auto mask = numbers_.of(instruction.operands.back());
     if (mask.value_or(0) == 0 || mask == ThreadGroup::all_lanes) return false;
     masks_.insert(*mask);
-    return masks_.size() <= most_masks && !analyses_.divergent_statements(function_, {*mask, blocks_})[statement];
+    return masks_.size() <= most_masks && !analyses_.abandoned_statements(function_, {*mask, blocks_})[statement];
   }
 
  private:
@@ -105,7 +105,7 @@ class Waits {
         if (is_answer || parted.contains(flow_.block_of(asker))) together.insert(choice);
       }
       const ThreadGroup group{ThreadGroup::all_lanes, blocks_};
-      if (divergent_statements(module_, function_, flow_, group, {}, together)[wait]) return true;
+      if (abandoned_statements(module_, function_, flow_, group, together)[wait]) return true;
     }
     return false;
   }
@@ -154,7 +154,7 @@ class Waits {
   FunctionAnalyses& analyses_;
   const Function& function_;
   BlockShapes blocks_;
-  const std::vector<bool>& divergent_;
+  const std::vector<bool>& abandoned_;
   AskedMasks asked_;
   Numbers numbers_;
   const Module& module_;

@@ -109,6 +109,12 @@ inline std::vector<SampleLaunch> sample_launches() {
          return arguments(memory.allocate(integers(250)), memory.allocate(std::vector<int>(1)),
                           memory.allocate(std::vector<unsigned>(1)), 250);
        }},
+      {"row_maxima",
+       "row_maxima",
+       {.blocks = {4}, .threads = {64}},
+       [](GlobalMemory& memory) {
+         return arguments(memory.allocate(integers(250)), memory.allocate(std::vector<int>(250)), 250);
+       }},
       {"vector_loads",
        "vector_loads",
        {.blocks = {5}, .threads = {64}},

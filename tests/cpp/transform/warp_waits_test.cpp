@@ -51,12 +51,46 @@ TEST(WarpWaits, AGuardPartsLanesAsABranchDoes) {
             refused("bar.warp.sync", 14));
 }
 
+TEST(WarpWaits, WhoSkipsAWaitAndMeetsAllAtABarrierBeforeItReturnsIsFine) {
+  const auto skipped = [](const std::string& before, const std::string& within, const std::string& behind) {
+    return verdict("mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ntid.x;\n" + before + early + "\n@%p1 bra $L;\n" + within +
+                   "bar.warp.sync %r2;\n$L:\n" + behind + "ret;\n");
+  };
+  const std::string some_return = "setp.eq.u32 %p3, %r1, 9;\n@%p3 ret;\n";
+  EXPECT_EQ(skipped("", "", "bar.sync 0;\n"), "worker");
+  EXPECT_EQ(skipped("", "", "bar.sync 0;\n" + some_return), "worker");
+  EXPECT_EQ(skipped("", "", "barrier.red.or.pred %p4, 0, %p5;\n"), "worker");
+  EXPECT_EQ(skipped("", "$T:\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, %r1;\n@%p2 bra $T;\n", "bar.sync 0;\n"),
+            "worker");
+  EXPECT_NE(skipped("", "", ""), "worker");
+  EXPECT_NE(skipped("", "", some_return + "bar.sync 0;\n"), "worker") << "before the barrier";
+  EXPECT_NE(skipped(some_return, "", "bar.sync 0;\n"), "worker") << "before all of it";
+  EXPECT_NE(skipped("", "", "bar.arrive 0, 64;\n"), "worker") << "waits for nothing";
+  EXPECT_NE(skipped("", "", "bar.sync 1, 64;\n"), "worker") << "for others";
+  EXPECT_NE(skipped("", "", "@%p5 bar.sync 0;\n"), "worker") << "perhaps";
+  EXPECT_NE(skipped("", "", "setp.eq.u32 %p4, %r2, 64;\n@%p4 bra $M;\nbar.sync 0;\n$M:\n"), "worker") << "one way";
+  EXPECT_NE(skipped("", "bar.sync 0;\n", "bar.sync 0;\n"), "worker") << "those who wait may be a barrier behind";
+}
+
+TEST(WarpWaits, WhoLeavesALoopAndMeetsAllAtABarrierBehindItIsFine) {
+  const auto loop = [](const std::string& body, const std::string& behind) {
+    return verdict("mov.u32 %r1, %tid.x;\n$T:\n" + body +
+                   "shfl.sync.down.b32 %r3, %r4, 4, 31, -1;\nadd.u32 %r1, %r1, 30;\n"
+                   "setp.lt.u32 %p2, %r1, 1000;\n@%p2 bra $T;\n" +
+                   behind + "ret;\n");
+  };
+  EXPECT_EQ(loop("", "bar.sync 0;\n"), "worker");
+  EXPECT_NE(loop("", ""), "worker");
+  EXPECT_NE(loop("bar.sync 0;\n", "bar.sync 0;\n"), "worker") << "the barriers may be met by each other";
+}
+
 TEST(WarpWaits, WhatPartsTheBlockBetweenWarpsIsFine) {
   for (const std::string whole :
        {"setp.ge.u32 %p1, %r1, 32;", "setp.lt.s32 %p1, %r1, 64;", "setp.gt.u32 %p1, %r1, 31;",
         "setp.gt.s32 %p1, 96, %r1;", "setp.lt.u32 %p1, 95, %r1;", "mov.u32 %r2, WARP_SZ;\nsetp.ge.u32 %p1, %r1, %r2;",
         "shr.u32 %r2, %r1, 5;\nsetp.eq.u32 %p1, %r2, 0;", "and.b32 %r2, %r1, 992;\nsetp.eq.u32 %p1, %r2, 0;",
         "div.u32 %r2, %r1, 96;\nsetp.eq.u32 %p1, %r2, 0;", "bfe.u32 %r2, %r1, 5, 2;\nsetp.eq.u32 %p1, %r2, 0;",
+        "mov.u32 %r3, %ctaid.x;\nbfi.b32 %r2, %r3, %r1, 7, 25;\nsetp.gt.u32 %p1, %r2, 95;",
         "add.s32 %r2, %r1, 31;\nsetp.gt.u32 %p1, %r2, 62;", "mov.u32 %r2, %warpid;\nsetp.eq.u32 %p1, %r2, 0;"}) {
     EXPECT_EQ(verdict(vote_unless(whole)), "worker") << whole;
   }

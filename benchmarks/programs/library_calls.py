@@ -15,7 +15,7 @@ try:
     import triton.language as tl
 
     @triton.jit
-    def add(x, y, z, count, SIZE: tl.constexpr):
+    def add(x, y, z, count, SIZE: tl.constexpr):  # noqa: N803 - so constants of Triton are written
         """Sums of two arrays."""
         at = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
         tl.store(z + at, tl.load(x + at, at < count) + tl.load(y + at, at < count), at < count)

@@ -10,7 +10,7 @@ PATIENCE_S = 180.0
 
 
 def begin(folder: Path | None, name: str) -> None:
-    """Says that this program is ready, and waits until ``folder`` has a file ``go``; without a folder it goes at once."""
+    """Says that this program is ready, and waits until ``folder`` has a file ``go``; without a folder it goes on."""
     if folder is None:
         return
     (folder / f"{name}.ready").touch()

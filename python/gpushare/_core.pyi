@@ -73,6 +73,11 @@ __all__: list[str] = [
     "PortLimits",
     "PortServer",
     "PortStatistics",
+    "ProgramKernel",
+    "ProgramPage",
+    "ProgramPort",
+    "ProgramTotals",
+    "Programs",
     "ProtocolViolation",
     "Refusal",
     "ReleaseQueue",
@@ -122,6 +127,7 @@ __all__: list[str] = [
     "off_sm_demand_by_counters",
     "off_sm_demand_per_sm",
     "off_sm_supply",
+    "open_program_sink",
     "order_tasks",
     "orderings",
     "original_occupancy",
@@ -130,6 +136,7 @@ __all__: list[str] = [
     "percentile",
     "policies",
     "predictions_over_time",
+    "program_device",
     "rate_alone",
     "rate_on_sms",
     "replay",
@@ -2270,6 +2277,129 @@ class SessionSink(CommandSink):
         What the commands go to.
         """
 
+class ProgramKernel:
+    """
+    A kernel of a program, with one shape of its launches.
+    """
+    @property
+    def block(self) -> typing.Annotated[list[int], "FixedSize(3)"]: ...
+    @property
+    def grid(self) -> typing.Annotated[list[int], "FixedSize(3)"]: ...
+    @property
+    def key(self) -> int:
+        """
+        The same in every run.
+        """
+    @property
+    def kind(self) -> str: ...
+    @property
+    def launches(self) -> int: ...
+    @property
+    def library(self) -> str:
+        """
+        Whose code launches it.
+        """
+    @property
+    def name(self) -> str: ...
+    @property
+    def predicted_ns(self) -> int:
+        """
+        Of one launch; 0: unknown.
+        """
+    @property
+    def sampled_ns(self) -> int:
+        """
+        Of all these.
+        """
+    @property
+    def samples(self) -> int:
+        """
+        Launches that were timed.
+        """
+    @property
+    def shared_bytes(self) -> int: ...
+
+class ProgramTotals:
+    """
+    Of all processes of a program so far.
+    """
+    @property
+    def held_ns(self) -> int:
+        """
+        Their threads have waited for the lease.
+        """
+    @property
+    def launches(self) -> int: ...
+    @property
+    def let_go(self) -> int:
+        """
+        Waits that the longest hold has ended.
+        """
+    @property
+    def limited_ns(self) -> int:
+        """
+        Their threads have waited for what was under way.
+        """
+
+class ProgramPage:
+    """
+    The memory by which a program and the scheduler talk.
+    """
+    def __init__(
+        self,
+        memory_limit_bytes: typing.SupportsInt | typing.SupportsIndex,
+        longest_hold_ns: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+    def free_program(self) -> None:
+        """
+        Nothing holds the program until a scheduler does.
+        """
+    def kernels(self) -> list[ProgramKernel]: ...
+    def predict(
+        self, key: typing.SupportsInt | typing.SupportsIndex, ns: typing.SupportsInt | typing.SupportsIndex
+    ) -> None: ...
+    def processes(self) -> list[int]:
+        """
+        Process ids of those that use CUDA now.
+        """
+    def release_dead(self) -> None:
+        """
+        Gives back the places of processes that were killed.
+        """
+    def totals(self) -> ProgramTotals: ...
+    @property
+    def descriptor(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int:
+        """
+        Of device memory, that they have now.
+        """
+
+class Programs:
+    """
+    Those that a server has.
+    """
+    def __init__(self) -> None: ...
+
+class ProgramPort:
+    """
+    Has a session schedule a program.
+    """
+    def __init__(
+        self,
+        sink: SessionSink,
+        programs: Programs,
+        application: ServedApplication,
+        descriptor: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None:
+        """
+        Of the page, which remains the caller's. Throws InvalidInput where it is none.
+        """
+    def close(self) -> None:
+        """
+        The program goes on without a scheduler.
+        """
+
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
@@ -2392,6 +2522,11 @@ def off_sm_supply(
     llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex,
     dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5,
 ) -> float: ...
+def open_program_sink(device: Device, programs: Programs, policy: typing.Any, ordering: str = "arrival") -> SessionSink:
+    """
+    A session whose device is these programs.
+    """
+
 def order_tasks(
     tasks: collections.abc.Sequence[
         tuple[
@@ -2443,6 +2578,11 @@ def policies() -> list[PolicyEntry]: ...
 def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.
+    """
+
+def program_device(name: str) -> Device:
+    """
+    The device that programs are scheduled on.
     """
 
 def rate_alone(device: Device, kernel: KernelModel) -> float:

@@ -104,7 +104,7 @@ def quota_changes():
 
     def count(run):
         quotas = defaultdict(list)
-        for _, _, launch, quota in run.trace.decisions():
+        for _, _, launch, quota, _ in run.trace.decisions():
             quotas[launch].append(quota)
         return sum(before != after for each in quotas.values() for before, after in itertools.pairwise(each))
 

@@ -87,9 +87,9 @@ def test_the_path_is_named_where_it_cannot_be_written(write, tmp_path, place):
 COMMANDS = [
     "compare pair.toml --html",
     "compare pair.toml --perfetto",
-    "run pair.toml --policy srtf --trace",
-    "run pair.toml --policy srtf --perfetto",
-    "run pair.toml --policy srtf --plot",
+    "schedule pair.toml --policy srtf --trace",
+    "schedule pair.toml --policy srtf --perfetto",
+    "schedule pair.toml --policy srtf --plot",
     "record --merge pair.toml -o",
 ]
 

@@ -119,7 +119,9 @@ class Chatty(gs.Policy):
 """
 
 
-@pytest.mark.parametrize("command", ["run pair.toml --policy chatty.py", "compare pair.toml --policies fifo,chatty.py"])
+@pytest.mark.parametrize(
+    "command", ["schedule pair.toml --policy chatty.py", "compare pair.toml --policies fifo,chatty.py"]
+)
 def test_what_a_policy_prints_stays_out_of_the_document(call, command):
     pathlib.Path("chatty.py").write_text(CHATTY)
     result = call(*command.split(), "--json")
@@ -264,7 +266,9 @@ def test_help_is_quick_because_it_imports_little():
 
 
 @pytest.mark.parametrize(
-    "command", ["run pair.toml --policy srtf", "compare pair.toml --policies fifo,srtf"], ids=["run", "compare"]
+    "command",
+    ["schedule pair.toml --policy srtf", "compare pair.toml --policies fifo,srtf"],
+    ids=["schedule", "compare"],
 )
 def test_perfetto_to_standard_output_is_the_trace_alone(call, command):
     result = call(*command.split(), "--perfetto", "-")

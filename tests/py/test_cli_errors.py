@@ -32,26 +32,29 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("compare pair.toml --seed -1", "-1 is not in the range x>=0"),
         ("compare pair.toml --save nowhere/r", "nowhere/r: the folder 'nowhere' does not exist"),
         ("compare", "Missing argument"),
-        ("run pair.toml", "Missing option '--policy'"),
+        ("schedule pair.toml", "Missing option '--policy'"),
         (
-            "run pair.toml --policy mine.py",
+            "schedule pair.toml --policy mine.py",
             "say which policy, as mine.py:CLASS; policies in this file: LatestFirst, Fa",
         ),
-        ("run pair.toml --policy mine.py:Gone", "mine.py: no policy 'Gone' in this file; it has: LatestFirst, Fails"),
-        ("run pair.toml --policy mine.py:NeedsMore", "cannot be made: TypeError"),
-        ("run pair.toml --policy gone.py:Mine", "no file 'gone.py' to take a policy from"),
-        ("run pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
-        ("run pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
-        ("run pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
-        ("run pair.toml --policy srtf --plot run.pgf", "--plot run.pgf: the name must end in one of: "),
+        (
+            "schedule pair.toml --policy mine.py:Gone",
+            "mine.py: no policy 'Gone' in this file; it has: Latest",
+        ),
+        ("schedule pair.toml --policy mine.py:NeedsMore", "cannot be made: TypeError"),
+        ("schedule pair.toml --policy gone.py:Mine", "no file 'gone.py' to take a policy from"),
+        ("schedule pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
+        ("schedule pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
+        ("schedule pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
+        ("schedule pair.toml --policy srtf --plot run.pgf", "--plot run.pgf: the name must end in one of: "),
         ("compare pair.toml --device cuda:99999999999999999999", "no device 'cuda:99999999999999999999'; known: sim:"),
-        ("run pair.toml --policy srtf --trace nowhere/t", "nowhere/t: the folder 'nowhere' does not exist"),
+        ("schedule pair.toml --policy srtf --trace nowhere/t", "nowhere/t: the folder 'nowhere' does not exist"),
         ("compare one.toml --pairs --policies fifo", "--pairs: workload 'pair' has only one application, and a pair"),
         ("compare pair.toml one.toml --pairs", "--pairs: workload 'pair' has only one application"),
         ("compare pair.toml --timeout nan", "--timeout must be a finite number, got nan"),
         ("compare pair.toml --timeout -1", "--timeout must lie in 0.001..1e+06, got -1"),
-        ("run pair.toml --policy srtf --timeout nan", "--timeout must be a finite number, got nan"),
-        ("run pair.toml --policy srtf --plot x.svg --trace ./x.svg", "--plot and --trace name one file, 'x.svg'"),
+        ("schedule pair.toml --policy srtf --timeout nan", "--timeout must be a finite number, got nan"),
+        ("schedule pair.toml --policy srtf --plot x.svg --trace ./x.svg", "--plot and --trace name one file, 'x.svg'"),
         ("compare pair.toml --html x --save x", "--html and --save name one file, 'x': give each a name of its own"),
         ("devices b200", "no device 'b200'"),
         ("reproduce nothing", "no paper 'nothing'; known: srtf, effisha, cumas"),
@@ -96,8 +99,8 @@ UNWRITABLE = [
     ("gpushare.compare", "compare pair.toml --html"),
     ("gpushare.compare", "compare pair.toml --perfetto"),
     ("gpushare.compare", "compare pair.toml --save"),
-    ("gpushare.run", "run pair.toml --policy srtf --plot"),
-    ("gpushare.run", "run pair.toml --policy srtf --perfetto"),
+    ("gpushare.run", "schedule pair.toml --policy srtf --plot"),
+    ("gpushare.run", "schedule pair.toml --policy srtf --perfetto"),
     ("gpushare.reproduce.reproduce", "reproduce srtf --html"),
     ("gpushare.reproduce.reproduce", "reproduce srtf --markdown"),
     ("gpushare.assembler.in_words", "suite resources --markdown"),
@@ -118,17 +121,21 @@ def test_a_plot_of_an_unknown_kind_is_refused_before_the_run(call, monkeypatch):
 @pytest.mark.parametrize("json_or_table", [["--json"], []])
 @pytest.mark.parametrize(
     ("command", "kept", "lost"),
-    [("compare pair.toml --policies fifo", "--html", "--save"), ("run pair.toml --policy srtf", "--plot", "--trace")],
+    [
+        ("compare pair.toml --policies fifo", "--html", "--save"),
+        ("schedule pair.toml --policy srtf", "--plot", "--trace"),
+    ],
 )
 def test_a_file_that_fails_after_the_work_costs_nothing_else(call, monkeypatch, command, kept, lost, json_or_table):
-    work = getattr(gs, command.split()[0])
+    function = "run" if command.startswith("schedule") else "compare"
+    work = getattr(gs, function)
 
     def run_and_remove(*arguments, **choices):
         pathlib.Path("gone").rmdir()
         return work(*arguments, **choices)
 
     pathlib.Path("gone").mkdir()
-    monkeypatch.setattr(gs, command.split()[0], run_and_remove)
+    monkeypatch.setattr(gs, function, run_and_remove)
     result = call(*command.split(), kept, "kept.svg", lost, "gone/lost", *json_or_table, code=2)
     assert "gpushare: gone/lost: " in result.stderr
     assert pathlib.Path("kept.svg").is_file()
@@ -172,7 +179,9 @@ def test_doctor_without_a_stdout():
     assert run.stderr == b""
 
 
-@pytest.mark.parametrize("line", ["run pair.toml --policy srtf --plot x.png", "compare pair.toml --html x", "demo"])
+@pytest.mark.parametrize(
+    "line", ["schedule pair.toml --policy srtf --plot x.png", "compare pair.toml --html x", "demo"]
+)
 def test_an_unknown_backend_of_matplotlib_is_named(line):
     run = command_line(*line.split(), MPLBACKEND="nonsense")
     assert run.returncode == 2

@@ -174,7 +174,7 @@ def test_a_newer_store_is_left_alone():
     store.save(DEVICE)
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(gs.InvalidInput, match=r"newer gpushare \(schema 7, this one knows 2\)"):
+    with pytest.raises(gs.InvalidInput, match=r"newer gpushare \(schema 7, this one knows 3\)"):
         store.devices()
     with pytest.raises(gs.InvalidInput, match="GPUSHARE_PROFILES"):
         store.save(DEVICE)
@@ -187,11 +187,11 @@ def test_an_older_store_is_brought_up_to_date(monkeypatch):
         connection.execute("ALTER TABLE kernels ADD COLUMN note TEXT DEFAULT 'none'")
 
     monkeypatch.setattr(store_module, "MIGRATIONS", (*store_module.MIGRATIONS, add_a_note))
-    monkeypatch.setattr(store_module, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(store_module, "SCHEMA_VERSION", 4)
     assert ProfileStore().kernels() == [kernel_profile()]
     with closing(sqlite3.connect(ProfileStore().path)) as connection:
         assert connection.execute("SELECT note FROM kernels").fetchall() == [("none",)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
 
 
 def test_a_file_that_is_no_store():

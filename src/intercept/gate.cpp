@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "intercept/gate.hpp"
 
-#include "intercept/processes.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/waiting.hpp"
+#include "programs/process_state.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -31,7 +31,7 @@ bool has_to_wait(const StreamWords& words, Lease lease) {
 }
 
 void free_from_dead_keeper(ProgramPage& page) {
-  if (!is_dead(page.keeper_pid)) return;
+  if (!programs::is_dead(page.keeper_pid)) return;
   page.lease = Lease{}.word();
   wake_all(page.lease);
 }
@@ -52,7 +52,7 @@ class Wait {
   void until_let_through(Lease lease) {
     for (; has_to_wait(words_, lease); lease = present_lease()) {
       if (waited_ns() >= member_.page->longest_hold_ns) {
-        member_.slot->let_go.fetch_add(1, std::memory_order_relaxed);
+        if (lease.state == LeaseState::Held) member_.slot->let_go.fetch_add(1, std::memory_order_relaxed);
         return;
       }
       lease.state == LeaseState::Held ? hold(lease) : limit();

@@ -44,6 +44,7 @@ const Meaning meanings[] = {
     GPUSHARE_BOTH("cuStreamSynchronize", 0, cuStreamSynchronize),
     GPUSHARE_BOTH("cuStreamQuery", 0, cuStreamQuery),
     GPUSHARE_SAME("cuCtxSynchronize", 0, cuCtxSynchronize),
+    {"cuCtxSynchronize", 13000, nullptr, nullptr},  // it takes a context from then on, and stays the driver's
     GPUSHARE_BOTH("cuEventRecord", 0, cuEventRecord),
     GPUSHARE_BOTH("cuEventRecordWithFlags", 0, cuEventRecordWithFlags),
     GPUSHARE_SAME("cuEventQuery", 0, cuEventQuery),
@@ -101,7 +102,7 @@ bool is_known_version(const char* name, const void* function, int version, cuuin
 void replace(CUresult result, const char* name, void** function, int version, cuuint64_t flags) {
   if (result != CUDA_SUCCESS || name == nullptr || function == nullptr || *function == nullptr) return;
   const Meaning* meaning = meaning_of(name, version);
-  if (meaning == nullptr || !is_known_version(name, *function, version, flags)) return;
+  if (meaning == nullptr || meaning->usual == nullptr || !is_known_version(name, *function, version, flags)) return;
   const bool is_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   *function = is_per_thread ? meaning->per_thread : meaning->usual;
 }

@@ -15,8 +15,8 @@
 #include <mutex>
 
 #include "intercept/forks.hpp"
-#include "intercept/processes.hpp"
 #include "intercept/waiting.hpp"
+#include "programs/process_state.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -68,7 +68,7 @@ ProgramPage* mapped_page(const char* path) {
 bool take(ProcessSlot& slot) {
   const std::int32_t self = getpid();
   std::int32_t holder = slot.pid.load();
-  if (holder != 0 && holder != self && !is_dead(holder)) return false;
+  if (holder != 0 && holder != self && !programs::is_dead(holder)) return false;
   return slot.pid.compare_exchange_strong(holder, self);
 }
 
@@ -99,6 +99,8 @@ ProcessSlot* taken_slot(ProgramPage& page) {
   // A process that was made without fork() has its parent's.
   if (left == nullptr || left->slot->pid.load() != getpid()) return;
   left->slot->memory_bytes = 0;
+  left->slot->streams = 0;  // or the next process with the slot would be credited with this process's work
+  left->slot->waiting = 0;
   left->slot->pid = 0;
 }
 
@@ -148,10 +150,12 @@ void say(const char* format, ...) {
 void release_dead_slots(ProgramPage& page) {
   for (ProcessSlot& slot : page.processes) {
     std::int32_t holder = slot.pid.load();
-    if (holder == 0 || !is_dead(holder)) continue;
+    if (holder == 0 || !programs::is_dead(holder)) continue;
     // This process's own in between, so that no other one takes the slot before its memory is 0.
     if (!slot.pid.compare_exchange_strong(holder, getpid())) continue;
     slot.memory_bytes = 0;
+    slot.streams = 0;
+    slot.waiting = 0;
     slot.pid = 0;
   }
 }

@@ -55,7 +55,8 @@ void write_mark(const StreamWords& words, CUstream stream, std::uint64_t value) 
   const CUdeviceptr ended =
       on_device + words.index * sizeof(programs::StreamProgress) + offsetof(programs::StreamProgress, ended);
   const CUresult result = call(real.cuStreamWriteValue64_v2, stream, ended, cuuint64_t{value}, 0u);
-  if (result == CUDA_ERROR_NOT_SUPPORTED) give_up("cuStreamWriteValue64", result);
+  if (result == CUDA_ERROR_NOT_SUPPORTED) return give_up("cuStreamWriteValue64", result);
+  if (result != CUDA_SUCCESS) pin_again();  // the context in which the words were pinned may have gone
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/page_keeper.hpp"
 
-#include <csignal>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "programs/futex.hpp"
 #include "programs/kernel_records.hpp"
+#include "programs/process_state.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -17,8 +17,6 @@ template <std::size_t size>
 std::string text_of(const std::array<char, size>& bytes) {
   return {bytes.begin(), std::ranges::find(bytes, '\0')};
 }
-
-bool is_dead(std::int32_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
 
 }  // namespace
 
@@ -43,6 +41,8 @@ void PageKeeper::release_dead() {
     // Its own in between, so that no process takes the place before its memory is 0.
     if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
     slot.memory_bytes.store(0);
+    slot.streams.store(0);
+    slot.waiting.store(0);
     slot.pid.store(0);
   }
 }

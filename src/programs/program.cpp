@@ -13,6 +13,11 @@ namespace {
 /// A program may say that it has done anything: what it is credited with between two looks stays within this.
 constexpr std::uint64_t most_at_once_ns = 3'600'000'000'000;
 
+constexpr Duration most_ever = std::chrono::hours(100 * 365 * 24);
+
+/// Marks come every 200 us of a stream's work where others are there.
+constexpr Duration most_without_mark(250'000);
+
 /// Before anything is known of a program.
 constexpr std::int64_t first_piece_ns = 100'000'000;
 
@@ -32,6 +37,7 @@ Program::Program(daemon::SharedMemory memory)
 
 Work Program::look() {
   Work work;
+  Duration added{};
   for (std::size_t number = 0; number < most_processes; ++number) {
     ProcessSlot& slot = page().processes[number];
     SeenProcess& seen = seen_[number];
@@ -46,18 +52,27 @@ Work Program::look() {
       const std::uint64_t launched = slot.progress[stream].launched.load(std::memory_order_acquire);
       if (launched < before.launched) before = {};  // another process has the place, and had not cleared it yet
       if (launched > before.launched) {
-        launched_ += Duration(std::min(launched - before.launched, most_at_once_ns));
+        added += Duration(std::min(launched - before.launched, most_at_once_ns));
         before.launched = launched;
       }
       before.ended = std::clamp(ended, before.ended, before.launched);
-      work.under_way += Duration(std::min(before.launched - before.ended, most_at_once_ns));
+      const Duration rest(std::min(before.launched - before.ended, most_at_once_ns));
+      work.under_way += rest;
+      work.beyond_marks += std::max(rest - most_without_mark, Duration{});
     }
   }
+  launched_ = std::min(launched_ + std::min(added, Duration(most_at_once_ns)), most_ever);
   work.launched = launched_;
   return work;
 }
 
+/// A program that has been released stays free, whatever the scheduler has decided meanwhile.
 void Program::set_lease(Lease lease) {
+  const std::scoped_lock lock(mutex_);
+  if (!is_released_) write_lease(lease);
+}
+
+void Program::write_lease(Lease lease) {
   if (page().lease.exchange(lease.word()) != lease.word()) wake_all(page().lease);
 }
 
@@ -95,10 +110,10 @@ void Program::release() {
   {
     const std::scoped_lock lock(mutex_);
     is_released_ = true;
+    write_lease({});
     changed_.notify_all();
   }
   wake_all(page().is_known_busy);
-  set_lease({});
 }
 
 void Program::note_piece(Duration work) {

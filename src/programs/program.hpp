@@ -21,6 +21,7 @@ namespace gpushare::programs {
 struct Work {
   Duration launched{};      ///< since the program came
   Duration under_way{};     ///< of that, what is not known to have ended
+  Duration beyond_marks{};  ///< of that, what has not ended before a mark says so: marks come more often
   bool is_awaited = false;  ///< a thread of the program waits for it
 };
 
@@ -55,6 +56,7 @@ class Program {
   void note_busy(Duration gpu, Duration time, bool was_alone);
 
  private:
+  void write_lease(Lease lease);
   ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
 
   struct SeenStream {

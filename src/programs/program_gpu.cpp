@@ -30,10 +30,8 @@ constexpr Duration pause_alone(1'000'000);
 constexpr double margin_ratio = 1.5;
 constexpr double most_blocks = 1e6;
 
-/// Marks come every 200 us of work. What is under way beyond that has not ended before a mark says so; the rest has
-/// when it should have, by prediction.
-constexpr Duration most_without_mark(250'000);
-/// Where marks do not come at all, as where the driver refuses them.
+/// What a mark would tell has not ended before it does; the rest has when it should have, by prediction. But marks may
+/// not come at all, as where the driver refuses them.
 constexpr int patience_ratio = 4;
 
 }  // namespace
@@ -176,14 +174,17 @@ void ProgramGpu::look_at(Piece& piece, Time now) {
       end_piece(piece, now);
     }
   }
-  if (piece.ended == piece.blocks && !piece.has_ended) end_piece(piece, now);
+  if (piece.ended == piece.blocks && !piece.has_ended) {
+    piece.program->note_piece(work.launched - piece.launched_before);
+    end_piece(piece, now);
+  }
 }
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
   const Duration under_way = piece.work.under_way;
   if (piece.work.is_awaited && under_way > Duration{}) return false;
   const Duration quiet = now - piece.changed;
-  return quiet >= (under_way <= most_without_mark ? under_way : patience_ratio * under_way);
+  return quiet >= (piece.work.beyond_marks == Duration{} ? under_way : patience_ratio * under_way);
 }
 
 /// What a program does beside another one says less of it, and while it is held nothing.

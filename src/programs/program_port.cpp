@@ -12,7 +12,12 @@ ProgramPort::ProgramPort(Session& session, std::shared_ptr<daemon::SessionApplic
       program_(std::move(program)),
       settings_(settings) {
   programs_->add(program_);
-  thread_ = std::thread([this] { serve(); });
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (...) {
+    programs_->remove(program_);
+    throw;
+  }
 }
 
 void ProgramPort::close() {

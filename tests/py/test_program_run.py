@@ -52,8 +52,10 @@ class Place:
             "GPUSHARE_PROFILES": str(folder / "profiles.sqlite"),
         }
 
-    def serve(self, policy="fifo"):
-        (self._folder / "serve.toml").write_text("highest_priority = 100\n")
+    def serve(self, policy="fifo", **settings):
+        settings = {"highest_priority": 100} | settings
+        lines = [f"{name} = {value}\n" for name, value in settings.items()]
+        (self._folder / "serve.toml").write_text("".join(lines))
         options = ["--device", "programs", "--policy", policy, "--config", str(self._folder / "serve.toml")]
         server = subprocess.Popen([*GPUSHARE, "serve", *options, "--socket", str(self.socket)], env=self.environment)
         self._started.append(server)
@@ -359,3 +361,82 @@ def test_an_ordinary_program_and_a_script_of_one_escape_nothing(tmp_path):
     script.chmod(0o755)
     assert escapes_of(pathlib.Path("/bin/bash")) == ()
     assert len(findings_of((str(script),))) == 3  # the driver, the script, its interpreter
+
+
+# What nobody should suffer from
+
+
+def test_a_program_that_is_held_for_long_costs_nobody_the_server(place):
+    server = place.serve("effisha-static:leftover=yes", watchdog_seconds=0.2)
+    background = place.start("--name", "background")
+    background.send(f"launch kernel {ENDLESS} 20")
+    until(lambda: place.applications()["background"].get("started"))
+    urgent = place.start("--name", "urgent", "--priority", "10")
+    urgent.send(f"launch kernel {ENDLESS} 20")
+    until(lambda: place.applications()["urgent"].get("started"))
+    with gs.connect(place.socket, device="programs") as session:
+        began_s = session.status()["started_s"]
+    time.sleep(1)  # five times as long as the watchdog waits for a kernel
+    with gs.connect(place.socket, device="programs") as session:
+        assert session.status()["started_s"] == began_s
+    assert server.poll() is None
+
+
+def test_a_store_of_many_times_takes_no_place_from_a_programs_kernels(place):
+    from gpushare.profile.store import ProfileStore
+
+    store = ProfileStore(pathlib.Path(place.environment["GPUSHARE_PROFILES"]))
+    store.keep_launch_times("", [(key, 1000) for key in range(1, 20_000)])
+    program = place.start("--report-file", str(place.report))
+    program.ask("launch kernel 30")
+    program.ask("sync")
+    program.end()
+    report = json.loads(place.report.read_text())
+    assert sum(each["launches"] for each in report["by_kernel"]) == report["launches"] == 30
+    assert len(store.launch_times("")) <= 1024
+
+
+def test_a_policy_that_has_no_use_for_a_program_is_refused_though_it_has_not_launched(place):
+    place.serve()
+    program = place.start("--name", "low", "--priority", "-5")
+    with gs.connect(place.socket, device="programs") as session, pytest.raises(gs.PolicyError, match="-5"):
+        session.set_policy("effisha-dynamic")
+    assert program.ask("launch kernel 3").startswith("took")
+    until(lambda: place.applications().get("low"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP])
+def test_other_signals_reach_the_program(place, number):
+    script = f"trap 'exit 9' {number.name.removeprefix('SIG')}; echo ready; while true; do sleep 0.05; done"
+    command = [*place.command(), "bash", "-c", script]
+    with subprocess.Popen(command, env=place.environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(number)
+        assert running.wait(PATIENCE_S) == 9
+
+
+def test_a_client_has_a_limited_number_of_programs(place):
+    from gpushare import _core
+    from gpushare.daemon.limits import MOST_PROGRAMS
+    from gpushare.daemon.link import Link
+
+    place.serve()
+    link, page = Link(place.socket, "programs"), _core.ProgramPage(0, 10**9)
+    try:
+        for number in range(MOST_PROGRAMS):
+            link.request("program", page.descriptor, application=link.request("application", name=f"p{number}"))
+        with pytest.raises(gs.InvalidInput, match=str(MOST_PROGRAMS)):
+            link.request("program", page.descriptor, application=link.request("application", name="another"))
+    finally:
+        link.close()
+
+
+def test_a_path_that_is_no_text_hides_no_process(place):
+    folder = os.fsencode(place.report.parent) + b"/d\xe9"
+    os.mkdir(folder)
+    library = folder + b"/libcuda.so.1"
+    shutil.copy(os.fsencode(stand_in_gpu.library()), library)
+    past = f"import ctypes, os, time; ctypes.CDLL(os.fsdecode({library!r})); time.sleep(2)"
+    ended = place.run(sys.executable, "-c", past)
+    assert ended.returncode == 0
+    assert "past gpushare" in ended.stderr

@@ -107,6 +107,8 @@ def _tell(report: ProgramReport, *, show_all: bool) -> None:
         )
     if report.let_go:
         remark(f"{report.name}: {report.let_go} launches were let go by --longest-hold: does another program wait?")
+    if report.untold:
+        remark(f"{report.name}: {report.untold} launches are not told by kernel: it has too many kernels and shapes")
     if not report.is_covered:
         ratio = "an unknown part" if report.coverage_ratio is None else f"{report.coverage_ratio:.0%}"
         remark(

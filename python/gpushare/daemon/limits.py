@@ -24,6 +24,8 @@ MOST_ARENA_BYTES = 1 << 36
 """Of shared memory, in all of one client's arenas."""
 MOST_ARENAS = 256
 """Of one client; each takes a descriptor of the worker's."""
+MOST_PROGRAMS = 16
+"""Of one client; each takes a thread of the worker's."""
 MOST_WAITING_REQUESTS = 16
 """Of one client: arrays that wait for memory, and histories that wait for their turn."""
 LONGEST_WAIT_FOR_MEMORY_S = 600.0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from gpushare._core import InvalidInput
+from gpushare.daemon.limits import MOST_PROGRAMS
 from gpushare.daemon.messages import AttachProgram
 from gpushare.daemon.served_client import ServedClient, descriptor_in
 from gpushare.programs.served_programs import PROGRAMS, ServedPrograms
@@ -20,6 +21,8 @@ def attach(client: ServedClient, request: AttachProgram, _number: int, descripto
             f"the device {client.worker.device!r} runs kernels of gpushare's API, and no programs: connect to the "
             f"device {PROGRAMS!r}"
         )
+    if len(client.programs) >= MOST_PROGRAMS:
+        raise InvalidInput(f"this client has {MOST_PROGRAMS} programs, as many as a client may have: connect anew")
     page = descriptor_in(descriptors)
     try:
         client.programs.append(session.attach(application.application, page))

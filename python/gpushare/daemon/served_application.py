@@ -17,11 +17,13 @@ class ServedApplication:
         application: the session's.
         account: where the port counts its jobs.
         floor: that it has been promised; 0: none.
+        priority: that it has now.
     """
 
-    def __init__(self, application: Any, account: _core.ApplicationAccount, floor: float) -> None:
+    def __init__(self, application: Any, account: _core.ApplicationAccount, floor: float, priority: int = 0) -> None:
         self.application = application
         self.floor = floor
+        self.priority = priority
         self.is_cancelled = False
         self._account = account
         self._priority_from_operator: int | None = None
@@ -50,12 +52,13 @@ class ServedApplication:
                     f"application {self.name!r}: priority {priority} is above {most}, which an operator has set"
                 )
             session.set_priority(self.application, priority)
+            self.priority = priority
 
     def set_priority_as_operator(self, session: Any, priority: int) -> None:
         """Its client cannot go above that any more."""
         with self._lock:
             session.set_priority(self.application, priority)
-            self._priority_from_operator = priority
+            self.priority = self._priority_from_operator = priority
 
     def does_not_end(self, why: str) -> None:
         """A block of it does not, as somebody has found: the session fails with that."""

@@ -47,7 +47,7 @@ def _open(client: ServedClient, request: OpenApplication) -> int:
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
-    client.applications.put(handle, ServedApplication(application, account, request.floor or 0))
+    client.applications.put(handle, ServedApplication(application, account, request.floor or 0, request.priority))
     return handle
 
 

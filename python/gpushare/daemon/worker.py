@@ -165,7 +165,14 @@ class Worker:
             self.compilations.forget(client.grant.user)
 
     def set_policy(self, policy: str) -> None:
-        """Of the session, from now on."""
+        """Of the session, from now on.
+
+        Raises:
+            PolicyError: it has no use for the priority of an application, perhaps one that has not arrived yet.
+        """
+        for client in self.clients:
+            for application in list(client.applications):
+                _core.require_priority(policy, application.name, application.priority)
         self.session.set_policy(policy)
         LOG.info("policy %s instead of %s", policy, self.policy)
         self.policy = policy

@@ -24,13 +24,15 @@ from gpushare.kernel_model import require
 from gpushare.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
+PROGRAMS = "programs"
+"""The device of a server that programs share (gpushare.programs)."""
 EXIT_NO_DEVICE = 72
 """It could not open its device, or the port for its metrics, and has said why: another one is not started at once."""
 
 
 def open_session(device: str, policy: str, ordering: str) -> Any:
     """What the worker's clients share."""
-    if device == "programs":
+    if device == PROGRAMS:
         from gpushare.programs.served_programs import ServedPrograms
 
         return ServedPrograms(policy, ordering)
@@ -61,7 +63,8 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
         os._exit(EXIT_NO_DEVICE)
     _say(supervisor, READY)
     keep_looking(worker.history, lambda: look_at(worker))
-    watch(worker)
+    if worker.device != PROGRAMS:  # a program that does not go on holds up no other one for good
+        watch(worker)
     LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)
     worker.serve(supervisor)
     os._exit(0)  # what runs dies with the process; to wait for it would keep the next server waiting

@@ -19,6 +19,10 @@ from gpushare.profile.record import DeviceProfile, KernelProfile
 SCHEMA_VERSION = 3
 WAIT_S = 30.0
 KERNEL_QUERY = "SELECT document FROM kernels WHERE (source_hash, entry, block, device) = (?, ?, ?, ?)"
+MOST_LAUNCH_TIMES = 1024
+"""That a program is given: a quarter of the kernels that it may have itself."""
+LAUNCHES_QUERY = f"SELECT kernel, ns FROM launches WHERE device = ? ORDER BY rowid DESC LIMIT {MOST_LAUNCH_TIMES}"
+FORGET_LAUNCHES = "DELETE FROM launches WHERE rowid <= (SELECT max(rowid) FROM launches) - 16384"
 DEVICE_QUERY = "SELECT document FROM devices WHERE device = ?"
 
 
@@ -97,11 +101,14 @@ class ProfileStore:
         return [self._profile(DeviceProfile, each) for each in found]
 
     def launch_times(self, device: str) -> list[tuple[int, int]]:
-        """Kernels of unmodified programs on this GPU: a number made of name and shape, and nanoseconds of a launch."""
+        """Kernels of unmodified programs on this GPU: a number made of name and shape, and nanoseconds of a launch.
+
+        Those that were kept last, of which a program's page has room for its own beside them.
+        """
         if not self.path.exists():
             return []
         with self._open(to_write=False) as connection:
-            found = connection.execute("SELECT kernel, ns FROM launches WHERE device = ?", (device,)).fetchall()
+            found = connection.execute(LAUNCHES_QUERY, (device,)).fetchall()
         return [(int(kernel), int(ns)) for kernel, ns in found]
 
     def keep_launch_times(self, device: str, times: Sequence[tuple[int, int]]) -> None:
@@ -111,6 +118,7 @@ class ProfileStore:
         rows = [(device, str(kernel), ns) for kernel, ns in times]
         with self._open(to_write=True) as connection:
             connection.executemany("INSERT OR REPLACE INTO launches VALUES (?, ?, ?)", rows)
+            connection.execute(FORGET_LAUNCHES)
 
     def require_usable(self) -> None:
         """Raise InvalidInput if the file is there, but is no store. Changes nothing."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.daemon.errors import DaemonGoneError, RefusedError, WorkerLostError
 from gpushare.daemon.link import Link
 from gpushare.programs.served_programs import PROGRAMS
 
@@ -81,6 +80,8 @@ class Attachment:
             link.close()
             raise
         self._lost.clear()
+        if link.lost is not None:  # before it was cleared, and said so in vain
+            self._lost.set()
         return link
 
     def _let_go(self) -> None:
@@ -96,5 +97,5 @@ class Attachment:
             try:
                 self._link = self._joined()
                 LOG.info("joined the server again")
-            except (DaemonGoneError, WorkerLostError, RefusedError, InvalidInput, OSError) as error:
+            except Exception as error:  # of whatever kind: the next server may take it
                 LOG.debug("no server to join: %s", error)

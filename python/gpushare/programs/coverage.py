@@ -109,7 +109,7 @@ def descendants(root: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError, IndexError):
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parent = int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
     found = [root]
     for pid in found:
@@ -120,7 +120,9 @@ def descendants(root: int) -> list[int]:
 def _escapes(pid: int) -> bool:
     """Has it mapped the driver, and not the library?"""
     try:
-        mapped = {line.split(maxsplit=5)[-1] for line in Path(f"/proc/{pid}/maps").read_text().splitlines()}
+        mapped = {
+            line.split(maxsplit=5)[-1] for line in Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+        }
     except OSError:  # it has ended, or is another user's
         return False
     names = {os.path.basename(name) for name in mapped}
@@ -129,6 +131,6 @@ def _escapes(pid: int) -> bool:
 
 def _name_of(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:
         return "?"

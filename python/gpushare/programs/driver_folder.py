@@ -38,7 +38,7 @@ def driver_file() -> Path:
         ctypes.CDLL(DRIVER)
     except OSError as error:
         raise CudaError(f"there is no CUDA driver ({error}): gpushare doctor says what is missing") from None
-    found = [line.split(maxsplit=5)[-1] for line in Path("/proc/self/maps").read_text().splitlines()]
+    found = [line.split(maxsplit=5)[-1] for line in Path("/proc/self/maps").read_text(errors="replace").splitlines()]
     return next(Path(name).resolve() for name in found if Path(name).name.startswith("libcuda.so"))
 
 

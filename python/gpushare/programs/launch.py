@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from gpushare._core import InvalidInput
 from gpushare.programs.driver_folder import PAGE_VARIABLE, driver_folder, environment
 from gpushare.recorded.interrupts import signals_for_program
 
+LOG = logging.getLogger("gpushare.programs")
 PATIENCE_S = 0.02
 """Until the place of a process that has been killed is free again."""
 LOOKS_PER_LOOK_FURTHER = 25
@@ -77,7 +79,10 @@ class ProcessWatch:
             self._look()
             looks += 1
             if looks % LOOKS_PER_LOOK_FURTHER == 0:
-                self._look_further()
+                try:
+                    self._look_further()
+                except Exception:  # of whatever kind: places of dead processes are given back all the same
+                    LOG.exception("processes cannot be looked at")
 
     def _look(self) -> None:
         self._seen.update(self._page.processes())

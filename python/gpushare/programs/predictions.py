@@ -36,7 +36,7 @@ def known_times(page: _core.ProgramPage) -> None:
 
 def keep_times(kernels: Iterable[_core.ProgramKernel]) -> None:
     """Keeps what was measured, for the next run."""
-    measured = [(each.key, round(each.sampled_ns / each.samples)) for each in kernels if each.samples]
+    measured = [(each.key, each.predicted_ns) for each in kernels if each.samples]
     try:
         ProfileStore().keep_launch_times(gpu_name(), measured)
     except (InvalidInput, OSError) as error:

@@ -21,7 +21,7 @@ class Launches:
     Attributes:
         name: what they have in common.
         launches: how many.
-        gpu_s: seconds on the GPU: launches times the mean of those that were timed.
+        gpu_s: seconds on the GPU: launches times what one is predicted to take.
     """
 
     name: str
@@ -36,6 +36,7 @@ class ProgramReport:
     Attributes:
         name: of the program.
         wall_s: from its start to its end.
+        launches: in all; a graph is one. More than those by kernel where there was no room for all kernels.
         gpu_s: GPU time of what it has launched.
         held_s: its threads have waited for the lease, in all.
         limited_s: its threads have waited because too much was under way.
@@ -50,6 +51,7 @@ class ProgramReport:
 
     name: str
     wall_s: float
+    launches: int
     gpu_s: float
     held_s: float
     limited_s: float
@@ -62,9 +64,9 @@ class ProgramReport:
     by_library: list[Launches]
 
     @property
-    def launches(self) -> int:
-        """In all; a graph is one."""
-        return sum(each.launches for each in self.by_kind)
+    def untold(self) -> int:
+        """Launches of kernels for which there was no room."""
+        return max(self.launches - sum(each.launches for each in self.by_kind), 0)
 
     @property
     def gpu_ratio(self) -> float:
@@ -78,7 +80,7 @@ class ProgramReport:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self) | {"launches": self.launches, "gpu_ratio": self.gpu_ratio}
+        return asdict(self) | {"gpu_ratio": self.gpu_ratio}
 
 
 def report_of(
@@ -106,6 +108,7 @@ def report_of(
     return ProgramReport(
         name=name,
         wall_s=wall_s,
+        launches=totals.launches,
         gpu_s=gpu_s,
         held_s=totals.held_ns / 1e9,
         limited_s=totals.limited_ns / 1e9,
@@ -120,9 +123,11 @@ def report_of(
 
 
 def gpu_s_of(kernel: _core.ProgramKernel) -> float:
-    """Seconds on the GPU of all its launches, by those that were timed, else as they were predicted."""
-    one_ns = kernel.sampled_ns / kernel.samples if kernel.samples else kernel.predicted_ns
-    return kernel.launches * one_ns / 1e9
+    """Seconds on the GPU of all its launches, as one is predicted.
+
+    That is the smallest time that was measured, which follows longer ones slowly: what the host took is in the others.
+    """
+    return kernel.launches * kernel.predicted_ns / 1e9
 
 
 def _summed(kernels: Iterable[_core.ProgramKernel], name_of: Callable[[_core.ProgramKernel], str]) -> list[Launches]:

@@ -13,13 +13,13 @@ from types import FrameType
 
 PATIENCE_S = 5.0
 """After SIGTERM. A recorded program whose handler calls _exit may take 3 s to write what is missing."""
-HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class ProgramSignals:
     """Whoever ends this process means the program, which is waited for: so what it did until then counts.
 
-    SIGTERM and SIGHUP are passed on. SIGINT is the program's own affair the first time: a terminal sends Ctrl-C to
+    All others are passed on, also those by which Slurm asks for a checkpoint. SIGINT is the program's own affair the first time: a terminal sends Ctrl-C to
     both, and without one it is passed on. At the second the program gets a SIGTERM; SIGKILL follows if that does not
     help, or at the third.
     """

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <thread>
@@ -260,6 +262,25 @@ TEST(Program, NoticesALaunchThatComesWhileItIsDeclaredIdle) {
   EXPECT_TRUE(written.program->is_busy());
 }
 
+TEST(Program, StaysFreeOnceItIsReleased) {
+  WrittenProgram written;
+  written.program->set_lease({LeaseState::Held});
+  written.program->release();
+  EXPECT_EQ(written.lease(), Lease{});
+  written.program->set_lease({LeaseState::Held});
+  EXPECT_EQ(written.lease(), Lease{});
+}
+
+TEST(Program, CountsWhatNoMarkTellsPerStream) {
+  WrittenProgram written;
+  auto& slot = written.page().processes[0];
+  slot.streams = 6;
+  for (auto& progress : slot.progress) progress.launched = 150'000;
+  EXPECT_EQ(written.program->look().beyond_marks, 0ns);
+  slot.progress[0].launched = 1'000'000;
+  EXPECT_EQ(written.program->look().beyond_marks, 750us);
+}
+
 TEST(Program, RefusesAPageOfAnotherSizeOrWithoutItsMark) {
   EXPECT_THROW(Program(SharedMemory::create("page", 4096)), InvalidInput);
   EXPECT_THROW(Program(SharedMemory::create("page", sizeof(ProgramPage))), InvalidInput);
@@ -276,6 +297,22 @@ TEST(PageKeeper, GivesBackThePlacesOfProcessesThatWereKilled) {
   keeper.release_dead();
   EXPECT_THAT(keeper.processes(), testing::ElementsAre(::getpid()));
   EXPECT_EQ(keeper.memory_bytes(), 7);
+}
+
+TEST(PageKeeper, TakesAProcessThatItsParentHasNotAskedForForDead) {
+  PageKeeper keeper(0, 1);
+  SharedMemory memory = SharedMemory::map(FileDescriptor::duplicate(keeper.descriptor()), sizeof(ProgramPage));
+  auto& slot = reinterpret_cast<ProgramPage*>(memory.bytes().data())->processes[0];
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  slot.pid = child;
+  slot.waiting = 1;
+  keeper.release_dead();
+  EXPECT_TRUE(keeper.processes().empty());
+  EXPECT_EQ(slot.waiting, 0);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(PageKeeper, ReadsNamesThatHaveNoEnd) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/processes.hpp"
+#include "programs/process_state.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace gpushare::intercept {
+namespace gpushare::programs {
 namespace {
 
 /// What follows the command's name, which may hold anything: the state, 16 numbers, and that of the threads.
@@ -36,4 +36,4 @@ bool is_zombie(std::int32_t pid) {
 
 bool is_dead(std::int32_t pid) { return (kill(pid, 0) != 0 && errno == ESRCH) || is_zombie(pid); }
 
-}  // namespace gpushare::intercept
+}  // namespace gpushare::programs

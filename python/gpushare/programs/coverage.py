@@ -120,11 +120,10 @@ def descendants(root: int) -> list[int]:
 def _escapes(pid: int) -> bool:
     """Has it mapped the driver, and not the library?"""
     try:
-        mapped = {
-            line.split(maxsplit=5)[-1] for line in Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
-        }
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
     except OSError:  # it has ended, or is another user's
         return False
+    mapped = {line.split(maxsplit=5)[-1] for line in lines}
     names = {os.path.basename(name) for name in mapped}
     return str(LIBRARY.resolve()) not in mapped and any(name.startswith(DRIVER) for name in names)
 

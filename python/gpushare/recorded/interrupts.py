@@ -19,9 +19,9 @@ HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SI
 class ProgramSignals:
     """Whoever ends this process means the program, which is waited for: so what it did until then counts.
 
-    All others are passed on, also those by which Slurm asks for a checkpoint. SIGINT is the program's own affair the first time: a terminal sends Ctrl-C to
-    both, and without one it is passed on. At the second the program gets a SIGTERM; SIGKILL follows if that does not
-    help, or at the third.
+    All but SIGINT are passed on, also those by which Slurm asks for a checkpoint. SIGINT is the program's own affair
+    the first time: a terminal sends Ctrl-C to both, and without one it is passed on. At the second the program gets a
+    SIGTERM; SIGKILL follows if that does not help, or at the third.
     """
 
     def __init__(self) -> None:

@@ -120,10 +120,11 @@ stage_standin() { # the tests of tests/py/gpu that take minutes on a GPU that is
   GPUSHARE_STAND_IN_ALL=1 python -m pytest -q tests/py/test_on_stand_in.py
 }
 
-stage_soak() { # the server: 1000 kills at random, 64 clients for a minute, new kernels for ten minutes (20 minutes)
+stage_soak() { # the server: 1200 kills at random, 64 clients for a minute, new kernels for ten minutes (half an hour)
   ensure_installed test
-  GPUSHARE_KILLS=1000 GPUSHARE_CLIENT_SECONDS=60 GPUSHARE_KERNEL_SECONDS=300 python -m pytest -q -s --timeout 3600 \
-    tests/py/daemon/test_kills.py tests/py/daemon/test_many_clients.py tests/py/daemon/test_new_kernels.py
+  GPUSHARE_KILLS=1000 GPUSHARE_CLIENT_SECONDS=60 GPUSHARE_KERNEL_SECONDS=300 GPUSHARE_PROGRAM_KILLS=200 \
+    python -m pytest -q -s --timeout 3600 tests/py/daemon/test_kills.py tests/py/daemon/test_many_clients.py \
+    tests/py/daemon/test_new_kernels.py tests/py/test_program_run.py
 }
 
 stage_doctests() { # the examples in the docstrings

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gpushare run``: programs on the GPU that is none, scheduled by a server in processes of its own."""
+"""``gpushare run``: programs on the GPU that is none, scheduled by a server in processes of its own.
+
+GPUSHARE_PROGRAM_KILLS says how many programs are killed at random moments: two hundred in ``./test.sh soak``.
+"""
 
 import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -70,8 +74,12 @@ class Place:
         lines = Lines([*self.command(*options), program], self.environment)
         self._started.append(lines)
         assert lines.ask("init") == "ok"
-        self._programs.extend(descendants(lines.process.pid)[1:])  # where gpushare run is killed, they go on
+        self._programs.extend(self.programs_of(lines))  # where gpushare run is killed, they go on
         return lines
+
+    @staticmethod
+    def programs_of(lines):
+        return descendants(lines.process.pid)[1:]
 
     def run(self, *command, options=(), **environment):
         return subprocess.run(
@@ -440,3 +448,21 @@ def test_a_path_that_is_no_text_hides_no_process(place):
     ended = place.run(sys.executable, "-c", past)
     assert ended.returncode == 0
     assert "past gpushare" in ended.stderr
+
+
+@pytest.mark.timeout(3600 if "GPUSHARE_PROGRAM_KILLS" in os.environ else 120)
+def test_programs_that_are_killed_at_random_moments_stop_no_other(place):
+    place.serve("round-robin")
+    survivors = [place.start("--name", f"survivor{number}") for number in range(2)]
+    draw = random.Random(5)
+    for kill in range(int(os.environ.get("GPUSHARE_PROGRAM_KILLS", "5"))):
+        victim = place.start("--name", f"victim{kill}")
+        (process,) = place.programs_of(victim)
+        victim.send(f"launch kernel {ENDLESS}")
+        time.sleep(draw.uniform(0, 0.2))
+        os.kill(process, signal.SIGKILL)
+        for survivor in survivors:
+            assert survivor.ask("launch kernel 200 3").startswith("took")
+        assert victim.process.wait(PATIENCE_S) == 128 + signal.SIGKILL
+    assert len({survivor.ask("value") for survivor in survivors}) == 1
+    until(lambda: place.applications().keys() == {"survivor0", "survivor1"})

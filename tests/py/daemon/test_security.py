@@ -301,7 +301,7 @@ def test_a_wrong_configuration_says_where(tmp_path, text, message):
 def test_a_configuration(tmp_path):
     path = pathlib.Path(__file__).parents[3] / "docs" / "gpushare.toml"
     settings = settings_in(path)
-    assert settings.devices == ["cuda:0"]
+    assert settings.devices == ["cuda:0", "programs"]
     assert settings.priority_of_user == {"root": 10}
     assert (settings.highest_floor, settings.floor_of_user) == (0.0, {"root": 1.0})
 

@@ -13,7 +13,7 @@
 
 namespace gpushare::programs {
 
-/// Until somebody wakes it, the word is another one, or the time is up; it may also return for no reason.
+/// Until it is woken, the word is another one, or the time is up; it may also return for no reason.
 inline void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::int64_t at_most_ns) {
   const timespec timeout{.tv_sec = at_most_ns / 1'000'000'000, .tv_nsec = at_most_ns % 1'000'000'000};
   ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);

@@ -79,7 +79,7 @@ class Program {
   bool is_released_ = false;
 };
 
-/// All that are there at present, for the device that schedules them and for those who bring them.
+/// All that are there at present, for the device that schedules them and for the ports that bring them.
 class Programs {
  public:
   void add(const std::shared_ptr<Program>& program);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory by which a program that was started with `gpushare run`, and the scheduler, talk: all processes of the
-// program map it, `gpushare run` does, and the server does. It holds numbers alone, and nobody trusts those of others.
+// program map it, `gpushare run` does, and the server does. It holds numbers alone, and no side trusts those of
+// another.
 //
 // To launch, a process reads `lease` and, if that lets it, launches; no system call, lock or event is needed. What it
 // has launched and what of it has ended, in predicted nanoseconds, stands in one pair of words per stream; the second
@@ -16,7 +17,7 @@ namespace gpushare::programs {
 
 /// What the scheduler lets a program do. The two low bits of `ProgramPage::lease`.
 enum class LeaseState : std::uint32_t {
-  Free = 0,     ///< nobody else is there: launch, and mark progress seldom
+  Free = 0,     ///< no other program is there: launch, and mark progress seldom
   Limited = 1,  ///< launch, with so much predicted work under way per stream at most
   Held = 2,     ///< wait before the next launch
 };
@@ -75,7 +76,7 @@ struct KernelRecord {
   std::atomic<std::uint64_t> launches;
   std::atomic<std::uint64_t> samples;       ///< launches that were timed
   std::atomic<std::uint64_t> sampled_ns;    ///< in total
-  std::atomic<std::uint64_t> predicted_ns;  ///< of one launch; 0: nobody knows yet
+  std::atomic<std::uint64_t> predicted_ns;  ///< of one launch; 0: not known yet
   std::array<char, most_name_bytes> name;   ///< as the driver gives it, cut; ends with 0
 };
 
@@ -97,7 +98,7 @@ struct ProgramPage {
   /// Written by the scheduler; a futex for threads that wait. `keeper_pid` frees it where the server has gone.
   alignas(64) std::atomic<std::uint32_t> lease;
   /// 1: the scheduler knows that the program has work. Where it is 0, a process that has launched sets it and wakes
-  /// whoever waits for it (a futex). The scheduler clears it, and then looks once more at `launched`.
+  /// the thread that waits for it (a futex). The scheduler clears it, and then looks once more at `launched`.
   std::atomic<std::uint32_t> is_known_busy;
 
   alignas(64) std::array<ProcessSlot, most_processes> processes;

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 FIRST_CLIENT_S = 60.0
-"""Whoever started the server has connected by then, or never will."""
+"""A client that has not connected by then never will."""
 ENDED = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 

@@ -28,7 +28,7 @@ class Attachment:
     Args:
         page: of the program.
         path: of the server's socket.
-        trusted_uids: of whom the server may be; None: of anybody.
+        trusted_uids: users that the server may belong to; None: any.
         application: name, priority and weight, as the server takes them.
 
     Raises:
@@ -85,7 +85,7 @@ class Attachment:
         return link
 
     def _let_go(self) -> None:
-        """Nobody would say that a program which is held may go on."""
+        """Without a server no one else would let a program go on that is held."""
         self._page.free_program()
         self._lost.set()
 

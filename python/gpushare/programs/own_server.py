@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-P", "-m", "gpushare", "serve", "--while-used", "--l
 
 
 def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Sequence[int] | None]:
-    """The socket of a server, and the users that may own it; None: anybody.
+    """The socket of a server, and the users that may own it; None: any.
 
     Args:
         server: named by the user.

@@ -63,7 +63,7 @@ def _of_driver() -> Finding:
     try:
         return Finding("driver", State.GOOD, f"{driver_file()} stands behind gpushare's library")
     except Exception as error:  # whatever is wrong with it is what doctor is to tell
-        return Finding("driver", State.BROKEN, str(error))
+        return Finding("driver", State.BROKEN, str(error), fix="gpushare doctor")
 
 
 def _with_interpreter(program: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 // How threads wait for words, of this process and of others. All of it by system calls that are no cancellation points.
 #pragma once
 
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,10 +9,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cstdint>
 
+#include "programs/futex.hpp"
+
 namespace gpushare::intercept {
+
+using programs::wait_while;
+using programs::wake_all;
 
 /// On CLOCK_MONOTONIC.
 inline std::uint64_t now_ns() {
@@ -24,16 +27,6 @@ inline std::uint64_t now_ns() {
 
 inline timespec time_of(std::uint64_t ns) {
   return {.tv_sec = static_cast<time_t>(ns / 1'000'000'000), .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
-}
-
-/// Until the word, in memory that processes share, has another value, a signal comes, or so long.
-inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most_ns) {
-  const timespec limit = time_of(at_most_ns);
-  syscall(SYS_futex, &word, FUTEX_WAIT, value, &limit, nullptr, 0);
-}
-
-inline void wake_all(const std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 inline void sleep_ns(std::uint64_t ns) {

@@ -14,12 +14,13 @@
 namespace gpushare::programs {
 
 /// Until it is woken, the word is another one, or the time is up; it may also return for no reason.
-inline void wait_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::int64_t at_most_ns) {
-  const timespec timeout{.tv_sec = at_most_ns / 1'000'000'000, .tv_nsec = at_most_ns % 1'000'000'000};
+inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most_ns) {
+  const timespec timeout{.tv_sec = static_cast<time_t>(at_most_ns / 1'000'000'000),
+                         .tv_nsec = static_cast<long>(at_most_ns % 1'000'000'000)};
   ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
 }
 
-inline void wake_all(std::atomic<std::uint32_t>& word) {
+inline void wake_all(const std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 

@@ -22,7 +22,7 @@ constexpr Duration most_without_mark(250'000);
 constexpr std::int64_t first_piece_ns = 100'000'000;
 
 /// wait_for_piece() looks so often whether it is to end: a hostile program may take the wake-up for itself.
-constexpr std::int64_t longest_sleep_ns = 200'000'000;
+constexpr std::uint64_t longest_sleep_ns = 200'000'000;
 
 }  // namespace
 

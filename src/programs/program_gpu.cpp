@@ -270,28 +270,24 @@ void ProgramGpu::lease_out() {
   }
 }
 
+Event ProgramGpu::event_of(const Piece& piece, EventKind kind, Time now, SmId sm) {
+  return {.time = now, .application = piece.application, .operation = piece.id, .sm = sm, .kind = kind};
+}
+
 void ProgramGpu::start_block(Piece& piece, SmId sm, Time now) {
-  events_.push_back({.time = now,
-                     .block = piece.started,
-                     .application = piece.application,
-                     .operation = piece.id,
-                     .sm = sm,
-                     .kind = EventKind::BlockStarted});
-  ++piece.started;
+  Event event = event_of(piece, EventKind::BlockStarted, now, sm);
+  event.block = piece.started++;
+  events_.push_back(event);
   sms_[index(sm)].push_back({.piece = piece.id, .since = now});
 }
 
 void ProgramGpu::end_block(Piece& piece, SmId sm, Time now) {
   Sm& residents = sms_[index(sm)];
   const auto resident = std::ranges::find(residents, piece.id, &Resident::piece);
-  events_.push_back({.time = now,
-                     .started = resident->since,
-                     .block = piece.ended,
-                     .application = piece.application,
-                     .operation = piece.id,
-                     .sm = sm,
-                     .kind = EventKind::BlockEnded});
-  ++piece.ended;
+  Event event = event_of(piece, EventKind::BlockEnded, now, sm);
+  event.started = resident->since;
+  event.block = piece.ended++;
+  events_.push_back(event);
   residents.erase(resident);
 }
 
@@ -304,8 +300,7 @@ void ProgramGpu::end_all_blocks(Piece& piece, Time now) {
 
 void ProgramGpu::end_piece(Piece& piece, Time now) {
   piece.has_ended = true;
-  events_.push_back(
-      {.time = now, .application = piece.application, .operation = piece.id, .kind = EventKind::LaunchEnded});
+  events_.push_back(event_of(piece, EventKind::LaunchEnded, now));
 }
 
 void ProgramGpu::forget_ended() {

@@ -95,6 +95,7 @@ class ProgramGpu final : public LiveGpu {
   int threads_on(SmId sm);
   void note_busy(Piece& piece, Time now);
   void lease_out();
+  static Event event_of(const Piece& piece, EventKind kind, Time now, SmId sm = {});
   void start_block(Piece& piece, SmId sm, Time now);
   void end_block(Piece& piece, SmId sm, Time now);
   void end_all_blocks(Piece& piece, Time now);

@@ -70,6 +70,13 @@ class ProgramGpuTest : public testing::Test {
                 .code = codes.back().get()});
   }
 
+  void launch_both(Duration work) {
+    one.launch(work);
+    two.launch(work);
+    submit(one, 0);
+    submit(two, 1);
+  }
+
   std::vector<EventKind> events_within(Duration time) {
     std::vector<EventKind> kinds;
     const Time deadline = gpu.now() + time;
@@ -89,20 +96,14 @@ class ProgramGpuTest : public testing::Test {
 };
 
 TEST_F(ProgramGpuTest, HoldsTheProgramThatThePlanLeavesOut) {
-  one.launch(10ms);
-  two.launch(10ms);
-  submit(one, 0);
-  submit(two, 1);
+  launch_both(10ms);
   gpu.apply(plan_of({OperationId{0}}));
   EXPECT_EQ(one.lease().state, LeaseState::Limited);
   EXPECT_EQ(two.lease().state, LeaseState::Held);
 }
 
 TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
-  one.launch(1h);
-  two.launch(1h);
-  submit(one, 0);
-  submit(two, 1);
+  launch_both(1h);
   gpu.apply(plan_of({OperationId{0}}));
   events_within(1ms);
   gpu.apply(plan_of({OperationId{1}}));
@@ -116,10 +117,7 @@ TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
 }
 
 TEST_F(ProgramGpuTest, LetsBothGoWhereThePlanDividesTheSms) {
-  one.launch(10ms);
-  two.launch(10ms);
-  submit(one, 0);
-  submit(two, 1);
+  launch_both(10ms);
   const Quota first_half = Quota::per_sm({1, 1, 1, 1, 0, 0, 0, 0});
   const Quota second_half = Quota::per_sm({0, 0, 0, 0, 1, 1, 1, 1});
   gpu.apply(
@@ -189,10 +187,7 @@ TEST_F(ProgramGpuTest, EndsAWithdrawnPieceAtOnce) {
 }
 
 TEST_F(ProgramGpuTest, FreesEveryProgramWhenItStops) {
-  one.launch(10ms);
-  two.launch(10ms);
-  submit(one, 0);
-  submit(two, 1);
+  launch_both(10ms);
   gpu.apply(plan_of({OperationId{0}}));
   gpu.stop({});
   EXPECT_EQ(two.lease(), Lease{});
@@ -201,10 +196,7 @@ TEST_F(ProgramGpuTest, FreesEveryProgramWhenItStops) {
 TEST_F(ProgramGpuTest, LetsProgramsThatLeaveTheGpuIdleRunTogether) {
   for (int noted = 0; noted < 40; ++noted) one.program->note_busy(3ms, 10ms, true);
   for (int noted = 0; noted < 40; ++noted) two.program->note_busy(4ms, 10ms, true);
-  one.launch(10ms);
-  two.launch(10ms);
-  submit(one, 0);
-  submit(two, 1);
+  launch_both(10ms);
   gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
   EXPECT_EQ(one.lease().state, LeaseState::Limited);
   EXPECT_EQ(two.lease().state, LeaseState::Limited);
@@ -212,10 +204,7 @@ TEST_F(ProgramGpuTest, LetsProgramsThatLeaveTheGpuIdleRunTogether) {
 
 TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {
   for (int noted = 0; noted < 40; ++noted) one.program->note_busy(3ms, 10ms, true);
-  one.launch(10ms);
-  two.launch(10ms);
-  submit(one, 0);
-  submit(two, 1);
+  launch_both(10ms);
   gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
   EXPECT_EQ(two.lease().state, LeaseState::Held);
 }

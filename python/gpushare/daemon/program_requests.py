@@ -9,7 +9,8 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.limits import MOST_PROGRAMS
 from gpushare.daemon.messages import AttachProgram
 from gpushare.daemon.served_client import ServedClient, descriptor_in
-from gpushare.programs.served_programs import PROGRAMS, ServedPrograms
+from gpushare.daemon.settings import PROGRAMS
+from gpushare.programs.served_programs import ServedPrograms
 
 
 def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:

@@ -21,6 +21,8 @@ from gpushare.terms import WEIGHTS
 from gpushare.toml_file import Schema, read_toml
 from gpushare.workload import PRIORITIES
 
+PROGRAMS = "programs"
+"""The device that programs of gpushare run share, beside GPUs and simulated ones."""
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])]
@@ -32,7 +34,7 @@ class Settings(Schema):
 
     socket: str | None = None
     group: str | None = None
-    devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0", "programs"], min_length=1, max_length=64)]
+    devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0", PROGRAMS], min_length=1, max_length=64)]
     policy: str = "auto"
     ordering: str = "arrival"
     highest_priority: Priority = 0

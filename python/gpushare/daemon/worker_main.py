@@ -15,7 +15,7 @@ from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.history import keep_looking, look_at
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.logs import log_to_stderr
-from gpushare.daemon.settings import Settings
+from gpushare.daemon.settings import PROGRAMS, Settings
 from gpushare.daemon.watchdog import watch
 from gpushare.daemon.wire import unpacked
 from gpushare.daemon.worker import OpenSession, Worker
@@ -24,8 +24,6 @@ from gpushare.kernel_model import require
 from gpushare.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
-PROGRAMS = "programs"
-"""The device of a server that programs share (gpushare.programs)."""
 EXIT_NO_DEVICE = 72
 """It could not open its device, or the port for its metrics, and has said why: another one is not started at once."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.link import Link
-from gpushare.programs.served_programs import PROGRAMS
+from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")
 PAUSE_S = 0.5

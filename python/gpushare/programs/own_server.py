@@ -14,8 +14,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.reach import answers
-from gpushare.daemon.settings import default_socket
-from gpushare.programs.served_programs import PROGRAMS
+from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.workload import PRIORITIES
 
 DEFAULT_POLICY = "auto"

@@ -9,9 +9,7 @@ from typing import Any, NoReturn
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.served_session import ServedSession
-
-PROGRAMS = "programs"
-"""The device of a server that programs share."""
+from gpushare.daemon.settings import PROGRAMS
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from random import Random
 
 import intercepted
 import pytest
-from intercepted import CLUSTER, COOPERATIVE, FREE, GRAPH, HELD, KERNEL, LIMITED, OUT_OF_MEMORY, Machine
+from intercepted import CLUSTER, COOPERATIVE, FREE, GRAPH, HELD, KERNEL, LIMITED, OUT_OF_MEMORY, Machine, value_after
 
 STEP = ("step", KERNEL, (1, 1, 1))
 WAIT_S = 30
@@ -36,14 +36,6 @@ def page(machine):
 @pytest.fixture
 def program(machine, page):
     return machine.program(page)
-
-
-def value_after(launches):
-    """What the kernel `step` has made of 0."""
-    value = 0
-    for _ in range(launches):
-        value = (3 * value + 1) % 2**32
-    return value
 
 
 def seconds(answer):

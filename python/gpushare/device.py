@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices by name or file: ``cuda:0`` is a GPU, ``sim:NAME`` or ``NAME`` a simulated one."""
+"""Finds devices by name or file: ``cuda:0`` is a GPU, ``sim:NAME`` or ``NAME`` a simulated device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def device(name: str | Path | Device = "auto", preferred: str | None = None) -> 
         name: ``"cuda:0"`` (a GPU, as the scheduler sees it), ``"sim:h100"`` or ``"h100"``, a path to a TOML file, a
             :class:`Device` (returned as it is), or ``"auto"``: the environment variable GPUSHARE_DEVICE where it is
             set, else ``preferred``, else ``"h100"``.
-        preferred: what ``"auto"`` means if the environment says nothing (a workload's own device).
+        preferred: the device for ``"auto"`` where the environment variable is not set (a workload's device).
 
     Raises:
         InvalidInput: there is no such device (the message lists the known ones), or its file is wrong.
@@ -54,7 +54,7 @@ def device(name: str | Path | Device = "auto", preferred: str | None = None) -> 
 
 
 def simulated_device(stem: str) -> Device:
-    """The one that comes with gpushare under this name.
+    """The simulated device of this name that comes with the package.
 
     >>> simulated_device("h100").sms
     132
@@ -63,7 +63,7 @@ def simulated_device(stem: str) -> Device:
 
 
 def chosen(name: str | Path | Device, preferred: str | None = None) -> str | Path | Device:
-    """What ``"auto"`` stands for, as in :func:`device`; anything else as it is."""
+    """Resolves ``"auto"`` as :func:`device` does; any other value is returned as it is."""
     if isinstance(name, Device) or str(name) != "auto":
         return name
     return os.environ.get("GPUSHARE_DEVICE") or preferred or DEFAULT_DEVICE
@@ -77,13 +77,13 @@ def _read(path: Path) -> Device:
     try:
         changed = path.stat().st_mtime_ns
     except OSError:
-        changed = None  # reading it says what is wrong
+        changed = None  # reading it reports the error
     return _read_once(path, changed)
 
 
 @lru_cache(maxsize=64)
 def _read_once(path: Path, _changed: int | None) -> Device:
-    """One object per version of a file, because runtimes alone are remembered per device."""
+    """Reads a file once per version: the cache of runtimes alone is keyed by the device object."""
     from gpushare.model.device_file import read_device
 
     return read_device(path)

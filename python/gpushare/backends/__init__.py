@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where workloads run: one package per kind of device."""
+"""Backends that run workloads: one package per kind of device."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server is configured to do: a TOML file (docs/daemon.md), of which the command line changes a few."""
+"""The server's configuration: a TOML file (docs/daemon.md), some of whose keys the command line can override."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpushare.model.service_level import WEIGHTS
 from gpushare.model.workload import PRIORITIES
 
 PROGRAMS = "programs"
-"""The device that programs of gpushare run share, beside GPUs and simulated ones."""
+"""Name of the CPU-only device of ``gpushare run``, beside GPUs and simulated devices."""
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])]
@@ -30,7 +30,7 @@ Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
 
 class Settings(Schema):
-    """The file."""
+    """The configuration file."""
 
     socket: str | None = None
     group: str | None = None
@@ -65,15 +65,15 @@ class Settings(Schema):
 
 @dataclass(frozen=True)
 class Rights:
-    """What one peer may do.
+    """Permissions of one peer.
 
     Attributes:
-        highest_priority: that it may ask for.
-        highest_floor: the sum of the floors that a user may ask for, whatever clients they have.
-        weight: of the user against others, whatever applications they have.
-        memory_bytes: of the device that it may hold; None: all of it.
-        is_operator: may it change the policy and others' priorities?
-        may_compile: are sources of it compiled, which lets them include files that the server can read?
+        highest_priority: highest priority of its applications.
+        highest_floor: limit of the sum of least speeds that a user's clients may ask for.
+        weight: weight of the user, independent of the number of its applications.
+        memory_bytes: limit of its device memory; None: all of it.
+        is_operator: whether it may change the policy and the priorities of all applications.
+        may_compile: whether its sources are compiled, which lets them include files that the server can read.
     """
 
     highest_priority: int
@@ -85,7 +85,7 @@ class Rights:
 
 
 def settings_in(path: Path | None) -> Settings:
-    """The file's; the defaults without one.
+    """Reads the configuration file; the defaults without one.
 
     Raises:
         InvalidInput: the file is wrong; the message names file, line and key.
@@ -100,7 +100,7 @@ def settings_in(path: Path | None) -> Settings:
 
 
 def default_socket() -> Path:
-    """GPUSHARE_SOCKET, else in the user's runtime folder, else in the folder for temporary files."""
+    """GPUSHARE_SOCKET, else a path in the user's runtime folder, else in the folder for temporary files."""
     if chosen := os.environ.get("GPUSHARE_SOCKET"):
         return Path(chosen)
     folder = os.environ.get("XDG_RUNTIME_DIR")
@@ -110,10 +110,10 @@ def default_socket() -> Path:
 
 
 def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
-    """What the configuration allows this peer.
+    """The permissions of this peer.
 
     Raises:
-        RefusedError: it may not connect at all.
+        RefusedError: it may not connect.
 
     >>> rights_of(Peer(1, 1000, frozenset()), Settings(), 1000).highest_priority
     0
@@ -122,7 +122,7 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
     in_group = settings.group is not None and gid_of(settings.group) in peer.groups
     if not own and not in_group:
         who = f"user {peer.user} may not use this server"
-        raise RefusedError(f"{who}: it is of user {_user(server_uid)}; its 'group' setting lets others in")
+        raise RefusedError(f"{who}: it belongs to user {_user(server_uid)}; its setting 'group' permits other users")
     priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
     floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
     return Rights(
@@ -136,13 +136,13 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
 
 
 def _most_for(peer: Peer, anybody: Any, of_user: dict[str, Any], of_group: dict[str, Any]) -> Any:
-    """What the peer may ask for: as much as anybody, its user or one of its groups."""
+    """The peer's limit: the largest of the general one, its user's and its groups'."""
     own = [most for user, most in of_user.items() if _uid(user) == peer.uid]
     return max([anybody, *own, *[most for group, most in of_group.items() if gid_of(group) in peer.groups]])
 
 
 def _weight_of(peer: Peer, settings: Settings) -> float:
-    """Its user's own, else the most of its groups', else 1."""
+    """The user's weight, else the largest of its groups', else 1."""
     own = [weight for user, weight in settings.weight_of_user.items() if _uid(user) == peer.uid]
     of_groups = [weight for group, weight in settings.weight_of_group.items() if gid_of(group) in peer.groups]
     return max(own or of_groups or [1.0])
@@ -168,5 +168,5 @@ def _user(uid: int) -> str:
 
 
 def to_dict(settings: Settings) -> dict[str, Any]:
-    """As plain values, for a worker."""
+    """The settings as plain values, for a worker."""
     return settings.model_dump()

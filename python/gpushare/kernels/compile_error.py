@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is raised when a kernel does not compile."""
+"""The error for a kernel that does not compile."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class CompileError(InvalidInput):
     """A kernel's source does not compile.
 
     Attributes:
-        log: what the compiler said.
+        log: the compiler's output.
         source: the source with line numbers, as the log counts them.
-        options: what the compiler was called with.
+        options: the options of the compiler.
 
     >>> error = CompileError("saxpy.cu does not compile", log="saxpy.cu(1): error", text="int x")
     >>> print(error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do about errors of compilers that say what is wrong, and not what would be right here."""
+"""Hints for compiler errors: what to change, where the compiler's message names only the problem."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MISSING_HEADER = re.compile(r'cannot open source file "([\w/]+)"')
-"""Without a suffix, as those of C++'s standard library are named."""
+"""A header without a suffix, as in C++'s standard library."""
 NEWER_PTX = re.compile(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'")
 LAUNCHES_KERNELS = re.compile(
     r"device-side kernel launch could not be processed"
@@ -17,17 +17,17 @@ LAUNCHES_KERNELS = re.compile(
 
 
 def hint(log: str, made_by: str, header_folders: Sequence[str] = ()) -> str:
-    """What to do, in a sentence to be put behind a colon; empty where the log says enough.
+    """The advice, to be appended after a colon; empty where the log is clear enough.
 
     Args:
-        log: of the compiler or assembler.
-        made_by: its name and release.
-        header_folders: CUDA's.
+        log: output of the compiler or assembler.
+        made_by: name and release of the compiler or assembler.
+        header_folders: folders of CUDA's headers.
 
     >>> hint("ptxas k.ptx, line 1; fatal   : Unsupported .version 9.9; current version is '9.0'",
     ...      "NVRTC 13.0 and ptxas 13.0")
     'its PTX is of version 9.9, and NVRTC 13.0 and ptxas 13.0 take none later than 9.0: update the compilers, \
-pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the PTX made for 9.0'
+    pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the PTX made for 9.0'
     """
     if found := NEWER_PTX.search(log):
         return (

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be run, and on what: workloads, launches, kernels as models, devices, and their files."""
+"""Workloads and devices: applications, launches, copies, kernel models, device descriptions, and their file formats."""

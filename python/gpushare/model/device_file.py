@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file format of devices (docs/devices.md)."""
+"""Reads and writes device files (docs/devices.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpushare.files.toml_file import Schema, checked, made_from
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Microseconds = Annotated[float, Field(ge=0, le=1e12)]
-"""The core refuses what makes no sense within these limits, which are those of its own numbers."""
+"""The core checks values within these limits, which are those of its number types."""
 
 
 class SmTable(Schema):
-    """What all resident blocks of one SM share."""
+    """Resources that the resident blocks of one SM share."""
 
     threads: Count
     warps: Count
@@ -30,7 +30,7 @@ class SmTable(Schema):
 
 
 class GranularityTable(Schema):
-    """The units in which an SM hands out resources."""
+    """The allocation units of an SM's resources."""
 
     threads_per_warp: Count = 32
     registers_per_warp: Count = 256
@@ -40,7 +40,7 @@ class GranularityTable(Schema):
 
 
 class OffSmTable(Schema):
-    """Bandwidth beyond the SMs; 0 means no limit."""
+    """Bandwidths of network, last-level cache and DRAM in GB/s; 0 means no limit."""
 
     noc_gb_per_s: float = 0.0
     llc_gb_per_s: float = 0.0
@@ -57,7 +57,7 @@ class CopyTable(Schema):
 
 
 class DelaysTable(Schema):
-    """How long the host's commands take to have effect."""
+    """Delays between a command of the host and its effect."""
 
     launch_us: Microseconds = 0.0
     signal_us: Microseconds = 0.0
@@ -85,7 +85,7 @@ class DeviceTable(Schema):
 
 
 def read_device(path: Path) -> Device:
-    """The device in this file; InvalidInput names file, line and key of what is wrong."""
+    """Reads a device file; InvalidInput names the file, line and key of an error."""
     return made_from(path, DeviceTable, _device)
 
 

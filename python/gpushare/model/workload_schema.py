@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables and keys of workload files (docs/workloads.md)."""
+"""Tables and keys of workload files (docs/workloads.md)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MOST_REPEATS = 100_000
 
 
 def _within(limits: tuple[float, float], default: Any = ..., *, unit: float = 1) -> Any:
-    """A key that holds a number within these limits; the classes check them too, but know of no file and line."""
+    """A key that holds a number within these limits. The classes check them too, without file and line."""
     least, most = limits
     return Field(default, ge=least / unit, le=most / unit)
 
 
 class ModelTable(Schema):
-    """A [[kernel]] of the file that is a model for simulated devices."""
+    """A [[kernel]] table that is a model for simulated devices."""
 
     name: str
     threads: int = _within(WHOLE_FIELDS["threads"])
@@ -57,7 +57,7 @@ class ModelTable(Schema):
 
 
 class CudaTable(Schema):
-    """A [[kernel]] of the file that is CUDA code, in another file or in this one."""
+    """A [[kernel]] table with CUDA code, in another file or in this one."""
 
     name: str
     entry: str | None = None
@@ -81,7 +81,7 @@ AnyKernelTable = Annotated[
 
 
 class OperationTable(Schema):
-    """A launch or a copy; which one, workload_file.py checks."""
+    """A launch or a copy; workload_file.py tells them apart."""
 
     launch: str | None = None
     blocks: int | None = _within((1, MOST_BLOCKS), None)
@@ -103,7 +103,7 @@ class OperationTable(Schema):
 
 
 class ApplicationTable(Schema):
-    """An [[application]] of the file."""
+    """An [[application]] table."""
 
     name: str
     arrival_us: float = _within((0, LATEST_ARRIVAL_NS), 0.0, unit=1e3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session needs of a device, and how a GPU provides it."""
+"""The interface between a session and a device, and its implementation for a GPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALONE_REPEATS = 3
 
 
 def is_ordering(name: str) -> bool:
-    """Whether operations wait for anything but those before them in their application.
+    """Whether operations of different applications can wait for each other before the policy sees them.
 
     >>> is_ordering("arrival"), is_ordering("cumas:window=4")
     (False, True)
@@ -40,13 +40,13 @@ def is_ordering(name: str) -> bool:
 
 
 class SessionDevice(Protocol):
-    """A device to open sessions on."""
+    """A device on which sessions can be opened."""
 
     device: Any
-    """What users see of it: it has a ``name`` and a ``description``."""
+    """The device as the user sees it: with a ``name`` and a ``description``."""
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy, and this ordering."""
+        """Opens a session of the core under this policy and this ordering."""
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""
@@ -63,32 +63,32 @@ class SessionDevice(Protocol):
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
-        """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
+        """The core's form of a launch. ``keeps``: whether :meth:`alone_ns` will need its arguments."""
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
-        """How long these launches take one after the other, with nobody else there."""
+        """Time that these launches take one after the other without other applications, in nanoseconds."""
 
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
-        """What is to be kept of how a run was made; nothing for one that can be made again anywhere."""
+        """The conditions of a measured run, to be stored with it; None for a run that any machine can repeat."""
 
     def check(self) -> None:
-        """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
+        """Called when a session has failed or been closed: releases a device that cannot be used any more."""
 
     def forget(self) -> None:
-        """Called when a session is over: its kernels' variables go."""
+        """Called when a session is over: releases its kernels' variables."""
 
 
 def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
-    """The device of this name, as :func:`gpushare.device` knows it.
+    """The device of this name, as :func:`gpushare.device` finds it.
 
     Raises:
-        InvalidInput: there is none, or a GPU is to run at another speed than its own.
+        InvalidInput: there is no such device, or a speed other than 1 is given for a GPU.
         CudaError: there is no such GPU, or no driver.
     """
     name = chosen(name, "cuda:0")
     if is_cuda(name):
         if speed != 1:
-            raise InvalidInput(f"speed is for simulated devices: {str(name)!r} runs as fast as it does, not {speed!r}")
+            raise InvalidInput(f"speed is for simulated devices: leave out speed={speed!r} for {str(name)!r}")
         return GpuInSession(cuda_device(str(name)))
     from gpushare.session.simulated_device import SimulatorInSession
 
@@ -96,13 +96,13 @@ def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
 
 
 def estimates_for(device: CudaDevice, ordering: str) -> Device | None:
-    """By what an ordering tells times on a GPU; None where it need not."""
+    """The device model by which an ordering estimates times on a GPU; None where the ordering estimates none."""
     return known_by_measured_copies(device) if is_ordering(ordering) else None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What launches on a GPU that differ in arguments alone have in common."""
+    """The common part of launches on a GPU that differ in their arguments only."""
 
     launch: Launch
     core: _core.Launch
@@ -119,7 +119,7 @@ class GpuInSession:
         self._shapes = LaunchShapes(self._shape)
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy, and this ordering."""
+        """Opens a session of the core under this policy and this ordering."""
         estimates = estimates_for(self.device, ordering)
         return _core.CoreSession(self.device.core, policy, keeps_record, ordering, estimates)
 
@@ -136,13 +136,13 @@ class GpuInSession:
         self.code.load(kernel)
 
     def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
-        """A variable of the kernel's source, which this session has a copy of."""
+        """A variable of the kernel's source; the session has its own copy of it."""
         return self.code.variable(kernel, name, dtype, shape)
 
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
-        """With its code and arguments; both are checked."""
+        """The core's launch with its code and checked arguments."""
         if isinstance(kernel, KernelModel):
             raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
         shape = self._shapes.of(kernel, grid, block, shared_bytes)
@@ -159,7 +159,7 @@ class GpuInSession:
         return Shape(launch, core, code, QuickPacking(compiled.name, compiled.parameters))
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
-        """The original kernels again; what they write is put back."""
+        """Runs the original kernels again; afterwards restores the arrays that they write."""
         program = _core.CudaProgram()
         arrays = {}
         for submitted in launches:
@@ -177,21 +177,21 @@ class GpuInSession:
         return round(statistics.median(times))
 
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
-        """Date, driver, and how the kernels fit."""
+        """Date, driver, and how many blocks of each kernel fit an SM."""
         return Measured.now(self.device, workload, done)
 
     def check(self) -> None:
-        """Gives up a GPU on which a kernel has faulted or does not end."""
+        """Releases a GPU on which a kernel has faulted or does not end."""
         give_up_if_broken(self.device)
 
     def forget(self) -> None:
-        """The copies that kernels' variables have in this session go with its last job."""
+        """Releases the session's copies of kernels' variables with its last job."""
         self.code.clear()
         self._shapes = LaunchShapes(self._shape)
 
 
 def _held(argument: Any) -> Any:
-    """The argument, and nobody else's to free."""
+    """The argument, held so that it is not freed while the job runs."""
     return argument.alias() if isinstance(argument, DeviceArray) else argument
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons on a real GPU: one run at a time, policies in turn, against each application alone."""
+"""Comparisons on a real GPU: one run at a time, policies interleaved, with each application also run alone."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from gpushare.results.run import Run
 
 
 def runs_on_gpu(device: str | Path | Device, workload: Workload) -> bool:
-    """Whether this device means a real GPU; ``"auto"`` as in :func:`gpushare.device`."""
+    """Whether this device is a real GPU; ``"auto"`` as in :func:`gpushare.device`."""
     return is_cuda(chosen(device, workload.device))
 
 
 def require_known_policy(name: str) -> None:
-    """Raise InvalidInput, listing those there are, unless this is a policy or a way of the hardware."""
+    """Raises InvalidInput, with the known names, unless this is a policy or a baseline of the hardware."""
     if is_baseline(name):
         return
     try:
@@ -44,7 +44,7 @@ def run_on_gpu(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     profile_missing: bool = False,
 ) -> Run:
-    """One run, after one that warms up."""
+    """Makes one run, after a warm-up run."""
     if isinstance(policy, str):
         require_known_policy(policy)
     runner = CudaRunner(cuda_device(_name(device, workload)), timeout_s)
@@ -66,14 +66,14 @@ def compare_on_gpu(
     profile_missing: bool = False,
     runner: CudaRunner | None = None,
 ) -> Result:
-    """Runs every workload under every policy, policies in turn within each repeat, so that drift meets all alike.
+    """Runs every workload under every policy, policies interleaved within each repeat, so that drift affects all alike.
 
-    Traces are kept of all repeats of a single workload, else of the first repeats: no run can be made again. A runner
-    of earlier comparisons has kernels, data and times alone at hand.
+    Traces are stored for all repeats of a single workload, else for the first repeats, since a run on a GPU cannot be
+    repeated exactly. A runner of earlier comparisons still has kernels, data and runtimes alone.
     """
     for each in workloads:
         if not runs_on_gpu(device, each):
-            raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
+            raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it separately")
     runner = runner or CudaRunner(cuda_device(_name(device, workloads[0])), timeout_s)
     if profile_missing:
         _profile(workloads, runner.device, progress)
@@ -97,7 +97,7 @@ def compare_on_gpu(
 
 
 def require_no_profiling(profile_missing: bool) -> None:
-    """Raise InvalidInput if it is asked for where nothing can be measured."""
+    """Raises InvalidInput if profiling is asked for on a simulated device."""
     require(
         not profile_missing,
         "profile_missing measures kernels, which a simulated device cannot: take device='cuda:0', or leave it out. "
@@ -106,13 +106,13 @@ def require_no_profiling(profile_missing: bool) -> None:
 
 
 def _profile(workloads: Sequence[Workload], device: CudaDevice, progress: bool | None = None) -> None:
-    """Before anything runs, and names those of which that cannot be had."""
+    """Profiles kernels before the runs; warns about those that cannot be profiled."""
     from gpushare.profile.missing import measure_missing
 
     for each in workloads:
         each.require_real()
     for name, why in measure_missing(workloads, device, progress).items():
-        warnings.warn(f"{name!r} is left without a profile: {why}", stacklevel=2)
+        warnings.warn(f"{name!r} has no profile: {why}", stacklevel=2)
 
 
 def _name(device: str | Path | Device, workload: Workload) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run because a real GPU made it: when, with which driver, and how the kernels fit."""
+"""Conditions of a run on a real GPU: date, driver, version, and how many blocks of each kernel fit an SM."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Measured:
     """The conditions of a run on a real GPU.
 
     Attributes:
-        date: of the run, ISO 8601, UTC.
-        driver: its release and the CUDA that it supports.
-        gpushare: version that made the run.
+        date: date of the run, ISO 8601, UTC.
+        driver: the driver's release and the CUDA version that it supports.
+        gpushare: version of gpushare that made the run.
         max_residency: per operation of the workload, the blocks that fill an SM; 0 for a copy.
         registers: per kernel, registers per thread of the original and of its worker (None: it has none).
-        longest_pause_ns: of the thread that schedules, between two looks at the GPU, its policy's decisions included;
-            None where the hardware scheduled by itself, and for sessions.
-        without_processor_ns: how long in all that thread was awake and had no processor. Under a built-in policy the
-            system ran something else then, and much of it makes a run worthless as a measurement; a policy in Python
-            waits for the interpreter, too. None likewise.
-        board_joules: that the board used from just before the first launch to just after the last, its idle power
-            included; None where NVML does not tell, for runs of less than a second, and for sessions.
+        longest_pause_ns: longest time between two polls of the GPU by the scheduling thread, including its policy's
+            decisions, in nanoseconds; None where the hardware scheduled, and for sessions.
+        without_processor_ns: total time that thread was runnable and had no processor, in nanoseconds. Under a built-in
+            policy the system ran something else then, and a large value makes the run worthless as a measurement; a
+            policy in Python also waits for the interpreter. None in the same cases.
+        board_joules: energy that the board used from just before the first launch to just after the last, with its idle
+            power; None without a reading of NVML, for runs of less than a second, and for sessions.
     """
 
     date: str
@@ -51,7 +51,7 @@ class Measured:
         record: _core.RunRecord | None = None,
         board_joules: float | None = None,
     ) -> Measured:
-        """The conditions of a run that has just ended; ``core`` is the workload as the core took it."""
+        """The conditions of a run that has just ended; ``core`` is the core's workload."""
         import gpushare
 
         return Measured(
@@ -67,7 +67,7 @@ class Measured:
 
 
 def driver_words() -> str:
-    """The driver of this machine: its release, where that is known, and the CUDA that it supports."""
+    """The driver of this machine: its release, where that is known, and the CUDA version that it supports."""
     from gpushare.doctor.driver import MODULE_VERSION, module_release
     from gpushare.doctor.finding import cuda_version
 
@@ -84,7 +84,7 @@ def _residency(device: CudaDevice, operation: _core.Launch | _core.Copy) -> int:
 def _registers(workload: Workload, architecture: str) -> dict[str, tuple[int, int | None]]:
     operations = [operation for each in workload.applications for operation in each.operations]
     kernels = dict.fromkeys(each.kernel for each in operations if isinstance(each, Launch) and each.is_real)
-    compiled = [kernel.compile(architecture) for kernel in kernels]  # known since the run
+    compiled = [kernel.compile(architecture) for kernel in kernels]  # from a cache: the run compiled them
     return {
         each.name: (each.original_usage.registers, each.worker_usage.registers if each.worker_usage else None)
         for each in compiled

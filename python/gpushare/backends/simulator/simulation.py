@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run: a workload, a policy, a device; on a simulated device also a seed."""
+"""Makes one run of a workload under a policy on a device."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ def run(
 
     Args:
         workload: what to run.
-        policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own; on a GPU also
-            what the hardware does by itself, as for :func:`gpushare.compare`.
+        policy: the name of a built-in policy (``gpushare.policies()``), or an instance of :class:`gpushare.Policy`; on
+            a GPU also a baseline, as for :func:`gpushare.compare`.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
-        seed: of the variation between simulated blocks, and of the policy (:meth:`gpushare.Policy.begin`); the same
-            seed gives the same run, to the nanosecond.
-        record: keep the trace at once. Without it a simulated run makes it when first asked, and a real one cannot.
-        timeout: how long a run on a GPU may take, in seconds.
-        profile_missing: on a GPU, first profile kernels that nobody has profiled: see :func:`gpushare.compare`.
+        seed: seed of the variation between simulated blocks, and of the policy (:meth:`gpushare.Policy.begin`); the
+            same seed gives the same run, to the nanosecond.
+        record: whether to store the trace. Without it a simulated run computes the trace at its first use; a real run
+            has none.
+        timeout: longest duration of a run on a GPU, in seconds.
+        profile_missing: on a GPU, first profile the kernels without a profile: see :func:`gpushare.compare`.
 
     Raises:
-        InvalidInput: workload, policy or device cannot be.
+        InvalidInput: workload, policy or device is not valid.
         PolicyError: the policy raised, returned an impossible plan, or starved the work.
         CudaError: there is no such GPU, or a kernel faulted.
         TimeoutError: a run on a GPU took longer than ``timeout``.
@@ -71,15 +72,15 @@ def run(
 
 
 def require_not_of_hardware(policy: str | Policy) -> None:
-    """Raise InvalidInput if this is what only a real GPU does."""
+    """Raises InvalidInput if this is a baseline, which only a real GPU can run."""
     require(
         not is_baseline(policy),
-        f"{policy!r} is what a GPU does by itself, and no simulated device does: leave it out, or take device='cuda:0'",
+        f"{policy!r} is scheduling by a GPU alone, which only device='cuda:0' has: leave it out",
     )
 
 
 def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int, *, record: bool) -> Run:
-    """As :func:`run`, for a device at hand."""
+    """As :func:`run`, with a device object."""
     name = policy_name(policy)
     alone = {each.name: alone_times(each, device, seed) for each in workload.applications}
     known = {application: durations for application, (_, durations) in alone.items()}
@@ -96,7 +97,7 @@ def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int
 
 
 def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:
-    """Ends runs with KeyboardInterrupt once ``ended()`` says so: Python gives Ctrl-C to the main thread alone."""
+    """Ends runs with KeyboardInterrupt once ``ended()`` is true: Python delivers Ctrl-C to the main thread only."""
     _this_thread.ended = ended
 
 
@@ -112,7 +113,7 @@ def _simulate(
 
 @lru_cache(maxsize=65536)
 def alone_times(application: Application, device: Device, seed: int) -> tuple[int, tuple[int, ...]]:
-    """Turnaround alone, and the duration of every operation alone, in nanoseconds."""
+    """The turnaround alone, and the duration of every operation alone, in nanoseconds."""
     solo = Workload(application.name, (application,)).alone(application.name)
     record = _simulate(solo.on(device), "fifo", device, seed, record=False)
     return record.turnarounds[0], tuple(record.operation_durations)

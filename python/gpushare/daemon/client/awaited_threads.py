@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that have to be over before the interpreter ends, and yet keep nobody from ending it.
+"""Threads that must end before the interpreter does, without delaying its end for long.
 
-A thread that comes back from the core to an interpreter that is gone ends the process: from waiting for jobs, and also
-from letting go of the port of a link that was closed before.
+A thread that returns from the core to a finalized interpreter ends the process; such threads wait for jobs or release
+the port of a closed link.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 
 def start_thread(work: Callable[[], None], name: str) -> None:
-    """Those that have ended are forgotten when the next one starts."""
+    """Starts a thread; threads that have ended are forgotten at the next start."""
     thread = threading.Thread(target=work, name=name, daemon=True)
     with _lock:
         thread.start()
@@ -27,7 +27,7 @@ def start_thread(work: Callable[[], None], name: str) -> None:
 
 
 def await_threads(are_others_out: Callable[[], bool]) -> None:
-    """Until all have ended, and threads of others have come back from the core, but not for long."""
+    """Waits for all threads, and until other threads have returned from the core, for a limited time."""
     end = time.monotonic() + PATIENCE_S
     with _lock:
         threads = [*_threads]
@@ -38,7 +38,7 @@ def await_threads(are_others_out: Callable[[], bool]) -> None:
 
 
 def _forget_after_fork() -> None:
-    """The child has none of them, and the lock may be one that a thread of the parent had."""
+    """The child process has none of the threads, and a parent's thread may have held the lock."""
     global _lock
     _lock = threading.Lock()
     _threads.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links of this process: what becomes of them when it forks, and when the interpreter ends."""
+"""The open links of this process, for forks and the end of the interpreter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _open: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 def keep(link: Link) -> None:
-    """From now on; it is not kept alive."""
+    """Registers a link, without a strong reference."""
     _open.add(link)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays and arenas that nobody in this process has any more, until the worker is told of it."""
+"""Arrays and arenas that are no longer referenced, until the worker has been told to free them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Entry = TypeVar("Entry")
 
 
 class GivenBack:
-    """Takes no lock: a garbage collector may add to it anywhere."""
+    """The queue of released objects. Takes no lock: a garbage collector may add to it anywhere."""
 
     def __init__(self) -> None:
         self._arrays: deque[tuple[int, int]] = deque()
         self._arenas: deque[int] = deque()
 
     def add_array(self, handle: int, last_job: int) -> None:
-        """Jobs up to that one may use it."""
+        """Adds an array; jobs up to ``last_job`` may use it."""
         self._arrays.append((handle, last_job))
 
     def add_arena(self, number: int) -> None:
-        """No copy through it is under way."""
+        """Adds an arena without a copy in flight."""
         self._arenas.append(number)
 
     def messages(self) -> Iterator[tuple[str, Message]]:
-        """What the worker is to be told: verb and fields."""
+        """The messages to the worker: verb and fields."""
         while freed := _taken(self._arrays, MOST_AT_ONCE):
             handles, jobs = zip(*freed, strict=True)
             yield "free", {"arrays": list(handles), "after": max(jobs)}
@@ -39,7 +39,7 @@ class GivenBack:
 
 
 def _taken(entries: deque[Entry], most: int) -> list[Entry]:
-    """Other threads may take some, too."""
+    """Takes entries; other threads may take some concurrently."""
     taken: list[Entry] = []
     with contextlib.suppress(IndexError):
         while len(taken) < most:

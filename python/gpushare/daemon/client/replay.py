@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client has to do again to have its durable arrays and idempotent jobs back after the loss of a worker.
+"""The log that restores durable arrays and idempotent jobs after the loss of a worker.
 
-It keeps what was done in order, uploads and jobs: done again in that order from the beginning, everything is as it was.
-What nobody needs any more is left out: uploads that later ones replaced, and jobs whose arrays are all gone.
+It stores uploads and jobs in order: repeating them from the beginning restores the state. Steps without effect are left
+out: uploads that later ones replaced, and jobs whose arrays are all freed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from gpushare.daemon.client.job import DaemonJob
 
 MOST_STEPS = 4096
-"""That are kept. Beyond them arrays count as spoiled until they are uploaded or downloaded."""
+"""Largest number of steps. Beyond it arrays cannot be restored until they are uploaded or downloaded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """The array became this; None: zeros."""
+    """The array got this content; None: zeros."""
 
     array: ArrayState
     values: np.ndarray | None
 
 
 class ReplayLog:
-    """Steps in order. Threads may use it."""
+    """The steps in order. It is thread-safe."""
 
     def __init__(self) -> None:
         self._steps: list[Upload | DaemonJob] = []
@@ -39,31 +39,31 @@ class ReplayLog:
         self._lock = threading.Lock()
 
     def steps(self) -> list[Upload | DaemonJob]:
-        """What has to be done again."""
+        """The steps to repeat."""
         with self._lock:
             self._prune()
             return list(self._steps)
 
     @property
     def has_unfinished(self) -> bool:
-        """Is there a job that would be run again and has not ended?"""
+        """Whether a job that would be repeated has not ended."""
         with self._lock:
             return any(not isinstance(each, Upload) and not each.has_ended for each in self._steps)
 
     def uploaded(self, array: ArrayState, values: np.ndarray | None) -> None:
-        """The array holds this now, whatever was before; a copy is kept if it is durable."""
+        """Records the array's new content; a copy is stored if the array is durable."""
         if not array.is_durable:
             return
         with self._lock:
             self._uploaded(array, None if values is None else values.copy())
 
     def downloaded(self, array: ArrayState, values: np.ndarray, uses: int | None) -> None:
-        """The same, if nothing could write it meanwhile.
+        """Records a downloaded content, if no job could write the array meanwhile.
 
         Args:
-            array: that these values are of.
-            values: of before or after any use that came while they were copied.
-            uses: of the array before the copy; None: a job that may write it had not ended.
+            array: the array of these values.
+            values: its content before or after any use during the copy.
+            uses: number of uses of the array before the copy; None: a job that may write it had not ended.
         """
         if not array.is_durable or uses is None:
             return
@@ -77,25 +77,25 @@ class ReplayLog:
         self._add(Upload(array, values))
 
     def can_replay(self, arrays: list[ArrayState], idempotent: bool) -> bool:
-        """Can a job on these arrays be run again? If not, nobody can say afterwards what they held."""
+        """Whether a job on these arrays can be repeated. If not, the arrays cannot be restored after it."""
         if not idempotent and not any(each.is_durable for each in arrays):
             return False
         with self._lock:
             possible = idempotent and all(each.is_durable and each.spoiled is None for each in arrays)
             if not possible:
                 for each in arrays:
-                    each.spoiled = "a job that cannot be run again has used it"
+                    each.spoiled = "a job that cannot be repeated has used it"
             for each in arrays:
                 each.uses += 1
             return possible
 
     def submitted(self, job: DaemonJob) -> None:
-        """It is the next step."""
+        """Adds the job as the next step."""
         with self._lock:
             self._add(job)
 
     def refused(self, job: DaemonJob) -> None:
-        """It is none."""
+        """Removes the job, which was refused."""
         with self._lock:
             self._steps.remove(job)
 
@@ -125,7 +125,7 @@ class ReplayLog:
         self._steps = kept[::-1]
 
     def _give_up(self) -> None:
-        """Too much has been done since the arrays were uploaded."""
+        """Clears the log when it has too many steps since the arrays were uploaded."""
         for step in self._steps:
             if not isinstance(step, Upload):
                 step.is_replayable = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker's session did lately, in the time that all processes share."""
+"""The recent history of a worker's session, in the time base that all processes share."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PastJob:
-    """A launch, or a copy, whose kernel is empty. All times are in nanoseconds, as ``time.monotonic_ns`` says.
+    """A launch, or a copy, whose kernel is empty. Times are nanoseconds of ``time.monotonic_ns``.
 
     Attributes:
-        began_ns: its first block; None: none of it has begun.
+        began_ns: start of its first block; None: it has not started.
         end_ns: None while it has not ended.
     """
 
@@ -27,7 +27,7 @@ class PastJob:
 
 @dataclass(frozen=True)
 class PastQuota:
-    """What the plans gave an application for a while: per SM in words, and on all SMs together."""
+    """An application's quota for a period: per SM as text, and summed over SMs."""
 
     application: str
     quota: str
@@ -38,7 +38,7 @@ class PastQuota:
 
 @dataclass(frozen=True)
 class PastHold:
-    """On how many SMs an application had blocks, from a time on."""
+    """The number of SMs with blocks of an application, from a time on."""
 
     application: str
     sms: int
@@ -47,14 +47,14 @@ class PastHold:
 
 @dataclass(frozen=True)
 class Past:
-    """Each in order per application."""
+    """Each list is in order of time per application."""
 
     jobs: list[PastJob]
     quotas: list[PastQuota]
     holds: list[PastHold]
 
     def until(self, time_ns: int) -> Past:
-        """What could be known then."""
+        """The history as known at this time."""
         return Past(
             [_job_until(each, time_ns) for each in self.jobs if each.submitted_ns < time_ns],
             [replace(each, end_ns=min(each.end_ns, time_ns)) for each in self.quotas if each.begin_ns < time_ns],
@@ -70,7 +70,7 @@ def _job_until(job: PastJob, time_ns: int) -> PastJob:
 
 
 def past_of(session: Any, seconds: float) -> Past:
-    """Of a session that keeps no record; whatever ended in these last seconds, and what has not ended."""
+    """The history of a session without a record: operations that ended in the last seconds, and unfinished ones."""
     found = session.history(seconds)
     offset_ns = time.monotonic_ns() - found.now_ns
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are run as they are: their launches come through no ring."""
+"""Handlers for unmodified programs, whose launches do not come through a ring."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpushare.programs.served_programs import ServedPrograms
 
 
 def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:
-    """The application is a program from now on, whose page comes with the message."""
+    """Attaches a program as the application; its shared page comes with the message."""
     application = client.applications[request.application]
     session = client.worker.session
     if not isinstance(session, ServedPrograms):
         raise InvalidInput(
-            f"the device {client.worker.device!r} runs kernels of gpushare's API, and no programs: connect to the "
+            f"the device {client.worker.device!r} runs kernels of gpushare's API, not programs: connect to the "
             f"device {PROGRAMS!r}"
         )
     if len(client.programs) >= MOST_PROGRAMS:

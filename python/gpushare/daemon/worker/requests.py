@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the worker does about each request. A handler returns the answer, or None where one follows by itself."""
+"""The worker's handlers of requests. A handler returns the answer, or None if it answers later."""
 
 from __future__ import annotations
 

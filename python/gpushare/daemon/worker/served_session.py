@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker's clients share: a session whose launches come through their rings, without Python on the way."""
+"""The session of a worker's clients, whose launches come through their rings without Python."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from gpushare.session.device import GpuInSession, estimates_for, session_device
 from gpushare.session.simulated_device import NO_VARIABLES, of_model
 
 AloneNs = tuple[float, float]
-"""Per block with the whole device at work, and of the first one."""
+"""Nanoseconds per block with the whole device at work, and of the first block."""
 
 
 class ServedSession:
-    """On a GPU, or a simulated one in the time of the wall clock.
+    """A session on a GPU, or on a simulated one in wall-clock time.
 
     Attributes:
-        device: what users see of it.
-        sink: takes what comes through the rings.
+        device: the device as users see it.
+        sink: takes launches from the rings.
     """
 
     def __init__(self, device: str, policy: str, ordering: str) -> None:
@@ -48,25 +48,25 @@ class ServedSession:
     def application(
         self, name: str, priority: int, terms: Terms, owner: str, owner_weight: float
     ) -> _core.ServedApplication:
-        """A new one of this owner's, as ports take it.
+        """Opens an application of this owner, for ports.
 
         Raises:
-            PolicyError: the policy has no use for this priority.
+            PolicyError: the policy has no priorities.
         """
         _core.require_priority(self._policy, name, priority)
         given = terms.core | {"owner": owner, "owner_weight": owner_weight}
         return self.sink.application(_core.Application(name, [], priority=priority, **given))
 
     def set_priority(self, application: _core.ServedApplication, priority: int) -> None:
-        """From now on."""
+        """Changes a priority."""
         _core.require_priority(self._policy, application.name, priority)
         application.set_priority(priority)
 
     def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
-        """Where a client's kernels are loaded, with variables of its own; none on a simulated device.
+        """Loaded code of a client's kernels with its own variables; None on a simulated device.
 
         Args:
-            take: is told of their bytes, and may refuse them.
+            take: called with the variables' bytes; it may raise to refuse them.
         """
         return LoadedCode(self.device, take) if self._is_gpu else None
 
@@ -79,10 +79,10 @@ class ServedSession:
         alone: AloneNs | None,
         code: LoadedCode | None,
     ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+        """Registers a kernel with this block at the port: its handle, and its parameters if arguments are checked.
 
         Raises:
-            InvalidInput: this device cannot run it so.
+            InvalidInput: this device cannot run it with this block.
             CompileError: it does not compile.
         """
         if code is None:
@@ -100,11 +100,11 @@ class ServedSession:
 
     @property
     def loaded_kernels(self) -> int:
-        """How many the GPU has, but for those with variables."""
+        """Number of kernels without variables on the GPU."""
         return self.device.loaded_kernels if self._is_gpu else 0
 
     def module_of(self, kernel: Kernel | KernelModel) -> str | None:
-        """What tells its variables from those of others; None where it has none."""
+        """Identity of the module whose variables it uses; None where it has none."""
         if not self._is_gpu or isinstance(kernel, KernelModel):
             return None
         return self.device.compiled(kernel).module
@@ -112,7 +112,7 @@ class ServedSession:
     def variable(
         self, kernel: Kernel | KernelModel, name: str, code: LoadedCode | None
     ) -> tuple[ModuleVariable, DeviceArray]:
-        """A variable of a client's copy, and its bytes.
+        """A variable of a client's copy: its description and its memory.
 
         Raises:
             InvalidInput: there is none of this name.
@@ -129,31 +129,31 @@ class ServedSession:
         return Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes).model_on(description).on(description)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
-        """Zeroed device memory."""
+        """Allocates zeroed device memory."""
         return self._on.zeros(shape, dtype)
 
     def address_of(self, array: DeviceArray) -> int:
-        """What kernels are given; on a simulated device nothing looks at it."""
+        """The address for kernels; on a simulated device it is not used."""
         return array.memory.address if self._is_gpu else 0
 
     def load(self, kernel: Kernel, code: LoadedCode | None) -> None:
-        """Compiles the kernel and loads it now."""
+        """Compiles and loads the kernel now."""
         if code is not None:
             code.load(kernel)
 
     def set_policy(self, policy: str) -> None:
-        """Another policy from now on."""
+        """Changes the policy."""
         self.sink.session.set_policy(policy)
         self._policy = policy
 
     def status(self) -> _core.SessionStatus:
-        """What is going on."""
+        """The present state."""
         return self.sink.session.status()
 
     def history(self, seconds: float) -> _core.SessionPast:
-        """What was done in these last seconds."""
+        """The history of the last seconds."""
         return self.sink.session.history(round(seconds * 1e9))
 
     def raise_failure(self, timeout_s: float) -> None:
-        """Raises what the session has failed with, once it has."""
+        """Raises the session's error once it has failed."""
         self.sink.raise_failure(timeout_s)

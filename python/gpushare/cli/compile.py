@@ -47,8 +47,8 @@ NEED_A_NAME = ("arch", "options", "block", "shared", "device")
 def compile_command(context: click.Context, file: Path, kernel: str | None, **choices: Any) -> None:
     """Compile a kernel, and make it preemptible at thread-block boundary.
 
-    Shows what the kernel and its worker need, or why there is no worker: a kernel that is refused still runs, as a
-    whole. Needs no GPU. Without -k, PTX is not assembled: every kernel in it gets its verdict.
+    Shows the resources of the kernel and its worker, or why there is no worker: such a kernel still runs, without
+    preemption. Needs no GPU. Without -k, PTX is not assembled: every kernel in it gets its verdict.
 
     \b
     Examples:

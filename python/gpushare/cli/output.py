@@ -32,8 +32,9 @@ def keep_stdout(context: click.Context, option: str) -> None:
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Writes the document. Keys keep their order; NumPy's numbers become Python's; floats that are not finite become
-    null.
+    """Writes the document to stdout, with keys in their order.
+
+    NumPy's numbers become Python's; floats that are not finite become null.
     """
     text = json.dumps(_finite(document), indent=2, default=_plain, allow_nan=False)
     context = click.get_current_context(silent=True)

@@ -44,11 +44,11 @@ OF_SIGNAL = 128
 def run(command: tuple[str, ...], **choices: Any) -> None:
     """Run an unmodified CUDA program that shares the GPU with others.
 
-    Nothing in the program changes. Its launches are held and let go, in order and in time, as the server's policy
-    says; with --server, or where a server of this user's answers, it joins that one, else it starts one that others
-    may join. What it prints stays its own; gpushare writes to stderr. docs/run.md says what is promised.
+    The program is not modified. Its launches wait until the server's policy admits them. With --server, or if a
+    server of this user is running, it joins that server; otherwise it starts one that others may join. The
+    program's output is unchanged; gpushare writes to stderr. docs/run.md has the details.
 
-    Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is no program
+    Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is not a program
     that can be run, 127 there is none.
 
     \b

@@ -24,7 +24,11 @@ from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
 @click.option("--kernels", metavar="A,B,...", default=",".join(KERNELS), help="Kernels of the suite, run in all pairs.")
 @click.option("--policies", metavar="A,B,...", default=",".join(POLICIES), show_default=True, help="Built-in policies.")
 @click.option(
-    "--splits", metavar="N,M,...", default=",".join(map(str, SPLITS)), show_default=True, help="SMs of a pair's first."
+    "--splits",
+    metavar="N,M,...",
+    default=",".join(map(str, SPLITS)),
+    show_default=True,
+    help="SMs of the first of a pair.",
 )
 @click.option(
     "--size", type=click.Choice(("small", "large")), default="large", show_default=True, help="Size of the data."

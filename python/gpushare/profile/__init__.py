@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of kernels: measured on a real GPU, kept, and found again where there is none.
+"""Profiles of kernels: measured on a real GPU, stored, and used by simulated devices.
 
-``record`` says what a profile holds, ``measurement`` how it comes about, ``store`` and ``toml_export`` where it is
-kept.
+``record`` has their contents, ``measurement`` measures them, ``store`` and ``toml_export`` store them.
 """
 
 from gpushare.profile.lookup import device_profile, profile_of

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grids of few waves, whose time is no rate: they are simulated, and compared with what was measured.
+"""Simulates grids of few waves, whose time gives no steady rate, and compares them with measurements.
 
-They also tell how much blocks differ. Groups of blocks seen from outside differ because an SM serves some before
-others, which costs no time; blocks that differ in work make the last wave longer.
+They also determine the variation of blocks. Groups of observed blocks differ because an SM serves some before others,
+which takes no extra time; blocks that differ in work make the last wave longer.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ VARIATION_RATIOS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 def without_scheduler(device: Device) -> Device:
-    """The device as a trial uses it: workers are launched at once, and quotas stay as they are."""
+    """The device in a trial: workers are launched at once, and quotas do not change."""
     return device_from_dict({**device_to_dict(device), "delays": {"launch_us": LAUNCH_NS / 1e3}})
 
 
 def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point], device: Device) -> float:
-    """That of ``VARIATION_RATIOS`` with which simulated grids end closest to the measured ones; 0 where there are none.
+    """The value of ``VARIATION_RATIOS`` whose simulated grids fit the measured ones best; 0 without any.
 
     Args:
-        model: of the kernel.
-        blocks: of the grid.
-        points: those that have a ``whole_ns`` count.
-        device: without a scheduler.
+        model: model of the kernel.
+        blocks: blocks of the grid.
+        points: the points; those with a ``whole_ns`` count.
+        device: the device without scheduling costs.
     """
     some = [each for each in points if each.whole_ns > 0]
     if not some:
@@ -45,7 +45,7 @@ def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point
 
 
 def grid_ns(model: KernelModel, blocks: int, point: Point, device: Device) -> int:
-    """From the launch to the end of a grid with so many SMs and blocks on each, simulated."""
+    """Simulated time from the launch to the end of a grid at this point, in nanoseconds."""
     from gpushare.backends.simulator.simulation import simulate
     from gpushare.model.workload import Application, Launch, Workload
     from gpushare.validation.split import FixedParts, Part

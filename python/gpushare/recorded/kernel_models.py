@@ -132,7 +132,7 @@ def steps_of(blocks: int, residency: int, device: Device) -> list[tuple[int, int
 
 
 def fitting(needs: KernelModel, device: Device) -> KernelModel:
-    """The resources without those that the device description cannot provide, although the device has run the kernel."""
+    """The resources, without those that the device description lacks although the device has run the kernel."""
     if needs.max_residency(device) > 0:
         return needs
     for shared_bytes, registers in ((0, needs.registers_per_thread), (needs.shared_memory_bytes, 0), (0, 0)):

@@ -59,8 +59,9 @@ class HostSide:
         return None if span is None else span[0]
 
     def reaches_gpu(self, work: Work) -> int:
-        """Time at which the call would have had its effect on an idle GPU; the start of the work, if the call is not
-        recorded.
+        """Time at which the call would have had its effect on an idle GPU.
+
+        If the call is not recorded, the start of the work.
         """
         issued = self.issued(work)
         if issued is None:
@@ -68,7 +69,7 @@ class HostSide:
         return min(work.start, issued + self._latency_ns[isinstance(work, KernelRecord)])
 
     def wait_between(self, earlier: Work, later: Work) -> int | None:
-        """Time at which the host began to wait for the earlier operation before it issued the later one; None: it did
+        """Time at which the host began to wait for the earlier operation before issuing the later one; None: it did
         not.
         """
         first, last = self.issued(earlier), self.issued(later)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well the simulated GPU foretells the real one: the same workloads on both, and the errors (docs/validation.md).
+"""Validation of the simulator: the same workloads on a GPU and simulated, and the errors (docs/validation.md).
 
-``recording`` is what a GPU did, ``measure`` makes it, ``prediction`` does the same in the simulator, and ``errors``
+``recording`` has the measurements, ``measure`` makes them, ``prediction`` simulates the same runs, and ``errors``
 compares the two.
 """

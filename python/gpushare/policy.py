@@ -27,11 +27,11 @@ class Plan:
             for all SMs, or a sequence with one int per SM, each in ``0..launch.max_residency``. The order of the
             mapping is the rank order, highest rank first. A launch that is left out gets no SM.
         wake_at_ns: ask for a new plan at this time (nanoseconds since the start of the run), even without an event.
-        whole_up_to_ns: a launch whose expected remaining time on a GPU is at most this many nanoseconds may run as the
-            original kernel, which is faster and cannot be preempted. Simulated devices preempt it all the same.
-        leaves_rest: launches of ``shares`` whose quotas are limits even where they equal ``max_residency``: on an SM
-            where such a launch has reached its quota, lower ranks may use the remaining room. On a GPU it does not run
-            as the original kernel.
+        whole_up_to_ns: a launch with an expected remaining time on a GPU of at most this many nanoseconds may run as
+            the original kernel, which is faster and cannot be preempted. Simulated devices preempt it all the same.
+        leaves_rest: launches of ``shares`` with quotas that are limits even where they equal ``max_residency``: on an
+            SM where such a launch has reached its quota, lower ranks may use the remaining room. On a GPU it does not
+            run as the original kernel.
 
     On every SM a launch that has blocks left to start, and quota for them, reserves the room for itself; lower ranks
     get the remaining room once its last block has started. A quota below ``max_residency``, and one in ``leaves_rest``,

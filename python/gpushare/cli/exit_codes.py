@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 
 class CommandsWithExitCodes(click.Group):
-    """A group whose commands may raise exceptions, which become a message and an exit code."""
+    """A group that turns exceptions of its commands into a message and an exit code."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """As in click; names that the terminal cannot show are escaped."""

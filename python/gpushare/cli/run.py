@@ -106,16 +106,15 @@ def _tell(report: ProgramReport, *, show_all: bool) -> None:
             f"({report.gpu_ratio:.0%} of {duration(report.wall_s * 1e9)}){held}"
         )
     if report.let_go:
-        remark(
-            f"{report.name}: {report.let_go} launches proceeded because of --longest-hold: does another program wait?"
-        )
+        remark(f"{report.name}: {report.let_go} launches proceeded because of --longest-hold")
     if report.untold:
         remark(f"{report.name}: {report.untold} launches are not listed by kernel: it has too many kernels and shapes")
     if not report.is_covered:
         ratio = "an unknown part" if report.coverage_ratio is None else f"{report.coverage_ratio:.0%}"
         remark(
             f"{report.name}: {ratio} of its GPU time was observed, below {LEAST_COVERAGE:.0%}: these processes use the "
-            f"driver without gpushare: {printable(', '.join(report.escaped))}; gpushare doctor -- COMMAND gives the reason"
+            f"driver without gpushare: {printable(', '.join(report.escaped))}; "
+            "gpushare doctor -- COMMAND gives the reason"
         )
     if show_all:
         show_report(report, sys.stderr)

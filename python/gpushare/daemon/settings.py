@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server's configuration: a TOML file (docs/daemon.md), some of whose keys the command line can override."""
+"""The server's configuration: a TOML file (docs/daemon.md). The command line can override some keys."""
 
 from __future__ import annotations
 
@@ -121,8 +121,10 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
     own = peer.uid in (server_uid, 0)
     in_group = settings.group is not None and gid_of(settings.group) in peer.groups
     if not own and not in_group:
-        who = f"user {peer.user} may not use this server"
-        raise RefusedError(f"{who}: it belongs to user {_user(server_uid)}; its setting 'group' permits other users")
+        refusal = f"user {peer.user} may not use this server"
+        raise RefusedError(
+            f"{refusal}: it belongs to user {_user(server_uid)}; its setting 'group' permits other users"
+        )
     priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
     floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
     return Rights(

@@ -36,7 +36,7 @@ class Diagnosis:
 
     @property
     def wanted_for_gpu(self) -> list[str]:
-        """What a real GPU needs that is missing or broken."""
+        """Requirements of a real GPU that are missing or broken."""
         unusable = (State.MISSING, State.BROKEN)
         return [each.name for each in self.findings if each.needed_by_gpu and each.state in unusable]
 

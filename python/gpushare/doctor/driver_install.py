@@ -10,7 +10,7 @@ from pathlib import Path
 CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 WINDOWS = "install the driver on Windows: https://www.nvidia.com/drivers"
 ELSEWHERE = "https://www.nvidia.com/drivers"
-# NVIDIA's package repository, for distributions whose driver is missing or older than 580.
+# NVIDIA's package repository, for distributions with no driver, or one older than 580.
 REPOSITORY = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide"
 COMMANDS = {
     "ubuntu": "sudo apt-get install nvidia-driver-580-open",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks optional packages whose arrays and kernels gpushare accepts."""
+"""Checks optional packages that provide arrays and kernels for gpushare."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def tag_of(schema: type[Schema]) -> str:
 
 
 def accepted_by(check: Callable[[Any], Any]) -> AfterValidator:
-    """A key whose value is unchanged, and an error if ``check`` raises InvalidInput for it."""
+    """A key with an unchanged value, and an error if ``check`` raises InvalidInput for it."""
 
     def validated(value: Any) -> Any:
         try:

@@ -14,7 +14,7 @@ from gpushare.kernels.cuda_libraries import cuda_libraries
 from gpushare.kernels.included_headers import digest_of_headers
 
 UNTRACKED_OPTIONS = ("-include", "--pre-include", "-include-pch", "--pch", "-pch", "--use-pch")
-"""Options whose effect depends on files that the cache cannot hash."""
+"""Options that refer to files which the cache cannot hash."""
 
 
 def cache_key(request: CompileRequest) -> str | None:

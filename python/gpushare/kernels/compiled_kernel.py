@@ -48,7 +48,7 @@ class CompiledKernel:
         cached: whether it was read from the cache on disk.
         ptx: the compiler's PTX of the source.
         worker_ptx: the transformed PTX, with the worker, from which the cubin was made; None if there is none.
-        variables: variables of the source whose values persist between launches.
+        variables: variables of the source that persist between launches.
         module: identity of the machine code, for kernels that share variables; None where there are no variables.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs NVRTC and nvJitLink in a separate process, whose crash or hang does not affect the caller."""
+"""Runs NVRTC and nvJitLink in a separate process: its crash or hang does not affect the caller."""
 
 from __future__ import annotations
 

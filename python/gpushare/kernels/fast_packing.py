@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fast path of argument packing: arguments whose types match their parameters exactly."""
+"""Fast path of argument packing: arguments of exactly the types of their parameters."""
 
 from __future__ import annotations
 

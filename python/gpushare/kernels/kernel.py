@@ -29,7 +29,7 @@ class Kernel:
             cubin, as bytes or the path of a ``.cubin`` file, which cannot be preempted.
         name: name of the kernel, or a C++ expression such as ``"ns::saxpy<float>"``; ``extern "C"`` is not needed.
         options: options for NVRTC, such as ``"-std=c++20"`` or ``"-Iinclude"``.
-        preemptible: False runs the original kernel only; needed for kernels whose blocks wait for all others.
+        preemptible: False runs the original kernel only; needed where each block waits for all others.
         parameters: for a cubin, the parameter types as in C++, such as ``["float*", "int"]``, where its symbol lacks
             them.
 

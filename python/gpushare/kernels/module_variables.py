@@ -24,7 +24,7 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class ModuleVariable:
-    """A variable whose value persists between launches, and can be set by the host.
+    """A variable that persists between launches and can be set by the host.
 
     Attributes:
         symbol: its name in the machine code.

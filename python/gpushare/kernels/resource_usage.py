@@ -17,7 +17,7 @@ USED = re.compile(r"Used (\d+) registers(.*)")
 LINKED = re.compile(r"used (\d+) registers, used \d+ barriers, (\d+) stack")
 REGISTERS_AT_A_TIME = 8
 Frame = tuple[int, int, int]
-"""Of one function, in bytes: stack, spill stores, spill loads."""
+"""Stack, spill stores and spill loads of one function, in bytes."""
 
 
 @dataclass(frozen=True)

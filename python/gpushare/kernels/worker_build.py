@@ -72,7 +72,7 @@ class BuiltModule:
 
 
 Assemble = Callable[[str, Sequence[str]], Assembled]
-"""Arguments: PTX, and the symbols whose usage is requested."""
+"""Arguments: PTX, and the symbols to report the usage of."""
 
 
 def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble) -> BuiltModule:

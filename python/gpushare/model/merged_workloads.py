@@ -15,7 +15,7 @@ from gpushare.model.workload import Application, Workload
 def together(workloads: Sequence[Workload], name: str | None = None) -> Workload:
     """Merges workloads: the result has the applications of all, each with its arrival time in its own workload.
 
-    Kernel models whose names are taken get a number, and so do programs (the part of an application's name before a
+    Kernel models with a name that is taken get a number, and so do programs (the part of an application's name before a
     ``/``).
 
     Args:
@@ -81,7 +81,7 @@ def _free(program: str, taken: Collection[str], own: Collection[str]) -> str:
 
 
 def _with_own_kernels(workload: Workload, kernels: dict[str, KernelModel]) -> list[Application]:
-    """The workload's applications, with models whose names differ from all in ``kernels``; adds them to ``kernels``."""
+    """The workload's applications, with model names that are not in ``kernels``; adds the models to ``kernels``."""
     known: dict[KernelModel, KernelModel] = {}
 
     def named(operation: Operation) -> Operation:

@@ -36,8 +36,8 @@ class Application:
         arrival_ns: earliest start of the first operation, in whole nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
         weight: share of the GPU (weighted policies use it), positive; with an owner, share of the owner's share.
-        memory_bytes: device memory from its start to its end. Applications whose memory does not fit wait, in order of
-            arrival, until others have ended. 0: it never waits.
+        memory_bytes: device memory from its start to its end. While it does not fit, the application waits until others
+            have ended, in order of arrival. 0: it never waits.
         deadline_ns: time after its arrival by which it should have ended, in nanoseconds (``edf`` uses it).
         floor: least speed beside other applications, relative to its speed alone, at most 1 (``mix`` and ``auto`` use
             it).

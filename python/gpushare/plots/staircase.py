@@ -104,9 +104,9 @@ def draw_staircase(run: Run, sm: int = 0, application: str | None = None, ax: Ax
     ax.set_xlim(-0.02 * last / scale, 1.04 * last / scale)
     ax.set_xlabel(f"time since the first block's start ({unit})")
     ax.set_ylabel("block, in order of ending")
-    who = f"{plain(shortened(stairs.application))}: {plain(shortened(stairs.kernel))}"
+    launch = f"{plain(shortened(stairs.application))}: {plain(shortened(stairs.kernel))}"
     what = f"{len(stairs.ends_ns)} blocks, {stairs.residency} at a time"
-    clean(ax, f"{who} on SM {sm} under {plain(run.policy)} ({what})")
+    clean(ax, f"{launch} on SM {sm} under {plain(run.policy)} ({what})")
     ax.legend(loc="lower right", fontsize=9, frameon=True, framealpha=0.92, edgecolor=FAINT)
     return ax
 

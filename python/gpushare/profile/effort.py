@@ -14,8 +14,7 @@ LARGEST_COPY_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort for one profile. The defaults take about 2 s per kernel of the suite on an H100, with generating its
-    data.
+    """The effort for one profile. The defaults take about 2 s per kernel of the suite on an H100.
 
     Attributes:
         alone_repeats: launches of the original, after a warm-up.

@@ -20,7 +20,7 @@ ENTRY = re.compile(r"\.entry\s+([\w$]+).*?^\}", re.MULTILINE | re.DOTALL)
 UNSET_VARIABLE = re.compile(
     r"^\s*(?:\.(?:visible|weak|extern|common)\s+)*\.global\s[^;={]*?([\w$]+)(?:\[\d*\])*\s*;", re.MULTILINE
 )
-"""Variables of the module without an initializer, whose values persist between launches."""
+"""Variables of the module without an initializer; their values persist between launches."""
 
 
 def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress: bool | None = None) -> dict[str, str]:

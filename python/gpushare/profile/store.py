@@ -47,7 +47,7 @@ def _allow_fits(_connection: sqlite3.Connection) -> None:
 
 
 def _create_launches(connection: sqlite3.Connection) -> None:
-    """Times of kernels whose code is not known, by a hash of name and shape."""
+    """Times of kernels without known code, by a hash of name and shape."""
     connection.execute("CREATE TABLE launches (device TEXT, kernel TEXT, ns INTEGER, PRIMARY KEY (device, kernel))")
 
 

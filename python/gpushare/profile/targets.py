@@ -17,7 +17,7 @@ from gpushare.model.workload import Workload
 
 @dataclass(frozen=True)
 class Target:
-    """A launch whose data is generated when it is measured."""
+    """A launch; its data is generated when it is measured."""
 
     name: str
     make: Callable[[], Launch]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates grids of few waves, whose time gives no steady rate, and compares them with measurements.
+"""Simulates grids of few waves, which have no steady rate, and compares them with measurements.
 
 They also determine the variation of blocks. Groups of observed blocks differ because an SM serves some before others,
 which takes no extra time; blocks that differ in work make the last wave longer.
@@ -25,7 +25,7 @@ def without_scheduler(device: Device) -> Device:
 
 
 def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point], device: Device) -> float:
-    """The value of ``VARIATION_RATIOS`` whose simulated grids fit the measured ones best; 0 without any.
+    """The value of ``VARIATION_RATIOS`` that fits the measured grids best in simulation; 0 without any.
 
     Args:
         model: model of the kernel.

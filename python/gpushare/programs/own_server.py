@@ -56,7 +56,7 @@ def _start(path: Path, policy: str) -> None:
     command = [*COMMAND, "--device", PROGRAMS, "--policy", policy, "--socket", str(path)]
     command += ["--config", f"/proc/self/fd/{settings}"]
     log = path.with_name(f"{path.name}.log")
-    with os.fdopen(settings), log.open("ab") as file:  # not this command's output, whose reader may wait for its end
+    with os.fdopen(settings), log.open("ab") as file:  # not this command's output: its reader may wait for the end
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True, pass_fds=[settings]
         )

@@ -98,7 +98,7 @@ def _kernels(recording: Recording) -> Iterator[KernelRecord]:
 
 
 def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> KernelModel:
-    """A kernel model whose launch of this shape, alone on the device, takes ``duration_ns``.
+    """A kernel model with which a launch of this shape takes ``duration_ns`` alone on the device.
 
     Its blocks run in full steps of as many as fit (SRTF, section 3.1), and a block takes longer the more blocks its SM
     has, as if the issue slots were busy DEFAULT_ISSUE_UTILISATION of the time at full residency.
@@ -123,7 +123,7 @@ def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> Ker
 def steps_of(blocks: int, residency: int, device: Device) -> list[tuple[int, int]]:
     """The number of steps of a grid, by number of blocks on an SM.
 
-    The first step is spread over the SMs; in later ones the SMs whose blocks end first are filled first.
+    The first step is spread over the SMs; in later ones the SMs with the earliest ends of blocks are filled first.
     """
     steps, rest = divmod(blocks, residency * device.sms)
     if steps == 0:
@@ -169,7 +169,7 @@ def short_name(name: str) -> str:
 
 
 def _alike(launches: list[KernelRecord]) -> Iterator[list[KernelRecord]]:
-    """Groups of similar duration, so that a kernel whose work depends on its data is not modelled by the mean."""
+    """Groups of similar duration, so that a kernel with data-dependent work is not modelled by the mean."""
     group: list[KernelRecord] = []
     for launch in sorted(launches, key=lambda launch: (launch.end - launch.start, launch.start)):
         if group and launch.end - launch.start > ALIKE * max(1, group[0].end - group[0].start):

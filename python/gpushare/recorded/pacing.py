@@ -69,8 +69,9 @@ class HostSide:
         return min(work.start, issued + self._latency_ns[isinstance(work, KernelRecord)])
 
     def wait_between(self, earlier: Work, later: Work) -> int | None:
-        """Time at which the host began to wait for the earlier operation before issuing the later one; None: it did
-        not.
+        """Time at which the host began to wait for the earlier operation, before it issued the later one.
+
+        None: it did not wait.
         """
         first, last = self.issued(earlier), self.issued(later)
         if first is None or last is None:
@@ -104,7 +105,7 @@ class HostSide:
                 yield Wait(start, end)
 
     def _latency(self, works: Sequence[Work], of_kernels: bool) -> int:
-        """The latency of calls whose stream was idle."""
+        """The latency of calls to an idle stream."""
         found = []
         busy_until: dict[object, int] = defaultdict(int)
         for work in works:

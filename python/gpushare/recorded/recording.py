@@ -92,22 +92,22 @@ class Recording:
         """Missing data, in sentences."""
         number = self.device
         for part in self.parts:
-            who = f"process {part.process} ({program_name(part)})"
-            yield from (f"{who}: {problem}" for problem in part.problems)
+            process = f"process {part.process} ({program_name(part)})"
+            yield from (f"{process}: {problem}" for problem in part.problems)
             if part.is_cut:
                 yield (
-                    f"{who}: its file ends within a record, and whatever came after that is missing: the disk was "
+                    f"{process}: its file ends within a record, and whatever came after that is missing: the disk was "
                     "full, or the process was killed while it wrote"
                 )
             elif part.ended is None:
-                yield f"{who} was killed, or became another program: its last 0.1 s may be missing"
+                yield f"{process} was killed, or became another program: its last 0.1 s may be missing"
             if part.lost:
-                yield f"{who}: CUPTI had no room for {part.lost} records"
+                yield f"{process}: CUPTI had no room for {part.lost} records"
             if part.unfinished:
-                yield f"{who}: {part.unfinished} operations had not ended when it did; they are left out"
+                yield f"{process}: {part.unfinished} operations had not ended when it did; they are left out"
             elsewhere = sum(work.stream.device != number for work in part.work)
             if elsewhere:
-                yield f"{who}: {elsewhere} operations on other GPUs than {number} are left out"
+                yield f"{process}: {elsewhere} operations on other GPUs than {number} are left out"
 
 
 def read_recording(path: Path) -> Recording:

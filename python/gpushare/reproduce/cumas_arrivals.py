@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond CuMAS's evaluation: applications that come by and by, and what the windows are ordered for."""
+"""Beyond CuMAS's evaluation: open arrivals of applications, and objectives of the windows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpushare.results.run import Run
 
 APPLICATIONS = 36
 MEAN_GAP_MS = 250
-"""Between two arrivals. The SMs need some 225 ms for an application in the mean, the uplink 193."""
+"""Mean time between arrivals. An application needs about 225 ms of the SMs in the mean, and 193 ms of the uplink."""
 
 POLICIES = {
     "streams (fifo)": "fifo",
@@ -29,7 +29,7 @@ POLICIES = {
     "cumas, weighted turnaround, whole copies": policy_of("cumas", ":objective=weighted:pieces=no"),
     "cumas, weighted turnaround": policy_of("cumas", ":objective=weighted"),
 }
-"""The last two objectives have copies in pieces unless told otherwise."""
+"""The last two objectives have copies in pieces by default."""
 
 MIXED = {
     **{name: policy for name, policy in POLICIES.items() if "weighted" not in name},
@@ -58,7 +58,7 @@ def arriving(seed: int, applications: int = APPLICATIONS) -> Workload:
 
 
 def small_among_large(seed: int) -> Workload:
-    """The same at half the pace, and small ones: 1 MB each way and a kernel of 1 ms, ten times a second."""
+    """The same at half the rate, with small ones: 1 MB each way and a kernel of 1 ms, ten times a second."""
     large = arriving(seed, APPLICATIONS // 2)
     slower = [replace(each, arrival_ns=2 * each.arrival_ns) for each in large.applications]
     dice = random.Random(1000 + seed)
@@ -94,7 +94,7 @@ def arrivals_section(seeds: int, progress: bool | None) -> Section:
 
 
 def mixed_section(seeds: int, progress: bool | None) -> Section:
-    """What pieces are for: small applications among large ones."""
+    """The purpose of pieces: small applications among large ones."""
     import pandas as pd
 
     result = compare([small_among_large(seed) for seed in range(seeds)], list(MIXED.values()), progress=progress)
@@ -114,7 +114,7 @@ def mixed_section(seeds: int, progress: bool | None) -> Section:
 
 
 def turnarounds_ms(made: Run) -> list[float]:
-    """Of all applications, in the workload's order."""
+    """Turnarounds of all applications, in the workload's order."""
     return [(end - arrival) / 1e6 for arrival, end in zip(made.record.arrivals, made.record.ends, strict=True)]
 
 

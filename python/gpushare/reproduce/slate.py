@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slate's evaluation, on a simulated Titan Xp or with the suite's kernels on another GPU: start at :func:`reproduce`.
+"""Slate's evaluation on a simulated Titan Xp, or with the suite's kernels on another device; see :func:`reproduce`.
 
-The models of the kernels are fitted to what Tables II and III print of each alone. RG's instructions are fitted to a
-result: the 0.94 that Table IV prints of BS and RG under MPS. What the paper leaves open is assumed as
-:mod:`slate_sensitivity` lists, with what each assumption is worth.
+The models of the kernels are fitted to Tables II and III, which have each kernel alone. RG's instructions are fitted to
+a result: the 0.94 in Table IV for BS and RG under MPS. :mod:`slate_sensitivity` lists the assumptions about details
+that the paper does not state, with their effects.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ TITAN_XP = "titan-xp"
 def reproduce(
     *, seeds: int = 6, quick: bool = False, progress: bool | None = None, device: str | None = None
 ) -> Reproduction:
-    """Table II, Fig. 7, what the text says of it, and all five at once; on the Titan Xp also Table IV.
+    """Table II, Fig. 7, the text about it, and all five benchmarks at once; on the Titan Xp also Table IV.
 
     Args:
-        seeds: how many seeds the suite's kernels are run with, on a GPU repeats. The paper's kernels do not vary.
-        quick: leave out the sensitivity, elsewhere other pairs of the suite, and on a GPU launches of 5 ms.
+        seeds: number of seeds for the suite's kernels, on a GPU of repeats. The paper's kernels do not vary.
+        quick: leave out the sensitivity, on other devices other pairs of the suite, and on a GPU launches of 5 ms.
         progress: as in :func:`gpushare.compare`.
-        device: the simulated Titan Xp unless named, with models of the paper's kernels; elsewhere the suite's kernels.
+        device: by default the simulated Titan Xp, with models of the paper's kernels; on others the suite's kernels.
     """
     name = device or TITAN_XP
     on_titan_xp = find_device(name).name == TITAN_XP
@@ -76,12 +76,12 @@ def reproduce(
 
 
 def varies(device: str | None) -> bool:
-    """The models of the paper's kernels on the Titan Xp have blocks of equal length."""
+    """Whether block times depend on the seed: those of the models on the Titan Xp do not."""
     return find_device(device or TITAN_XP).name != TITAN_XP
 
 
 def pairs(benchmarks: Workload) -> list[Workload]:
-    """All pairs, each with itself too, arriving together."""
+    """All pairs, including each with itself, arriving together."""
     return [
         Workload(f"{first.name}-{second.name}", (first, second if second is not first else _another(second)))
         for first, second in combinations_with_replacement(benchmarks.applications, 2)
@@ -125,7 +125,7 @@ def table_2(benchmarks: Workload, device: str, on_titan_xp: bool) -> Section:
 
 
 def class_words(device: Device, launch: _core.Launch) -> dict[str, str]:
-    """The two intensities of a launch, in words."""
+    """The two intensities of a launch as text."""
     if not launch.kernel.is_profiled:
         return {"compute": "not profiled", "memory": "not profiled"}
     demand = demand_alone(device, launch)
@@ -153,7 +153,7 @@ def figure_7(benchmarks: Workload, device: str, throughput: pd.DataFrame) -> Sec
 
 
 def decision(device: Device, known: dict[str, _core.Launch], first: str, second: str) -> str:
-    """What Table I says, which may depend on who runs and who wants to join."""
+    """Table I's decision, which may depend on the order of arrival."""
 
     def joins(running: str, candidate: str) -> bool:
         is_profiled = known[running].kernel.is_profiled and known[candidate].kernel.is_profiled
@@ -192,14 +192,14 @@ NOTES = {
         "follow from them. The paper's Table III has 287 GB/s for GS instead of 340.9."
     ),
     "table 2 elsewhere": (
-        "The suite's kernels, which are not the paper's programs, by their profiles. Nobody "
-        "has counted their operations, so that the issue slots decide of compute."
+        "The suite's kernels, which are not the paper's programs, by their profiles. Their "
+        "operations are not counted, so the issue slots determine the compute intensity."
     ),
     "figure 7": (
         "1 / time until both are done. The paper's bars have no numbers: given is what its text says. MPS here is "
-        "order of arrival with leftover, time-slicing the whole GPU in turns (on a GPU: streams, and one application "
-        "after the other). 'With leftover': what Slate's launches leave goes to the queue (rest=leftover), where the "
-        "paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to 8 ms as they were written."
+        "order of arrival with leftover, time-slicing the whole GPU alternately (on a GPU: streams, and one "
+        "application after the other). 'With leftover': what Slate's launches leave goes to the queue (rest=leftover), where the "
+        "paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to 8 ms as original kernels."
     ),
     "means": (
         "Arithmetic means over the 15 pairs. In the paper most pairs run one after the other under Slate too, and gain "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All five benchmarks at once, a queue longer than the paper's pairs."""
+"""All five benchmarks at once, a longer queue than the paper's pairs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def all_at_once(benchmarks: Workload, words: dict[str, str], device: str, repeat
 
 
 NOTE = (
-    "Not in the paper. Slate searches the queue for what goes with who runs, and keeps two side by side; an even split "
-    "runs all of them together and asks nobody."
+    "Not in the paper. Slate searches the queue for complementary kernels and runs two at a time; an even split "
+    "runs all of them together."
 )

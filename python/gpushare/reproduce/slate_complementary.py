@@ -23,7 +23,7 @@ CANDIDATES = {name: name for name in ("nbody", "triad", "spmv_csr", "philox_rand
 
 
 def complementary(words: dict[str, str], device: str, repeats: int) -> Section:
-    """Throughput over the baselines, and how long a freed range of SMs stays empty."""
+    """Throughput over the baselines, and the time until a freed range of SMs is in use."""
     import pandas as pd
 
     found = complementary_pairs(looped_suite(device, CANDIDATES), device)
@@ -42,7 +42,7 @@ def complementary(words: dict[str, str], device: str, repeats: int) -> Section:
 
 
 def complementary_pairs(candidates: Workload, device: str) -> list[Workload]:
-    """Those that Table I lets run together if one of them, or either, was there first."""
+    """Pairs that Table I runs together in at least one order of arrival."""
     where: Device = find_device(device)
     known = core_launches(candidates, device)
     profiled = [each for each in candidates.applications if known[each.name].kernel.is_profiled]
@@ -58,7 +58,7 @@ def complementary_pairs(candidates: Workload, device: str) -> list[Workload]:
 
 
 def resize_us(run: Run) -> dict[str, float]:
-    """From the end of the first application until the other has started blocks on half and on all of its last SMs."""
+    """Time from the end of the first application until the other has started blocks on half and all of its last SMs."""
     ended = run.applications().sort_values("end_ns").iloc[0]
     blocks: pd.DataFrame = run.blocks()
     is_own = blocks["application"] == ended["application"]

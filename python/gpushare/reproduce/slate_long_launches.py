@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slate's pairs with launches of some milliseconds, beside which a hand-over takes no time."""
+"""Slate's pairs with launches of several milliseconds, for which the time of a resize is negligible."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SUITE = {
     "RG": "quasirandom",
     "TR": "transpose",
 }
-"""The paper's abbreviation -> the suite's kernel."""
+"""Kernels of the suite by the paper's abbreviation."""
 
 LOOP_NS = 8e6
 
@@ -28,9 +28,9 @@ LOOP_NS = 8e6
 def looped_suite(
     device: str, kernels: Mapping[str, str] = SUITE, loop_ns: float = LOOP_NS, launch_ns: float = 0.0
 ) -> Workload:
-    """Each kernel's launch as often as takes ``loop_ns`` alone; the paper's loops take 30 s.
+    """Each kernel's launch, repeated for ``loop_ns`` alone; the paper's loops take 30 s.
 
-    Where the kernel may have layers a launch takes about ``launch_ns``, if that is more than it does by itself.
+    Where the kernel can have layers, a launch takes about ``launch_ns``, if that is longer than one layer.
     """
     return Workload("slate", tuple(_loop(name, kernel, device, loop_ns, launch_ns) for name, kernel in kernels.items()))
 
@@ -44,7 +44,7 @@ def _loop(name: str, kernel: str, device: str, loop_ns: float, launch_ns: float)
 
 
 def core_launches(benchmarks: Workload, device: str) -> dict[str, _core.Launch]:
-    """By application, its launch as policies see it."""
+    """The launches by application, as policies see them."""
     found: dict[str, _core.Launch] = {}
     where = find_device(device)
     for application in benchmarks.applications:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SRTF's evaluation on the simulated GTX 480: start reading at :func:`reproduce`.
+"""SRTF's evaluation on the simulated GTX 480; the entry point is :func:`reproduce`.
 
-Nothing here is fitted to the paper's results. What the paper leaves open is assumed as :mod:`srtf_sensitivity` lists,
-with what each assumption is worth.
+Nothing here is fitted to the paper's results. :mod:`srtf_sensitivity` lists the assumptions about details that the
+paper does not state, with their effects.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ INTRODUCTION = Path(__file__).with_name("srtf_introduction.md").read_text(encodi
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("srtf_paper.toml").read_text(encoding="utf-8"))
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
-"""Believes the first block of a newcomer; the paper does not say how many it waits for."""
+"""Predicts from the first block of a new launch; the paper does not state the number of blocks."""
 
 OFFSETS = {0: "Table 5", 25: "Table 6", 50: "Table 6"}
-"""Second arrival, in percent of the first one's runtime alone -> where the paper prints the results."""
+"""By second arrival, in percent of the first one's runtime alone: the place of the paper's results."""
 
 STAGGER_CYCLES = 50
-"""Section 6.1.3: "arrivals that are staggered by upto 100 cycles"; every pair here by half of that."""
+"""Section 6.1.3: "arrivals that are staggered by upto 100 cycles"; here half of that for every pair."""
 
 
 def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
-    """All tables and figures of section 6 that numbers are printed for, and Figs. 1 and 11."""
+    """All tables and figures of section 6 with printed values, and Figs. 1 and 11."""
     from gpushare.reproduce.srtf_claims import claims_section
     from gpushare.reproduce.srtf_predictors import predictor_sections
     from gpushare.reproduce.srtf_sensitivity import sensitivity_section
@@ -58,7 +58,7 @@ def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = No
 
 
 def varies(_device: str | None) -> bool:
-    """Do block times differ from seed to seed?"""
+    """Whether block times depend on the seed."""
     return True
 
 
@@ -93,7 +93,7 @@ def geomeans(results: list[Result]) -> pd.DataFrame:
 
 
 def runtimes_alone(ercbench: Workload, device: Device, seeds: int) -> Section:
-    """Table 3: what the simulator makes of the mean block times."""
+    """Table 3: simulated runtimes from the mean block times."""
     import pandas as pd
 
     rows = []
@@ -150,7 +150,7 @@ def alphabetical(ercbench: Workload) -> list[Workload]:
 
 
 def is_short_first(pair: Workload) -> bool:
-    """Is the first application the shorter one, by the paper's Table 3?"""
+    """Whether the first application is the shorter one, by the paper's Table 3."""
     first, second = (PAPER["runtime_alone_cycles"][application.name] for application in pair.applications)
     return first < second
 

@@ -104,7 +104,7 @@ def _launches(run: Run) -> list[list[int]]:
 
 
 def _copies(run: Run) -> list[list[int]]:
-    """Per copy: application, 0 for to the GPU or 1 for to the host, start, end (ns), bytes; only the longest if many."""
+    """Per copy: application, 0 (to the GPU) or 1 (to the host), start, end (ns), bytes; only the longest if many."""
     numbers = {application.name: number for number, application in enumerate(run.workload.applications)}
     rows = [
         [numbers[row.application], int(row.direction == "to_host"), row.start_ns, row.end_ns, row.bytes]

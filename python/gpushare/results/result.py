@@ -111,8 +111,7 @@ class Result:
         return grouped.median().join(spread.add_suffix("_spread"))
 
     def metrics(self) -> pd.DataFrame:
-        """One row per policy: geometric mean over the workloads of stp, antt and strictf; arithmetic mean of the
-        others.
+        """One row per policy: geometric means over the workloads of stp, antt and strictf; else arithmetic means.
 
         The mean energy is over all workloads, or unknown.
         """

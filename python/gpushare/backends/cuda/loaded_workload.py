@@ -19,7 +19,7 @@ from gpushare.model.workload import Copy, Launch, Workload
 
 
 class LoadedLaunch:
-    """A launch whose kernel and data are on the GPU."""
+    """A launch with its kernel and data on the GPU."""
 
     def __init__(self, device: CudaDevice, launch: Launch, code: LoadedCode | None = None) -> None:
         self.launch = launch

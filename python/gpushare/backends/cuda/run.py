@@ -61,7 +61,7 @@ class CudaRunner:
     Attributes:
         device: the GPU.
         timeout_s: longest duration of a run, in seconds.
-        code: kernels whose variables are reset to their initial values before each run.
+        code: kernels; their variables are reset to the initial values before each run.
     """
 
     def __init__(self, device: CudaDevice, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gpushare.daemon.client.registrations import Registered
 
 NOT_SHARED = (
-    "other libraries cannot access this array, which is in the server's memory: make it with session.array(..., shared=True) or "
-    "session.zeros(..., shared=True)"
+    "other libraries cannot access this array, which is in the server's memory: make it with "
+    "session.array(..., shared=True) or session.zeros(..., shared=True)"
 )
 DLPACK_CUDA = 2
 DLPACK_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
@@ -90,7 +90,7 @@ class Mappings:
             self._arrays[address] = array
 
     def array_behind(self, value: Any) -> DaemonArray | None:
-        """The array whose memory starts where the tensor of another library does."""
+        """The array that starts at the address of a tensor of another library."""
         try:
             described = getattr(value, "__cuda_array_interface__", None)
         except Exception:  # PyTorch raises for a tensor that requires a gradient, for example

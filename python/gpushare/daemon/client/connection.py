@@ -171,7 +171,7 @@ class Connection:
 
 
 def _has_variables(job: DaemonJob, registered: Registered) -> bool:
-    """Whether the job uses variables, whose values would be lost with its worker."""
+    """Whether the job uses variables: their values would be lost with its worker."""
     submission = job.submission
     try:
         return registered.launcher(submission.kernel, submission.block, submission.shared_bytes).module is not None

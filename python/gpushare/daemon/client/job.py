@@ -77,7 +77,7 @@ class DaemonJob(FutureLike):
 
     Attributes:
         is_replayable: it is repeated automatically if its worker is lost.
-        repeats: the ended job whose results this one restores.
+        repeats: an ended job; this one restores its results.
         attempts: number of submissions.
         suspicions: number of times that it was on the GPU with other jobs when one of them failed.
         error: its error after a failure.

@@ -108,8 +108,8 @@ def _sendable(subject: str, value: Any) -> Any:
     if _is_on_a_gpu(value):  # checked first: tensors of PyTorch and CuPy have __array__ on every device
         what = f"a {type(value).__name__} in this process's own CUDA context"
         raise InvalidInput(
-            f"{subject}: {what}, which the server cannot access; make the array with session.zeros(..., shared=True) and "
-            "the tensor of that, or copy its values with session.array(...)"
+            f"{subject}: {what}, which the server cannot access; make the array with "
+            "session.zeros(..., shared=True) and the tensor of that, or copy its values with session.array(...)"
         )
     if isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         what = f"a {type(value).__name__} in host memory"

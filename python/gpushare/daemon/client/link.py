@@ -131,7 +131,7 @@ class Link:
         return reply
 
     def _undo(self, verb: str, answer: Any) -> None:
-        """Releases what the worker has made for a request whose caller was interrupted."""
+        """Releases objects that the worker has made for an interrupted request."""
         if verb == "array":
             self.free(answer)
         elif verb == "variable":
@@ -192,8 +192,8 @@ class Link:
     def forget_after_fork(self) -> None:
         """In a forked process: drops the connection, which belongs to the parent."""
         self.is_foreign = True
-        whose = f"this belongs to process {self._pid}, from which this one was forked"
-        self.lost = InvalidInput(f"{whose}: use the session's methods in this process")
+        owner = f"this belongs to process {self._pid}, from which this one was forked"
+        self.lost = InvalidInput(f"{owner}: use the session's methods in this process")
         self._loss = Loss(self.lost)
         self._channel.forget()
         self._waiting.clear()

@@ -14,7 +14,7 @@ from gpushare.daemon.protocol.peer import peer_of
 from gpushare.model.kernel_model import require
 
 LONGEST_PATH = 107
-TOO_LONG = f"is too long for a socket, whose path has at most {LONGEST_PATH} bytes on Linux: name another"
+TOO_LONG = f"is too long for a socket, where a path has at most {LONGEST_PATH} bytes on Linux: name another"
 
 
 def is_too_long(path: Path) -> bool:

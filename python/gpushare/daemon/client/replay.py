@@ -2,7 +2,7 @@
 """The log that restores durable arrays and idempotent jobs after the loss of a worker.
 
 It stores uploads and jobs in order: repeating them from the beginning restores the state. Steps without effect are left
-out: uploads that later ones replaced, and jobs whose arrays are all freed.
+out: uploads that later ones replaced, and jobs that used only freed arrays.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class Reply:
     """An answer, which the reading thread sets once.
 
     Args:
-        undo: called with an answer whose caller has stopped waiting, for example after Ctrl-C.
+        undo: called with an answer after the wait for it was abandoned, for example by Ctrl-C.
     """
 
     def __init__(self, undo: Callable[[Any], None] = lambda _: None) -> None:

@@ -38,8 +38,8 @@ class VariableState(ArrayState):
     @property
     def _lost_words(self) -> str:
         return (
-            f"this variable of the source of kernel {self._kernel.name!r} was lost with its worker, and has its initial "
-            "value: upload a value, or ask for it again with session.variable(...)"
+            f"this variable of the source of kernel {self._kernel.name!r} was lost with its worker, and has its "
+            "initial value: upload a value, or ask for it again with session.variable(...)"
         )
 
 

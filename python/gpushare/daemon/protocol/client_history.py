@@ -11,7 +11,7 @@ Columns = dict[str, list[Any]]
 
 
 class OwnPast:
-    """What the applications of a client did recently, as :meth:`gpushare.Session.history` returns it.
+    """Recent history of the applications of a client, as :meth:`gpushare.Session.history` returns it.
 
     Attributes:
         now_ns: time of the request. All times are nanoseconds since the start of the server's session.

@@ -49,7 +49,7 @@ class OpenApplication(Schema):
 
 
 class RegisterKernel(Schema):
-    """Registers a kernel, whose source or cubin comes in a shared file with the message; the answer is its handle."""
+    """Registers a kernel. Its source or cubin comes in a shared file with the message; the answer is its handle."""
 
     name: Name
     source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_CUBIN_BYTES)]
@@ -91,7 +91,7 @@ class FreeArrays(Schema):
 
 
 class ShareArena(Schema):
-    """Registers shared memory, whose file comes with the message; the answer is its handle."""
+    """Registers shared memory. Its file comes with the message; the answer is its handle."""
 
     bytes: Annotated[int, Field(ge=1, le=limits.MOST_ARENA_BYTES)]
 

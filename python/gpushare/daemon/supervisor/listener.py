@@ -21,7 +21,7 @@ class Listener:
 
     Args:
         path: path of the socket's file.
-        group: group whose members may connect, too.
+        group: members of this group may connect, too.
 
     Raises:
         InvalidInput: another server has the path.

@@ -41,7 +41,7 @@ class ApplicationTable(HandleTable[ServedApplication]):
         return True
 
     def forget_cancelled(self) -> None:
-        """Removes cancelled applications whose last block has ended: until then the watchdog may report them."""
+        """Removes cancelled applications after their last block: until then the watchdog may report them."""
         for handle, entry in list(self._cancelled.items()):
             if entry.totals.unfinished == 0:
                 self.take(handle)

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PastJob:
-    """A launch, or a copy, whose kernel is empty. Times are nanoseconds of ``time.monotonic_ns``.
+    """A launch, or a copy, which has an empty kernel name. Times are nanoseconds of ``time.monotonic_ns``.
 
     Attributes:
         began_ns: start of its first block; None: it has not started.

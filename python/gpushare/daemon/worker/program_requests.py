@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for unmodified programs, whose launches do not come through a ring."""
+"""Handlers for unmodified programs: their launches do not come through a ring."""
 
 from __future__ import annotations
 

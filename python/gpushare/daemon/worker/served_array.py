@@ -11,7 +11,7 @@ from gpushare.backends.cuda.device_array import DeviceArray
 
 
 class ServedArray:
-    """An array whose memory is freed when the client has released it and no job uses it.
+    """An array. Its memory is freed when the client has released it and no job uses it.
 
     Args:
         array: the array on the device.

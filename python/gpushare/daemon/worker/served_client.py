@@ -143,7 +143,7 @@ class ServedClient:
         """
         if not self._may_wait.acquire(blocking=False):
             raise InvalidInput(
-                f"{MOST_WAITING_REQUESTS} requests of this client for arrays and histories are waiting already; wait for one of them"
+                f"{MOST_WAITING_REQUESTS} requests of this client for arrays and histories are waiting already"
             )
         try:
             threading.Thread(target=self._wait_and_answer, args=[answer], daemon=True).start()

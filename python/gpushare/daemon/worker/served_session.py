@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of a worker's clients, whose launches come through their rings without Python."""
+"""The session of a worker's clients: launches come through their rings without Python."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ServedSession:
         return self.device.loaded_kernels if self._is_gpu else 0
 
     def module_of(self, kernel: Kernel | KernelModel) -> str | None:
-        """Identity of the module whose variables it uses; None where it has none."""
+        """Identity of its module's variables; None where it has none."""
         if not self._is_gpu or isinstance(kernel, KernelModel):
             return None
         return self.device.compiled(kernel).module

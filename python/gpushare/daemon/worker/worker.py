@@ -157,7 +157,7 @@ class Worker:
             )
 
     def forget(self, client: ServedClient) -> None:
-        """Removes a client whose resources have been freed."""
+        """Removes a client after its resources have been freed."""
         with self._lock:
             del self._clients[client.number]
             self.accounts.forget(client.number)

@@ -17,7 +17,7 @@ from gpushare.suite.whole_numbers import whole_numbers
 TILE = 16
 SIZE = {"small": 96, "large": 10_240}
 FINISHED = {"small": 2 * TILE, "large": 16 * TILE}
-"""Rows and columns done in earlier steps."""
+"""Rows and columns finished in earlier steps."""
 
 
 def updated(matrix: np.ndarray, finished: int) -> np.ndarray:

@@ -18,7 +18,7 @@ SHAPE = {"small": (37, 50), "large": (10_240, 10_240)}
 
 
 def smoothed(image: np.ndarray) -> np.ndarray:
-    """The reference: the inner points in one direction, then in the other; the border stays."""
+    """The reference: the inner points in one direction, then in the other; border points do not change."""
     down = 0.25 * image[:-2] + 0.5 * image[1:-1] + 0.25 * image[2:]
     result = image.copy()
     result[1:-1, 1:-1] = 0.25 * down[:, :-2] + 0.5 * down[:, 1:-1] + 0.25 * down[:, 2:]

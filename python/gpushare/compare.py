@@ -73,9 +73,8 @@ def compare(
         workload: one workload, or several.
         policies: names of built-in policies and instances of :class:`gpushare.Policy`, in the order of the tables;
             default: all built-in policies. On a GPU also ``hardware-serial``, ``hardware-streams``,
-            ``hardware-priority`` and ``green-contexts:40,92``: what CUDA does by itself with the original kernels. A
-            name
-            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/cumas.md.
+            ``hardware-priority`` and ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An
+            ordering may stand before the name of a built-in policy, as in ``cumas+srtf``: docs/cumas.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).

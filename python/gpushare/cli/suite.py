@@ -63,7 +63,7 @@ def list_command(as_json: bool) -> None:
         [row["name"], row["field"], row["summary"], ", ".join(f"{a}: {b}" for a, b in row["stands_for"].items())]
         for row in rows
     ]
-    print_table(f"{len(rows)} kernels", ["kernel", "field", "what it is", "benchmark"], cells, texts=4)
+    print_table(f"{len(rows)} kernels", ["kernel", "field", "description", "benchmark"], cells, texts=4)
 
 
 def _described(kernel: SuiteKernel) -> dict[str, Any]:

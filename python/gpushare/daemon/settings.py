@@ -122,9 +122,7 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
     in_group = settings.group is not None and gid_of(settings.group) in peer.groups
     if not own and not in_group:
         refusal = f"user {peer.user} may not use this server"
-        raise RefusedError(
-            f"{refusal}: it belongs to user {_user(server_uid)}; its setting 'group' permits other users"
-        )
+        raise RefusedError(f"{refusal}: it belongs to user {_user(server_uid)}; its setting 'group' can permit others")
     priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
     floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
     return Rights(

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 PATIENCE_S = 5.0
-"""Time after SIGTERM, in seconds. A recorded program with a handler that calls _exit may take 3 s to write the rest of its
-recording."""
+"""Time after SIGTERM, in seconds. A recorded program with a handler that calls _exit may take 3 s to write the rest of
+its recording."""
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 

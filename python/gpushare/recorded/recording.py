@@ -96,7 +96,7 @@ class Recording:
             yield from (f"{process}: {problem}" for problem in part.problems)
             if part.is_cut:
                 yield (
-                    f"{process}: its file ends within a record, and whatever came after that is missing: the disk was "
+                    f"{process}: its file ends within a record, and later records are missing: the disk was "
                     "full, or the process was killed while it wrote"
                 )
             elif part.ended is None:

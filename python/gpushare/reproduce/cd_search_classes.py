@@ -93,7 +93,7 @@ def suite_section() -> Section:
     ways: dict[str, set[str]] = {
         "Eqs. 1 and 2, Eq. 1 by counters": _those(profiles, lambda each: _by_counters(each, device)),
         "Eqs. 1 and 2, Eq. 1 by one SM's traffic": _those(profiles, lambda each: _by_one_sm(each, device, 0.5)),
-        "likewise, all of the memory's bandwidth": _those(profiles, lambda each: _by_one_sm(each, device, 1.0)),
+        "the same, with all of the memory's bandwidth": _those(profiles, lambda each: _by_one_sm(each, device, 1.0)),
         "memory utilisation above 50%": {name for name, value in utilisations.items() if value > 0.5},
         "memory utilisation, best threshold": best_threshold(utilisations, memory),
         "the fitted contention model's curve": _those(profiles, lambda each: _by_curve(each, device)),

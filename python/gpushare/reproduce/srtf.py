@@ -134,7 +134,7 @@ def figure_1(ercbench: Workload, results: list[Result]) -> Section:
         "Geomean STP of the 28 pairs in alphabetical order. 'From Table 3': the paper's runtimes one after the other, "
         "which is how its section 2 explains the figure (1.59 rounds differently from the printed 1.58). 'No overlap': "
         "FIFO takes the schedule of SJF or LJF, whichever its order is. 'Simulated' FIFO starts the second kernel in "
-        "the first one's tail, whose blocks it slows."
+        "the first one's tail, and slows those blocks."
     )
     return Section("Fig. 1: alphabetical pairs", pd.DataFrame(rows).T, note)
 

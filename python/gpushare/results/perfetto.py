@@ -34,8 +34,8 @@ def write_perfetto(run: Run, path: Path) -> Path:
     Tracks: per application the operations, from arrival to end, and the states of its launches; per SM the blocks, one
     track per slot, in groups of SMs with a counter of resident blocks; the copy engines; the launches that wait; the
     policy's plans as instants. Blocks that a real GPU reported together are one slice, which says how many they are and
-    lasts as long as they did on average; the counters follow the reports. Where a GPU scheduled by itself it told of no
-    blocks: then there are the operations of the applications and the copies alone.
+    lasts as long as they did on average; the counters follow the reports. A run that the hardware scheduled has
+    no data on blocks: its trace has the operations of the applications and the copies only.
     """
     return write_atomically(Path(path), TraceOfRun(run).serialize())
 

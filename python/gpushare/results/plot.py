@@ -40,7 +40,7 @@ class RunPlots:
 
         Args:
             sm: number of the SM, from 0.
-            application: the application whose first launch there is drawn; by default the first one on this SM.
+            application: its first launch there is drawn; by default that of the first application on this SM.
             ax: the axes to draw on. Time in µs or ms by magnitude.
 
         Raises:

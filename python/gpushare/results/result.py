@@ -34,7 +34,7 @@ class Result:
 
     Attributes:
         runs: one per workload, policy and repeat.
-        errors: error messages by name of a failed policy, whose runs are dropped.
+        errors: error messages by name of a failed policy; its runs are dropped.
     """
 
     runs: Sequence[Run]

@@ -42,7 +42,7 @@ def output(name: str, shape: int | tuple[int, ...], dtype: type[np.generic]) -> 
 
 
 def grid_over(extent: tuple[int, ...], per_block: tuple[int, ...]) -> tuple[int, int, int]:
-    """The smallest grid whose blocks cover the extent, x first.
+    """The smallest grid with blocks that cover the extent, x first.
 
     >>> grid_over((100, 64), (32, 32))
     (4, 2, 1)

@@ -268,7 +268,7 @@ class ServedClient:
         except ProtocolError:
             raise
         except OSError as error:  # the receiving thread detects it too, and removes the client
-            LOG.debug("client %d cannot be told: %s", self.number, error)
+            LOG.debug("client %d cannot be notified: %s", self.number, error)
 
     def _leave(self, why: str) -> None:
         """Stops its work at the next block boundary, and then frees its memory."""

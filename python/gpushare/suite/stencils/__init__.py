@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stencils: grids whose points depend on their neighbours."""
+"""Stencils: grids in which points depend on their neighbours."""
 
 from gpushare.suite.stencils import hotspot, lbm, stencil_2d, stencil_3d
 

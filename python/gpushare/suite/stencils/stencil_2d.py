@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """9-point stencil on a 2-D grid: an image smoothed with the binomial weights 1 2 1 in both directions.
 
-Source: the binomial filter of B. Jaehne, Digital Image Processing. The weights are powers of two, so the
-result is exact.
+Source: the binomial filter of B. Jaehne, Digital Image Processing. The weights are powers of two, so the result is
+exact.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", default="large", choices=["small", "large"])
     parser.add_argument("--window-ms", type=float, default=250.0, help="window of the rates of processes")
     percentages = ",".join(f"{first}/{second}" for first, second in PERCENTAGES)
-    parser.add_argument("--percentages", default=percentages, help="of threads: 20/80,50/50")
+    parser.add_argument("--percentages", default=percentages, help="percentages of threads: 20/80,50/50")
 
 
 def chosen_pairs(options: argparse.Namespace) -> list[tuple[str, str]]:

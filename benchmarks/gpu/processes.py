@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds this benchmark's options."""
     parser.add_argument("--counts", default=COUNTS, help=f"numbers of processes, with commas; default {COUNTS}")
     parser.add_argument("--kernels", default=KERNELS, help="kernels that processes loop, in this order")
-    parser.add_argument("--size", default="large", choices=["small", "large"], help="of those")
+    parser.add_argument("--size", default="large", choices=["small", "large"], help="size of their data")
     parser.add_argument("--short", default=SHORT, help="the short kernel; its size is small")
     parser.add_argument("--pause-ms", type=float, default=2.0, help="pause of the short client between launches")
     parser.add_argument("--window-ms", type=float, default=1000.0, help="length of a window")

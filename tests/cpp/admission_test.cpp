@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 
@@ -12,7 +13,6 @@ namespace gpushare {
 namespace {
 
 using namespace test;
-using testing::HasSubstr;
 
 Device device_of(std::int64_t bytes) {
   Device device = small_device();
@@ -73,7 +73,7 @@ TEST(Admission, NobodyWaitsWhereTheMemoryIsNotKnown) {
 
 TEST(Admission, MoreThanTheDeviceHasIsRefusedAtOnce) {
   const std::string message = message_of<InvalidInput>([] { record(device_of(100), with_memory({1, 101}), "fifo"); });
-  EXPECT_THAT(message, HasSubstr("application 'b': it needs 101 bytes of memory, but small has 100"));
+  EXPECT_THAT(message, naming("b", 101, "small", 100));
   EXPECT_THROW(record(device_of(100), with_memory({-1}), "fifo"), InvalidInput);
 }
 

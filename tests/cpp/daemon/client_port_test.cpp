@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "daemon/peer_errors.hpp"
+#include "messages.hpp"
 #include "plane.hpp"
 
 namespace gpushare::test {
@@ -48,7 +49,7 @@ TEST(ClientPort, RefusedCommandsEndWithAReasonAndNothingElseDoes) {
   EXPECT_EQ(alice.port.wait(good, 10s)->status, JobStatus::Done);
   EXPECT_EQ(alice.port.wait(forged, 0s)->status, JobStatus::Refused);
   EXPECT_NE(alice.port.wait(forged, 0s)->message.find("kernel handle"), std::string::npos);
-  EXPECT_NE(alice.port.wait(large, 0s)->message.find("1 x 70000 x 1"), std::string::npos);
+  EXPECT_THAT(alice.port.wait(large, 0s)->message, naming(70000));
   EXPECT_EQ(alice.at_worker->statistics().refused, 2u);
 }
 

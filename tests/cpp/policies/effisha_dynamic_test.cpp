@@ -5,6 +5,7 @@
 #include "core/errors.hpp"
 #include "core/priorities/ageing.hpp"
 #include "hand_written_events.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 
 namespace gpushare {
@@ -12,7 +13,6 @@ namespace {
 
 using namespace test;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -185,8 +185,7 @@ TEST(EffishaDynamic, APriorityOutOfRangeIsRefusedBeforeAnythingRuns) {
   for (const int wrong : {-1, 1001}) {
     const std::string message =
         message_of<PolicyError>([&] { record(small_device(), long_ones({0, wrong}), "effisha-dynamic"); });
-    EXPECT_THAT(message, HasSubstr("application 'b' has priority " + std::to_string(wrong)));
-    EXPECT_THAT(message, HasSubstr("0..1000"));
+    EXPECT_THAT(message, naming("b", wrong, "0..1000"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "core/policies/registry.hpp"
 #include "hand_written_events.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
@@ -15,7 +16,6 @@ namespace gpushare {
 namespace {
 
 using namespace test;
-using testing::HasSubstr;
 
 TEST(PolicyOptions, WhatIsLeftOutIsAsThePolicySays) {
   const PolicyOptions options("mix");
@@ -35,10 +35,9 @@ TEST(PolicyOptions, WhatIsGivenCounts) {
 TEST(PolicyOptions, WhatCannotBeIsNamedWithWhatCan) {
   const PolicyOptions options("mix:mode=third:step=11:floor=x");
   EXPECT_THAT(message_of<InvalidInput>([&] { options.word("mode", {"first", "second"}); }),
-              HasSubstr("mode must be one of first, second, got 'third'"));
-  for (const char* key : {"step", "floor"}) {
-    EXPECT_THAT(message_of<InvalidInput>([&] { options.number(key, 2, 1, 10); }),
-                HasSubstr("a number in 1..10, got '"));
+              naming("mode", "first", "second", "third"));
+  for (const auto& [key, value] : {std::pair{"step", "11"}, std::pair{"floor", "x"}}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { options.number(key, 2, 1, 10); }), naming(key, "1..10", value));
   }
 }
 
@@ -46,24 +45,22 @@ TEST(PolicyOptions, AWholeNumberHasNoFraction) {
   const PolicyOptions options("mix:step=2.7:nodes=1e6:blocks=11");
   EXPECT_EQ(options.whole("nodes", 2, 1, 10'000'000), 1'000'000);
   EXPECT_EQ(options.whole("left_out", 0, 1, 10), 0);
-  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("step", 2, 1, 10); }),
-              HasSubstr("step must be a whole number, got '2.7'"));
-  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("blocks", 2, 1, 10); }), HasSubstr("in 1..10, got '11'"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("step", 2, 1, 10); }), naming("step", "2.7"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("blocks", 2, 1, 10); }), naming("1..10", 11));
 }
 
 TEST(PolicyOptions, CountsAreWhole) {
-  for (const char* text : {"pkm:blocks=1.5", "slate:together=1.9", "cd-search:step=2.7"}) {
-    EXPECT_THAT(message_of<InvalidInput>([&] { make_policy(text); }), HasSubstr("must be a whole number")) << text;
+  for (const auto& [text, value] :
+       {std::pair{"pkm:blocks=1.5", "1.5"}, {"slate:together=1.9", "1.9"}, {"cd-search:step=2.7", "2.7"}}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { make_policy(text); }), naming(value));
   }
 }
 
 TEST(PolicyOptions, AnOptionThatNobodyAsksForIsAnError) {
   const PolicyOptions options("mix:stpe=3");
   options.number("step", 2, 1, 10);
-  EXPECT_THAT(message_of<InvalidInput>([&] { options.require_all_known(); }),
-              HasSubstr("no option 'stpe'; known: 'step'"));
-  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }),
-              HasSubstr("no option 'fast'; known: 'whole_up_to_us'"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.require_all_known(); }), naming("stpe", "step"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }), naming("fast", "whole_up_to_us"));
 }
 
 Plan all_whole_up_to(Duration longest, Plan plan) {
@@ -152,7 +149,7 @@ TEST(PolicyOptions, NoPlanLeavesALaunchWholeUpToLessThanNothing) {
     return Plan{.shares = {share}};
   };
   EXPECT_THAT(message_of<PolicyError>([&] { record(small_device(), workload_of({launch_of(1, 10)}), decide); }),
-              HasSubstr("whole up to -1 ns; it must be 0 or more"));
+              naming(-1));
 }
 
 TEST(PolicyOptions, OptionsAreWrittenInOneWay) {

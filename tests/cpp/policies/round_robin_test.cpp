@@ -4,6 +4,7 @@
 
 #include "core/errors.hpp"
 #include "hand_written_events.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 
 namespace gpushare {
@@ -92,8 +93,8 @@ TEST(RoundRobin, ATurnIsLongEnoughForABlockToBegin) {
 }
 
 TEST(RoundRobin, TheQuantumMustBeANumberOfMilliseconds) {
-  EXPECT_NE(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ms=0"); }).find("0.001..1e+06"),
-            std::string::npos);
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ms=0"); }),
+              naming("quantum_ms", "0.001..1e+06"));
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 
 #include "core/errors.hpp"
 #include "interrupted_run.hpp"
+#include "messages.hpp"
 
 namespace gpushare {
 namespace {
 
 using namespace test;
-using testing::HasSubstr;
 
 /// What the history leads to, told of everything that the real run knows of.
 State rebuilt(const OpenRun& run, const std::vector<Application>& applications, const std::vector<Operation>& work) {
@@ -82,7 +82,7 @@ TEST(Handover, APolicyThatCannotServeWhatIsThereLeavesAllAsItWas) {
   const ApplicationId negative = trial.add("negative", -1);
   trial.submit(negative, launch_of(100, 100));
   ASSERT_TRUE(trial.advance(10));
-  EXPECT_THAT(message_of<PolicyError>([&] { trial.hand_over("effisha-dynamic"); }), HasSubstr("has priority -1"));
+  EXPECT_THAT(message_of<PolicyError>([&] { trial.hand_over("effisha-dynamic"); }), naming("negative", -1));
   EXPECT_TRUE(trial.advance());
 }
 

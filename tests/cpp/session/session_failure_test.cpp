@@ -16,6 +16,7 @@
 #include "core/policies/registry.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
@@ -202,7 +203,7 @@ TEST(SessionFailure, AJobWhoseEndWasNotToldYetHasEnded) {
       trial.break_device();
     }
     EXPECT_TRUE(trial.session.wait(first, 0s));
-    EXPECT_THAT(trial.fails_with(second), testing::HasSubstr("'kernel' of 'b' (launch 0)"));
+    EXPECT_THAT(trial.fails_with(second), naming("kernel", "b", 0));
     EXPECT_THAT(trial.fates.ended(), testing::ElementsAre(first));
   }
 }

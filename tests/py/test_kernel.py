@@ -298,7 +298,7 @@ def test_error_inside_a_template_is_no_unknown_name():
 
 def test_unknown_architecture_lists_the_known_ones():
     for arch in ("sm_70", "90", "sm_9", "compute_90"):
-        with raises_naming(gs.InvalidInput, arch, 1, "sm_90"):
+        with raises_naming(gs.InvalidInput, arch, "sm_90"):
             gs.Kernel(FILL, "fill").compile(arch)
 
 

@@ -127,7 +127,7 @@ def rewrite(path, change):
             lambda content: content["runs"][0]["record"]["ends"].__setitem__(0, 0),
             ("long", 0),
         ),
-        (lambda content: content["runs"][0]["record"]["arrivals"].__setitem__(1, -(2**63)), ("short", -9223)),
+        (lambda content: content["runs"][0]["record"]["arrivals"].__setitem__(1, -(2**63)), ("short", -(2**63))),
         (lambda content: content["runs"][0]["record"]["sm_busy"].__setitem__(0, -1), (-1, "sm_busy", 0)),
         (lambda content: content["runs"][0]["record"].update(to_host_busy=-5), (-5, "to_host_busy", 0)),
         (lambda content: content["devices"][0].update(name="\ud800"), ()),
@@ -208,7 +208,7 @@ def test_a_file_that_would_become_much_more_than_it_is_is_refused(saved, name, m
     _, path = saved
     replace_member(path, name, bytes(64 << 20))
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("it was unpacked"))
-    with raises_naming(gs.InvalidInput, 67):
+    with raises_naming(gs.InvalidInput, "result.gpushare"):
         gs.Result.load(path)
 
 

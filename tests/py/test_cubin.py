@@ -11,9 +11,9 @@ from cubins import cubin_of
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.cubin import Cubin
-from gpushare.daemon.kernel_wire import kernel_fields, kernel_of
-from gpushare.daemon.messages import RegisterKernel
+from gpushare.daemon.protocol.kernel_wire import kernel_fields, kernel_of
+from gpushare.daemon.protocol.messages import RegisterKernel
+from gpushare.kernels.cubin import Cubin
 
 SOURCE = """
 struct Pair { float a; int b; };

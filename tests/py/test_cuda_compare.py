@@ -8,7 +8,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare import cuda_compare
+from gpushare.backends.cuda import compare as cuda_compare
 
 
 class SimulatedRunner:
@@ -102,7 +102,7 @@ def test_a_timeout_says_which_run_it_was(runner, one, other, monkeypatch):
 
 
 def test_a_deadline_names_workload_policy_and_launches(one):
-    from gpushare.cuda_run import _deadline
+    from gpushare.backends.cuda.run import _deadline
 
     assert not _deadline(100, one, "srtf")(lambda: ["never asked"])
     with raises_naming(TimeoutError, "one", "srtf", -1, "k", "long", "l", "short"):

@@ -13,7 +13,7 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.simulation import alone_times
+from gpushare.backends.simulator.simulation import alone_times
 
 POLICIES = [entry.name for entry in gs.policies()]
 

@@ -11,9 +11,9 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare import energy_meter
-from gpushare.energy_meter import LEAST_RUN_NS, EnergyMeter, EnergyUnknownError, meter_of, metered
-from gpushare.result_file import CONTENT
+from gpushare.backends.cuda import energy_meter
+from gpushare.backends.cuda.energy_meter import LEAST_RUN_NS, EnergyMeter, EnergyUnknownError, meter_of, metered
+from gpushare.results.result_file import CONTENT
 
 
 class RefusalError(Exception):

@@ -9,7 +9,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.compiler import COMPILER
+from gpushare.kernels.compiler import COMPILER
 from gpushare.suite import KERNELS
 
 SCALE = """\

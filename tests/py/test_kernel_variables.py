@@ -7,8 +7,8 @@ from kernels_with_variables import BY_PARTS, SOURCE, TEMPLATE
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.cubin import Cubin
-from gpushare.module_variable import ModuleVariable, variable_named
+from gpushare.kernels.cubin import Cubin
+from gpushare.kernels.module_variables import ModuleVariable, variable_named
 
 
 @pytest.fixture(autouse=True)

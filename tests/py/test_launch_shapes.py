@@ -6,7 +6,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.launch_shapes import MOST_SHAPES, LaunchShapes
+from gpushare.model.launch_shapes import MOST_SHAPES, LaunchShapes
 
 MODEL = gs.KernelModel("tiny", threads=32, latency_ns=2_000)
 

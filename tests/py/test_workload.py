@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.workload import workload_names
+from gpushare.model.workload import workload_names
 
 
 def test_pairs_are_all_ordered_pairs():

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "messages.hpp"
 
 namespace gpushare::interpreter {

@@ -11,7 +11,7 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60

@@ -10,10 +10,10 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.daemon.application_table import ApplicationTable
-from gpushare.daemon.messages import OpenApplication
-from gpushare.daemon.work_requests import open_application
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.protocol.messages import OpenApplication
+from gpushare.daemon.supervisor.worker_process import COMMAND
+from gpushare.daemon.worker.application_table import ApplicationTable
+from gpushare.daemon.worker.work_requests import open_application
 
 SMS = 132
 

@@ -10,8 +10,8 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.daemon.application_table import ApplicationTable
-from gpushare.daemon.served_application import ServedApplication
+from gpushare.daemon.worker.application_table import ApplicationTable
+from gpushare.daemon.worker.served_application import ServedApplication
 
 
 def test_a_job_computes_on_what_was_uploaded(session, run):

@@ -7,7 +7,7 @@ from cubins import cubin_of
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 

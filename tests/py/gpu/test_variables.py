@@ -11,7 +11,7 @@ from kernels_with_variables import BY_PARTS, COUNTS, PATIENCE_S, SOURCE, TEMPLAT
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -151,8 +151,8 @@ PAIR_IN_GREEN_CONTEXTS = """
 import sys
 import numpy as np
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
 
 runner = CudaRunner(cuda_device("cuda:0"), timeout_s=60)
 launches = [gs.Launch(gs.Kernel(sys.argv[1], sys.argv[2]), grid=8, block=32, args=[np.zeros(8, np.int32)])]

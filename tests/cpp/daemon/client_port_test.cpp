@@ -167,7 +167,7 @@ void come_to_rest(ClientPort& port) {
   while (port.take_all_ended(ended)) continue;
 }
 
-TEST(ClientPort, RingsForEndsThatNobodyWaitsFor) {
+TEST(ClientPort, SignalsEndsWithoutAWaiter) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   TestClient alice(server);
@@ -183,7 +183,7 @@ TEST(ClientPort, RingsForEndsThatNobodyWaitsFor) {
   EXPECT_FALSE(alice.port.take_all_ended(ended));
 }
 
-TEST(ClientPort, WhoWaitsForAJobGetsItsEndAndThoseOfOthers) {
+TEST(ClientPort, AWaitForAJobReceivesItsEndAndThoseOfOtherJobs) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   TestClient alice(server);
@@ -269,7 +269,7 @@ class SlowSink : public CommandSink {
   void client_gone(ClientId) noexcept override {}
 };
 
-TEST(ClientPort, NumbersTheJobsOfAllWhoWaitForRoom) {
+TEST(ClientPort, NumbersTheJobsOfAllThreadsThatWaitForRoom) {
   PortServer server(std::make_shared<SlowSink>());
   TestClient alice(server, PortLimits{.command_ring_bytes = 1024, .most_jobs = 60'000}, 150us);
   std::atomic<bool> stops = false;
@@ -330,7 +330,7 @@ TEST(ClientPort, WhatEndedBeforeTheWorkerDidIsStillTold) {
   EXPECT_EQ(alice.port.wait(done, 1s)->status, JobStatus::Done);
 }
 
-TEST(ClientPort, WhoGivesUpIsToldOfEveryJobOnce) {
+TEST(ClientPort, AClosedPortReportsEveryJobOnce) {
   PortServer server(echo(60s));
   PortServer quick_server(echo());
   TestClient slow(server), quick(quick_server);

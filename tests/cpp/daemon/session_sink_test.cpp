@@ -127,7 +127,7 @@ TEST(SessionSink, WhatTheSessionRefusesIsRefused) {
   EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 20s)->status, JobStatus::Done);
 }
 
-TEST(SessionSink, WhoseFirstLaunchIsRefusedHasNotCome) {
+TEST(SessionSink, AnApplicationWhoseFirstLaunchIsRefusedIsNotAdded) {
   const auto sink = simulated_session();
   PortServer server(sink);
   SessionClient alice(server, *sink, "alice");

@@ -31,7 +31,7 @@ std::int64_t arrival_of(const Trace& trace, int launch) {
   return ns(events_of(trace, EventKind::LaunchArrived, launch).front().time);
 }
 
-TEST(Admission, WhoDoesNotFitStartsWhenAnotherEnds) {
+TEST(Admission, AnApplicationThatDoesNotFitStartsWhenAnotherEnds) {
   const Trace trace = record(device_of(100), with_memory({60, 40, 50}), "fifo");
   EXPECT_EQ(arrival_of(trace, 0), 0);
   EXPECT_EQ(arrival_of(trace, 1), 0);
@@ -67,7 +67,7 @@ TEST(Admission, TheApplicationHasArrivedWhileItWaits) {
   EXPECT_EQ(ns(arrived->time), 10);
 }
 
-TEST(Admission, NobodyWaitsWhereTheMemoryIsNotKnown) {
+TEST(Admission, NoApplicationWaitsIfTheMemoryIsUnknown) {
   EXPECT_EQ(arrival_of(record(small_device(), with_memory({1'000'000, 1'000'000}), "fifo"), 1), 0);
 }
 

@@ -33,7 +33,7 @@ std::string complaint_about(Quota quota) {
       [&](const State& state) { return Plan{.shares = {{.launch = state.running().front().id, .quota = quota}}}; });
 }
 
-TEST(Engine, AStarvingPolicyIsToldWhoWaits) {
+TEST(Engine, AStarvingPlanIsRefusedNamingTheWaitingLaunches) {
   EXPECT_THAT(complaint([](const State&) { return Plan{}; }), naming(0, "saxpy", "a", 1, "triad", "b", 9));
 }
 
@@ -138,7 +138,7 @@ TEST(Engine, ObserversSeeTheEventBeforeThePolicyDecidesAboutIt) {
   EXPECT_EQ(trace.events[trace.decisions[0].after_event].kind, EventKind::LaunchArrived);
 }
 
-TEST(Engine, NobodyIsAskedToDecideForNoLaunch) {
+TEST(Engine, WithoutALaunchThePolicyIsNotAsked) {
   const Workload workload{.applications = {application_of("a", {copy_to_device(10)})}};
   EXPECT_TRUE(record(small_device(), workload, "fifo").decisions.empty());
 }
@@ -160,7 +160,7 @@ TEST(DecideAgain, ATraceOfAnotherWorkloadIsRefused) {
 }
 
 /// A real GPU tells in one go what a look has shown.
-TEST(DecideAgain, OfEventsThatTheDeviceKnowsAlreadyOnePlanComesAfterTheLast) {
+TEST(DecideAgain, SimultaneousEventsGetOnePlanAfterTheLast) {
   const Workload workload = workload_of({launch_of(20, 100), launch_of(9, 30)}, {0, 120});
   Trace trace = record(small_device(2), workload, "srtf");
   const std::size_t first = trace.decisions[1].after_event;

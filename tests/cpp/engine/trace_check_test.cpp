@@ -63,7 +63,7 @@ TEST(TraceCheck, ALaunchThatIsWithdrawnNeedNotStartAllBlocks) {
       copy_and_launches, two_sms));
 }
 
-TEST(TraceCheck, WhatIsNotThereIsNamed) {
+TEST(TraceCheck, AnUnknownTargetOfAnEventIsNamed) {
   const std::string message = refusal_after_the_begin({of_launch(EventKind::BlockStarted, first_launch, 1, SmId{2})});
   EXPECT_THAT(message, naming("application 0", "operation 1", "SM 2"));
   EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::BlockStarted, 3)}), naming("operation 3"));

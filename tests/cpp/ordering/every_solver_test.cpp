@@ -65,7 +65,7 @@ TEST_P(EverySolver, TakesNoTasksAndTasksOfNothing) {
   EXPECT_EQ(solve({.tasks = tasks}).order.size(), 3U);
 }
 
-TEST_P(EverySolver, AnswersHoweverLittleItMayLook) {
+TEST_P(EverySolver, AnswersWithinAnySearchBudget) {
   for (const std::int64_t nodes : {0, 1, 10, 100}) {
     const SolverSample sample(11, 8);
     const OrderedTasks answer = solve(sample.problem, {.nodes = nodes});
@@ -163,7 +163,7 @@ TEST(DynamicProgram, FallsBackToArrivalIfEveryOrderWaitsForMemory) {
   EXPECT_EQ(answer.cost_ns, 27 + 11 + 6);  // one after the other: so they fit
 }
 
-TEST(MakeSolver, ListsTheKnownOnes) {
+TEST(MakeSolver, AnUnknownSolverIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(message_of<InvalidInput>([] { make_solver("fast"); }), naming("fast", "arrival", "dp"));
 }
 

@@ -53,7 +53,7 @@ TEST(OrderedOpenRun, KernelsAloneAreOrderedWhenTheSmsHaveRoom) {
   EXPECT_THAT(session.begun(), ElementsAre(0, 3, 2, 1)) << "the shortest first, although it came last";
 }
 
-TEST(OrderedOpenRun, WhoIsLongestWaitsForAWindowAndNotForEver) {
+TEST(OrderedOpenRun, TheLongestTaskWaitsForOneWindowAtMost) {
   OrderedSession session("cumas:objective=turnaround:window=3", small_device());
   std::vector<Operation> short_tasks;
   for (int task = 0; task < 30; ++task) {
@@ -96,7 +96,7 @@ TEST(OrderedOpenRun, WhatIsHeldBackWaits) {
   EXPECT_EQ(status.applications[1].waiting, 1u);
 }
 
-TEST(OrderedOpenRun, WhoIsWithdrawnWhileHeldBackIsGoneAtOnce) {
+TEST(OrderedOpenRun, ATaskWithdrawnWhileHeldBackEndsAtOnce) {
   OrderedSession session("strings", small_device());
   const ApplicationId first = session.add();
   const ApplicationId second = session.add();
@@ -114,7 +114,7 @@ TEST(OrderedOpenRun, WhoIsWithdrawnWhileHeldBackIsGoneAtOnce) {
   expect_every_promise(trace, small_device(), workload);
 }
 
-TEST(OrderedOpenRun, WhoIsWithdrawnBetweenTwoOperationsOfATaskIsWaitedForByNobody) {
+TEST(OrderedOpenRun, ATaskWithdrawnBetweenItsOperationsIsNotWaitedFor) {
   OrderedSession session("strings", small_device());
   const ApplicationId first = session.add();
   const ApplicationId second = session.add();

@@ -174,7 +174,7 @@ TEST(OrderedPolicy, IsAnOrderingAndAPolicy) {
   EXPECT_EQ(ordered_policy("srtf").policy, "srtf");
 }
 
-TEST(MakeOrdering, SaysWhatIsWrong) {
+TEST(MakeOrdering, AnUnknownNameOptionOrValueIsNamed) {
   const auto message = [](const std::string& text) {
     return message_of<InvalidInput>([&] { require_ordering(text); });
   };

@@ -133,7 +133,7 @@ TEST(CdSearch, BetweenTwoLaunchesThePartitionStays) {
   EXPECT_EQ(ns(run.plan().wake_at.value()), 6000);  // unless nothing follows
 }
 
-TEST(CdSearch, AnEventThatComesAfterTheTimeToLookIsNoReasonToLookInThePast) {
+TEST(CdSearch, ALateEventSetsNoWakeUpInThePast) {
   PolicyRehearsal run("cd-search", small_device(4),
                       workload_of({launch_of(9, 100), launch_of(9, 100), launch_of(9, 100)}));
   run.arrive(0, 0);

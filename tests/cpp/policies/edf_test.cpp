@@ -28,7 +28,7 @@ PolicyRehearsal all_there(const std::vector<std::optional<std::int64_t>>& deadli
   return run;
 }
 
-TEST(EarliestDeadlineFirst, TheEarliestGoesFirstAndWhoHasNoneComesLast) {
+TEST(EarliestDeadlineFirst, TheEarliestDeadlineGoesFirstAndNoDeadlineLast) {
   EXPECT_THAT(all_there({std::nullopt, 9000, 5000, 7000}).order(), ElementsAre(2, 3, 1, 0));
 }
 
@@ -41,7 +41,7 @@ TEST(EarliestDeadlineFirst, ADeadlineCountsFromTheArrivalOfItsApplication) {
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
-TEST(EarliestDeadlineFirst, WhoCannotBeInTimeDoesNotMakeOthersLate) {
+TEST(EarliestDeadlineFirst, AnUnreachableDeadlineDelaysNoOther) {
   // The first would be late whatever happens; in front it would make the second late, too.
   EXPECT_THAT(all_there({900, 1500}).order(), ElementsAre(1, 0));
 }

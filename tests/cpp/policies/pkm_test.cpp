@@ -22,7 +22,7 @@ TEST(Pkm, OthersWaitForTheEndOfTheSlice) {
   EXPECT_EQ(end_of(trace, 0), 500);
 }
 
-TEST(Pkm, WhoComesAtTheSameTimeIsNotTooLate) {
+TEST(Pkm, ALaunchThatArrivesAtTheSameTimeIsServed) {
   Workload workload = workload_of({launch_of(16, 100), launch_of(4, 100)});
   workload.applications[1].priority = 1;
   const Trace trace = record(small_device(), workload, "pkm:blocks=8");

@@ -80,7 +80,7 @@ TEST(Registry, OraclesAreThoseThatCannotDoWithoutTheRuntimes) {
   }
 }
 
-TEST(Registry, AnUnknownNameIsToldTheKnownOnes) {
+TEST(Registry, AnUnknownNameIsRefusedWithTheKnownOnes) {
   const std::string message = message_of<InvalidInput>([] { make_policy("fifi"); });
   EXPECT_THAT(message, naming("fifi"));
   for (const PolicyEntry& entry : policies()) EXPECT_THAT(message, naming(entry.name));
@@ -105,7 +105,7 @@ TEST(Registry, APolicyIsAtMostAHundredLines) {
   }
 }
 
-TEST(Registry, WhatWorkWillTakeNobodyCanTellAnOpenRun) {
+TEST(Registry, OraclePoliciesAreRefusedInAnOpenRun) {
   for (const PolicyEntry& entry : policies()) {
     const std::string message = message_of<InvalidInput>([&] { require_open_policy(entry.name); });
     EXPECT_EQ(message.empty(), !entry.is_oracle) << entry.name;

@@ -25,14 +25,14 @@ TEST(PolicyOptions, WhatIsLeftOutIsAsThePolicySays) {
   EXPECT_NO_THROW(options.require_all_known());
 }
 
-TEST(PolicyOptions, WhatIsGivenCounts) {
+TEST(PolicyOptions, AGivenValueReplacesTheDefault) {
   const PolicyOptions options("mix:mode=second:step=2.5");
   EXPECT_EQ(options.word("mode", {"first", "second"}), "second");
   EXPECT_EQ(options.number("step", 2, 1, 10), 2.5);
   EXPECT_NO_THROW(options.require_all_known());
 }
 
-TEST(PolicyOptions, WhatCannotBeIsNamedWithWhatCan) {
+TEST(PolicyOptions, AValueOutOfRangeIsRefusedWithTheRange) {
   const PolicyOptions options("mix:mode=third:step=11:floor=x");
   EXPECT_THAT(message_of<InvalidInput>([&] { options.word("mode", {"first", "second"}); }),
               naming("mode", "first", "second", "third"));
@@ -56,7 +56,7 @@ TEST(PolicyOptions, CountsAreWhole) {
   }
 }
 
-TEST(PolicyOptions, AnOptionThatNobodyAsksForIsAnError) {
+TEST(PolicyOptions, AnUnknownOptionIsRefused) {
   const PolicyOptions options("mix:stpe=3");
   options.number("step", 2, 1, 10);
   EXPECT_THAT(message_of<InvalidInput>([&] { options.require_all_known(); }), naming("stpe", "step"));
@@ -87,7 +87,7 @@ TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
   }
 }
 
-TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
+TEST(PolicyOptions, NoLaunchStaysWholeWhileOneOfHigherPriorityIsPresent) {
   Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
   workload.applications[1].priority = workload.applications[2].priority = 1;
   PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
@@ -112,7 +112,7 @@ TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
   EXPECT_EQ(whole_up_to(0), Duration(5000));
 }
 
-TEST(PolicyOptions, WhoeverWasUrgentIsWaitedForAsLongAsAnyOther) {
+TEST(PolicyOptions, AHighPriorityApplicationIsWaitedForAsLongAsAnyOther) {
   Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
   workload.applications[1].priority = 2;
   workload.applications[2].priority = 1;

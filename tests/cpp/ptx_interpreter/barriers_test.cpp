@@ -13,7 +13,7 @@ using testing::Each;
 
 const Grid one_block_of_96 = {.threads = {96}};
 
-std::string fault_of(const std::string& body) {
+std::string barrier_fault(const std::string& body) {
   return message_of<Fault>([&] { words_of(snippet(body), {}, one_block_of_96); });
 }
 
@@ -76,22 +76,22 @@ TEST(Barriers, MayHaveTheirNumberInARegister) {
 }
 
 TEST(Barriers, DeadlockListsWhatEachThreadWaitsFor) {
-  EXPECT_THAT(fault_of("setp.lt.u32 %p1, %t, 32; @%p1 bar.sync 1;\n@!%p1 bar.sync 2;\n"),
+  EXPECT_THAT(barrier_fault("setp.lt.u32 %p1, %t, 32; @%p1 bar.sync 1;\n@!%p1 bar.sync 2;\n"),
               naming("thread (31,0,0)", "@!%p1 bar.sync 2;"));
 }
 
 TEST(Barriers, AlignedOnesNeedTheWholeWarp) {
   const std::string body = "setp.lt.u32 %p1, %t, 7;\n@%p1 bar.sync 0;\n@!%p1 bar.sync 0;";
-  EXPECT_THAT(fault_of(body), naming("bar.sync 0;"));
+  EXPECT_THAT(barrier_fault(body), naming("bar.sync 0;"));
   const std::string unaligned = "setp.lt.u32 %p1, %t, 7;\n@%p1 barrier.sync 0;\n@!%p1 barrier.sync 0;";
-  EXPECT_EQ(fault_of(unaligned), "");
+  EXPECT_EQ(barrier_fault(unaligned), "");
 }
 
 TEST(Barriers, AreNotMixed) {
-  EXPECT_THAT(fault_of("setp.lt.u32 %p1, %t, 32; @%p1 bar.sync 0, 96; @!%p1 bar.red.popc.u32 %r0, 0, 96, %p1;"),
+  EXPECT_THAT(barrier_fault("setp.lt.u32 %p1, %t, 32; @%p1 bar.sync 0, 96; @!%p1 bar.red.popc.u32 %r0, 0, 96, %p1;"),
               naming("bar.red.popc.u32"));
-  EXPECT_THAT(fault_of("bar.sync 0, 33;"), naming("bar.sync 0, 33;"));
-  EXPECT_THAT(fault_of("bar.sync 16;"), naming(16));
+  EXPECT_THAT(barrier_fault("bar.sync 0, 33;"), naming("bar.sync 0, 33;"));
+  EXPECT_THAT(barrier_fault("bar.sync 16;"), naming(16));
 }
 
 }  // namespace

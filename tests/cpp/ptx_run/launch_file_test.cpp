@@ -34,7 +34,7 @@ class LaunchFolder : public testing::Test {
       (std::string("launch ") + testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
-TEST_F(LaunchFolder, TellsAll) {
+TEST_F(LaunchFolder, ReadsEveryKey) {
   const LaunchFile launch = read(
       "ptx a.ptx\nentry scale\ngrid 4 3 2\nblock 32 2 1\nshared 64\narray x.bin\nvalue 0102fF\n\nrun worker\n"
       "seed 12345678901\nworkers 9\nchunk 3\nguide 2\nquotas random\n");
@@ -51,7 +51,7 @@ TEST_F(LaunchFolder, TellsAll) {
   EXPECT_THAT((std::vector{launch.workers, launch.chunk, launch.guide}), ElementsAre(9, 3, 2));
 }
 
-TEST_F(LaunchFolder, NamesTheLineThatIsWrong) {
+TEST_F(LaunchFolder, AWrongLineIsNamed) {
   EXPECT_THAT(complaint("colour red\n"), naming("colour red"));
   EXPECT_THAT(complaint("grid 1 2\n"), naming("grid 1 2"));
   EXPECT_THAT(complaint("chunk 3x\n"), naming("3x"));

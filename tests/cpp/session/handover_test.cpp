@@ -77,7 +77,7 @@ TEST(Handover, ThePlanOfTheNewPolicyHoldsAtOnce) {
   EXPECT_LT(end_of(trace, static_cast<int>(urgent)), end_of(trace, static_cast<int>(long_one)));
 }
 
-TEST(Handover, APolicyThatCannotServeWhatIsThereLeavesAllAsItWas) {
+TEST(Handover, AHandoverToAPolicyThatRefusesChangesNothing) {
   InterruptedRun trial(small_device(2), "fifo");
   const ApplicationId negative = trial.add("negative", -1);
   trial.submit(negative, launch_of(100, 100));

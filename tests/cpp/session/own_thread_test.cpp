@@ -43,7 +43,7 @@ TEST(SessionThread, CannotWaitForItself) {
   EXPECT_THAT(refusals, Each(testing::Not("")));
 }
 
-TEST(SessionThread, IsNobodyWhenItHasEnded) {
+TEST(SessionThread, IsForgottenWhenItHasEnded) {
   for (int trial = 0; trial < 20; ++trial) {
     Session session(paced_device(small_device(), 1, 1.0),
                     [](const std::shared_ptr<const void>&) { return make_policy("fifo"); });
@@ -53,7 +53,7 @@ TEST(SessionThread, IsNobodyWhenItHasEnded) {
   }
 }
 
-TEST(SessionThread, WhatAPolicyRaisesIsSaidWithItsName) {
+TEST(SessionThread, AnExceptionOfAPolicyIsReportedWithItsName) {
   const auto raises = [](const std::shared_ptr<const void>&) {
     return std::make_unique<ScriptedPolicy>([](const State&) -> Plan { throw std::runtime_error("oh"); });
   };

@@ -224,7 +224,7 @@ TEST(SessionFailure, AJobThatWasEvictedIsNotToBlameAndNotComplete) {
   EXPECT_EQ(trial.fates.of(begun), JobFate::Begun);
 }
 
-TEST(SessionFailure, WhatNothingOnTheDeviceIsToBlameForConcernsWhoWaitsAlike) {
+TEST(SessionFailure, AFailureWithoutACauseOnTheDeviceReachesEveryWait) {
   FragileSession trial("fifo");
   trial.add("a");
   trial.break_device();
@@ -232,7 +232,7 @@ TEST(SessionFailure, WhatNothingOnTheDeviceIsToBlameForConcernsWhoWaitsAlike) {
             "this job did not run, and may be submitted again: broken");
 }
 
-TEST(SessionFailure, WhoeverFindsABlockThatDoesNotEndSaysWhose) {
+TEST(SessionFailure, ABlockThatDoesNotEndIsReportedWithItsJob) {
   FragileSession trial("even");
   const ApplicationId a = trial.add("a");
   const ApplicationId stuck = trial.add("stuck");

@@ -104,7 +104,7 @@ TEST(Session, JobsFromManyThreadsAllEnd) {
   EXPECT_EQ(record.workload.operation_count(), static_cast<std::size_t>(threads * jobs));
 }
 
-TEST(Session, WhatCannotRunIsRefusedAndTheRestGoesOn) {
+TEST(Session, AnImpossibleLaunchIsRefusedAndOthersRun) {
   TrialSession trial;
   const ApplicationId a = trial.add("a");
   Launch large = launch_of(1, 100);
@@ -151,7 +151,7 @@ TEST(Session, APolicyThatFailsEndsTheSession) {
   EXPECT_THROW(session.status(), PolicyError);
 }
 
-TEST(Session, APolicyThatGivesNobodyAnythingIsNoticed) {
+TEST(Session, AStarvingPolicyIsReported) {
   const auto starves = [](const std::shared_ptr<const void>&) -> std::unique_ptr<Policy> {
     return std::make_unique<ScriptedPolicy>([](const State&) { return Plan{}; });
   };

@@ -126,7 +126,7 @@ TEST(SessionTurnover, ASessionKeepsNothingOfApplicationsThatHaveGone) {
   EXPECT_LT((heap_bytes() - before) / many, most_bytes_each);
 }
 
-TEST(SessionTurnover, NumbersNeverComeAgainAndThoseThatHaveGoneStandForNobody) {
+TEST(SessionTurnover, NumbersAreNotReusedAndOldOnesAreInvalid) {
   LastingSession trial;
   const ApplicationId gone = trial.let_one_come_and_go();
   trial.settle();
@@ -140,7 +140,7 @@ TEST(SessionTurnover, NumbersNeverComeAgainAndThoseThatHaveGoneStandForNobody) {
   EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(ApplicationId{7}, launch_of(1, 100)); }), naming(7));
 }
 
-TEST(SessionTurnover, ThePastStillNamesWhoHasGone) {
+TEST(SessionTurnover, TheHistoryNamesEndedApplications) {
   LastingSession trial;
   const ApplicationId gone = trial.let_one_come_and_go();
   trial.settle();

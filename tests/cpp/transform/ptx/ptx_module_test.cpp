@@ -95,18 +95,18 @@ TEST(PtxModule, VariablesSectionsAndPrototypesAreNotFunctions) {
   EXPECT_FALSE(module.functions[0].has_body);
 }
 
-TEST(PtxModule, AnUnknownKernelIsAnsweredWithTheKnownOnes) {
+TEST(PtxModule, AnUnknownKernelIsRefusedWithTheKnownOnes) {
   const Module module(ptx_header + ".entry a() { ret; }\n.entry b() { ret; }");
   EXPECT_THAT(message_of<InvalidInput>([&] { module.entry("c"); }), naming("c", "a", "b"));
 }
 
-TEST(PtxModule, WhatHasNoVersionAndTargetIsNoPtx) {
+TEST(PtxModule, ATextWithoutAVersionFirstIsRefused) {
   for (const char* text : {"int main() {}", ".target sm_90\n.version 8.0\n"}) {
     EXPECT_THAT(message_of<InvalidInput>([&] { const Module module(text); }), naming(".version")) << text;
   }
 }
 
-TEST(PtxModule, WhatIsNotUnderstoodInAFunctionIsNotedByLineAndLeftAlone) {
+TEST(PtxModule, AnErrorInAFunctionIsNotedByLineAndLeftUnchanged) {
   const auto noted = [](const std::string& entry) {
     const Module module(ptx_header + entry + "\n.entry next() { ret; }");
     EXPECT_EQ(module.entry_names().back(), "next") << entry;
@@ -123,7 +123,7 @@ TEST(PtxModule, WhatIsNotUnderstoodInAFunctionIsNotedByLineAndLeftAlone) {
   EXPECT_THAT(Module(ptx_header + ".entry k() { mov.u32 %r1, 2").functions.front().not_understood, naming("line"));
 }
 
-TEST(PtxModule, WhatIsNotUnderstoodOutsideOfFunctionsIsSkipped) {
+TEST(PtxModule, AnErrorOutsideOfFunctionsIsSkipped) {
   for (const std::string before : {"} ", ".global .u32 x } ", ".global .u32 x ", "? ", ".novel 1, 2 "}) {
     EXPECT_THAT(Module(ptx_header + before + ".visible .entry k() { ret; }").entry_names(), ElementsAre("k")) << before;
   }

@@ -121,7 +121,7 @@ TEST(Preemptible, RefusesWithReasonAndLine) {
   EXPECT_THAT(refusal_of(module_with("ret;\n", ".func f() { exit; }\n")), "");  // it is not called
 }
 
-TEST(Preemptible, RefusesWhatWouldTellTasksFromBlocks) {
+TEST(Preemptible, InstructionsThatTellTasksFromBlocksAreRefused) {
   EXPECT_THAT(refusal_of(module_with("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %r1;\nret;\n")),
               naming("clusterlaunchcontrol"));
   EXPECT_THAT(refusal_of(module_with("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\nret;\n")),
@@ -180,7 +180,7 @@ TEST(Preemptible, OriginalsFillTheMemoryInWhichFunctionsFindTheBlockIndex) {
   EXPECT_THAT(std::string(module.source(module.entry("idle").body)), Not(HasSubstr(fill)));
 }
 
-TEST(WorkerControl, LayoutsAreWhereThePtxLooksForThem) {
+TEST(WorkerControl, FieldsHaveTheOffsetsThatThePtxReads) {
   EXPECT_EQ(offsetof(WorkerControl, next_task), 0u);
   EXPECT_EQ(offsetof(WorkerControl, workers_gone), 4u);
   EXPECT_EQ(offsetof(WorkerOrder, quota), 0u);
@@ -209,7 +209,7 @@ TEST(FastDivisor, DividesEveryValueBelowTwoToThe31) {
   }
 }
 
-TEST(Preemptible, RefusesReadsOfTheBlockIndexThatItCannotReplace) {
+TEST(Preemptible, UnreplaceableReadsOfTheBlockIndexAreRefused) {
   EXPECT_THAT(refusal_of(module_with("mov.v4.u16 {%rs1, %rs2, %rs3, %rs4}, %ctaid;\nret;\n")), naming("@12"));
   EXPECT_THAT(refusal_of(module_with("mov.v4.u32 {%r1, %r2, %r3}, %nctaid;\nret;\n")), naming("@12"));
   EXPECT_THAT(refusal_of(module_with("mov.u32 %r1, %ctaid.r;\nret;\n")), naming("@12"));
@@ -228,7 +228,7 @@ TEST(Preemptible, AFunctionThatNoWorkerCallsStaysAsItIs) {
   EXPECT_THAT(make_preemptible(module_with("call f, ();\nret;\n", idle + called)).ptx, HasSubstr(idle));
 }
 
-TEST(Preemptible, MemoryForTheBlockIndexStandsBehindTheHeaderHoweverThatIsWritten) {
+TEST(Preemptible, MemoryForTheBlockIndexIsDeclaredAfterTheHeader) {
   const std::string rest =
       ".func f() { .reg .b32 %r<2>; mov.u32 %r1, %ctaid.x; ret; }\n.entry k() { call f, (); ret; }";
   for (const char* header : {".version 8.0\n.target sm_90\n", ".version 8.0 .target sm_90 .address_size 64 ",
@@ -264,7 +264,7 @@ TEST(Preemptible, AWorkerIsNotMadeAWorkerAgain) {
   for (const auto& kernel : again.kernels) EXPECT_FALSE(kernel.preemptible());
 }
 
-TEST(Preemptible, WhatIsNotUnderstoodRunsAsItIs) {
+TEST(Preemptible, AnUnparsableKernelIsRefusedAndUnchanged) {
   for (const char* branch : {"bra;", "bra $L;", "brx.idx %r1;", "brx.idx %r1, $L;",
                              "$T: .branchtargets ;\nbrx.idx %r1, $T;", "$T: .branchtargets $L;\nbrx.idx %r1, $T;",
                              "$T: .branchtargets $T;\nbrx.idx %r1, $T;", "$T:\nbrx.idx %r1, $T;", "mov.u32 %r1, (2;"}) {
@@ -280,7 +280,7 @@ std::string barrier_unless(const std::string& made) {
   return module_with(made + "\n@%p1 ret;\nst.shared.u32 [%r5], %r1;\nbar.sync 0;\nret;\n", ".shared .b32 s;\n");
 }
 
-TEST(Preemptible, WhatIsLoadedFromOneAddressIsLoadedForAllThreads) {
+TEST(Preemptible, ALoadFromOneAddressBeforeABranchIsShared) {
   const std::string loaded =
       "ld.param.u64 %rd1, [k_param_0];\n@%p2 ld.global.v2.u32 {%r2, %r3}, [%rd1];\nsetp.ge.u32 %p1, %r2, 7;";
   const std::string worker = worker_of(barrier_unless(loaded));
@@ -293,14 +293,14 @@ TEST(Preemptible, WhatIsLoadedFromOneAddressIsLoadedForAllThreads) {
   EXPECT_THAT(worker, HasSubstr("gpushare_claim[128]"));
 }
 
-TEST(Preemptible, WhatDecidesNothingIsLoadedAsBefore) {
+TEST(Preemptible, ALoadThatDecidesNoBranchIsUnchanged) {
   const std::string idle = "ld.param.u64 %rd1, [k_param_0];\nld.global.u32 %r4, [%rd1+8];\n";
   const std::string worker = worker_of(barrier_unless(idle + "ld.global.u32 %r2, [%rd1];\nsetp.ge.u32 %p1, %r2, 7;"));
   EXPECT_THAT(worker, HasSubstr("@%gpushare_leader ld.global.u32 %r2, [%rd1];"));
   EXPECT_THAT(worker, Not(HasSubstr("@%gpushare_leader ld.global.u32 %r4")));
 }
 
-TEST(Preemptible, AnAddressOfEachThreadsOwnNeedsTheSingleSite) {
+TEST(Preemptible, ALoadFromThreadDependentAddressesNeedsTheSingleSite) {
   const std::string own =
       "mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nld.global.u32 %r2, [%rd2];\nsetp.ge.u32 %p1, %r2, 7;";
   const std::string watched = "ld.volatile.global.u32 %r2, [%rd1];\nsetp.ge.u32 %p1, %r2, 7;";
@@ -309,7 +309,7 @@ TEST(Preemptible, AnAddressOfEachThreadsOwnNeedsTheSingleSite) {
   }
 }
 
-TEST(Preemptible, ParametersAreTheSameForAllHoweverTheyAreRead) {
+TEST(Preemptible, ParametersAreUniformHoweverTheyAreRead) {
   for (const std::string read :
        {"ld.param.u32 %r2, [k_param_0];", "mov.b64 %rd1, k_param_0;\nld.param.u32 %r2, [%rd1+4];",
         "mov.u32 %r3, %ctaid.y;\nmul.wide.u32 %rd2, %r3, 4;\nmov.b64 %rd1, k_param_0;\n"
@@ -342,7 +342,7 @@ TEST(Preemptible, AKernelThatTakesAllParametersRunsAsItIs) {
   EXPECT_THAT(with("9.0", 32'764), naming("@0"));
 }
 
-TEST(Preemptible, DependentLaunchesAreNoneHere) {
+TEST(Preemptible, DependentLaunchControlIsAccepted) {
   EXPECT_EQ(refusal_of(module_with("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\nret;\n")), "");
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saved results come back equal, equal results give equal bytes, and a damaged file is refused by name."""
 
+import itertools
 import json
 import math
 import zipfile
@@ -23,11 +24,15 @@ class Fails(gs.Policy):
         raise RuntimeError("not today")
 
 
+@pytest.fixture(scope="module")
+def compared(pair):
+    return gs.compare(pair, ["fifo", "srtf", LatestFirst(), Fails()], repeats=2)
+
+
 @pytest.fixture
-def saved(tmp_path, pair):
+def saved(tmp_path, compared):
     """A result with traces, and the file it was saved to."""
-    result = gs.compare(pair, ["fifo", "srtf", LatestFirst(), Fails()], repeats=2)
-    return result, result.save(tmp_path / "result.gpushare")
+    return compared, compared.save(tmp_path / "result.gpushare")
 
 
 def test_a_loaded_result_equals_the_saved_one(saved):
@@ -181,10 +186,10 @@ def test_other_files_are_refused(tmp_path):
             gs.Result.load(tmp_path / name)
 
 
-@pytest.mark.parametrize("path", ["", ".", "a\0b"])
-def test_what_names_no_file_cannot_be_written(saved, path):
+def test_what_names_no_file_cannot_be_written(saved):
     result, _ = saved
-    for write in (result.save, result.to_html, result.run("fifo").to_perfetto):
+    save, to_perfetto, to_html = result.save, result.run("fifo").to_perfetto, result.to_html
+    for write, path in [*itertools.product((save, to_perfetto), ("", ".", "a\0b")), (to_html, "a\0b")]:
         with pytest.raises(gs.InvalidInput):
             write(path)
 

@@ -5,9 +5,11 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from live_sessions import started
 from messages import raises_naming
 
 import gpushare as gs
@@ -29,16 +31,6 @@ def submit(application, blocks=15, *, block_ms=1.0, name="kernel"):
 def session():
     with gs.Session(DEVICE, "srtf") as session:
         yield session
-
-
-def started(session, name):
-    """The application's status, once its first block has begun."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        for each in session.status().applications:
-            if each.name == name and each.started > 0:
-                return each
-    raise AssertionError(f"{name} never began")
 
 
 def test_finish_returns_a_run(session):
@@ -127,23 +119,14 @@ def test_arrays(session):
 
 
 def test_many_threads_submit(session):
-    errors = []
-
     def work(number):
-        try:
-            application = session.application(f"thread {number}")
-            jobs = [submit(application, 3, block_ms=0.001) for _ in range(50)]
-            jobs[-1].result(PATIENCE_S)
-            assert all(job.done() for job in jobs)
-        except BaseException as error:
-            errors.append(error)
+        application = session.application(f"thread {number}")
+        jobs = [submit(application, 3, block_ms=0.001) for _ in range(50)]
+        jobs[-1].result(PATIENCE_S)
+        assert all(job.done() for job in jobs)
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     assert [len(each.operations) for each in session.finish().workload.applications] == [50] * 4
 
 

@@ -2,8 +2,8 @@
 """What a session promises, it promises in the process and through the server: the same tests on a simulated device."""
 
 import inspect
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -294,22 +294,13 @@ def test_another_policy_while_it_runs(session):
 
 
 def test_many_threads(session):
-    errors = []
-
     def work(number):
-        try:
-            application = session.application(f"thread {number}")
-            for job in [submit(application) for _ in range(10)]:
-                job.result(PATIENCE_S)
-        except BaseException as error:
-            errors.append(error)
+        application = session.application(f"thread {number}")
+        for job in [submit(application) for _ in range(10)]:
+            job.result(PATIENCE_S)
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
 
 
 def test_after_the_end(session):

@@ -2,7 +2,7 @@
 """What a client gets from the server: results, errors, threads, forks."""
 
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -233,23 +233,16 @@ def test_closing_ends_what_runs(server, run, eventually):
 
 
 def test_threads_share_a_session(session, run):
-    arrays, errors = [session.zeros(1, np.float64) for _ in range(8)], []
+    arrays = [session.zeros(1, np.float64) for _ in range(8)]
 
     def work(number):
-        try:
-            application = session.application(f"thread {number}")
-            for _ in range(20):
-                run(application, "add", arrays[number], 1.0).result(30)
-                session.array(np.full(5000, number)).numpy()
-        except BaseException as error:
-            errors.append(error)
+        application = session.application(f"thread {number}")
+        for _ in range(20):
+            run(application, "add", arrays[number], 1.0).result(30)
+            session.array(np.full(5000, number)).numpy()
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
     assert [each.numpy()[0] for each in arrays] == [20] * 8
 
 

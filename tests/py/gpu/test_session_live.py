@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from live_sessions import started
 from messages import raises_naming
 
 import gpushare as gs
@@ -15,16 +16,6 @@ pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 PATIENCE_S = 30
 
 open_session = pytest.mark.parametrize("policy", ["fifo", "srtf", "even", "mix"])
-
-
-def started(session, name):
-    """The application's status, once its first block has begun."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        for each in session.status().applications:
-            if each.name == name and each.started > 0:
-                return each
-    raise AssertionError(f"{name} never began: {session.status().applications}")
 
 
 @open_session

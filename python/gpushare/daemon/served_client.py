@@ -19,17 +19,19 @@ from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.handles import HandleTable
-from gpushare.daemon.limits import MOST_ARENAS, MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
+from gpushare.daemon.limits import MOST_ARENAS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
 from gpushare.daemon.messages import number_of, request_in, require_version
 from gpushare.daemon.served_array import ServedArray
-from gpushare.daemon.settings import Settings
+from gpushare.daemon.served_kernel import ServedKernel
+from gpushare.daemon.served_session import AloneNs
 from gpushare.daemon.wire import Channel, Message, close_all
-from gpushare.launch_geometry import MOST_TASKS
+from gpushare.kernel import Kernel
+from gpushare.kernel_model import KernelModel
+from gpushare.launch_geometry import Extent
 
 if TYPE_CHECKING:
     from gpushare.compiled_kernel import CompiledKernel
     from gpushare.daemon.worker import Worker
-    from gpushare.kernel import Kernel
 
 LOG = logging.getLogger("gpushare.daemon.client")
 LONGEST_WAIT_S = 3600.0
@@ -43,8 +45,9 @@ class ServedClient:
         grant: who it is and what it may do.
         port: its rings.
         bytes_of_kernels: that sources, options and code of its kernels take.
+        held_kernels: how many these are: also those that it has given up and launches under way use.
         bytes_of_variables: that its kernels have in device memory.
-        code: its kernels, as they are loaded; None on a simulated device.
+        code: its kernels' variables, and the kernels that use them; None on a simulated device.
         programs: those of its applications that are programs, as they are scheduled.
     """
 
@@ -54,11 +57,13 @@ class ServedClient:
         self.channel = channel
         self.grant = grant
         self.applications = ApplicationTable()
-        self.kernels: HandleTable[Any] = HandleTable("kernel")
+        self.kernels: HandleTable[ServedKernel] = HandleTable("kernel")
         self.bytes_of_kernels = 0
+        self.held_kernels = 0
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)
-        self.port, *self._ends = worker.ports.add(_limits(worker.settings))
+        self._job_pool = worker.job_pools.of(grant.user)
+        self.port, *self._ends = worker.ports.add(worker.job_pools.limits(self._job_pool))
         self.port_number = self.port.client
         self.is_gone = threading.Event()
         self._may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
@@ -90,10 +95,42 @@ class ServedClient:
     def compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
         """A kernel of it, compiled in its turn; not any more once it is gone."""
         made = self.worker.compilations.compile(kernel, arch, self.grant.user, self.number, self.channel.is_over)
-        self.take_kernel_bytes(kernel.name, len(made.original))
+        self._take_kernel(kernel.name, len(made.original))
         return made
 
-    def take_kernel_bytes(self, name: str, amount: int, kernels: int = 0) -> None:
+    def add_kernel(self, kernel: Kernel | KernelModel, amount: int) -> int:
+        """The number of a new one, whose source and options take so many bytes."""
+
+        def unloaded() -> None:
+            compiled = kernel.compiled_bytes if isinstance(kernel, Kernel) else 0
+            with self.worker.opening:
+                self.held_kernels -= 1
+                self.bytes_of_kernels -= amount + compiled
+
+        self._take_kernel(kernel.name, amount, kernels=1)
+        served = ServedKernel(kernel, unloaded)
+        try:
+            return self.kernels.add(served)
+        except BaseException:
+            served.give_up()
+            raise
+
+    def add_launches(
+        self, served: ServedKernel, block: Extent, shared_bytes: int, alone: AloneNs | None
+    ) -> tuple[int, list[dict[str, Any]] | None]:
+        """Makes the port know the kernel with this block: its handle there, and its parameters.
+
+        The kernel is kept until the port has it no more, and no launch.
+        """
+        ended = served.use()
+        released = ended, self.worker.released
+        try:
+            return self.worker.session.kernel(self.port, served.kernel, block, shared_bytes, alone, self.code, released)
+        except BaseException:
+            ended()
+            raise
+
+    def _take_kernel(self, name: str, amount: int, kernels: int = 0) -> None:
         """Sources, options and code of the kernels of a user's clients count together, and the kernels.
 
         Raises:
@@ -103,17 +140,18 @@ class ServedClient:
         with self.worker.opening:
             own = self.worker.clients_of(user)
             total = sum(each.bytes_of_kernels for each in own) + amount
-            count = sum(len(each.kernels) for each in own) + kernels
+            count = sum(each.held_kernels for each in own) + kernels
             for what, found, most, setting in (
                 ("the bytes of kernels", total, settings.kernel_bytes_per_user, "kernel_bytes_per_user"),
                 ("the kernels", count, settings.kernels_per_user, "kernels_per_user"),
             ):
                 if found > most:
                     raise InvalidInput(
-                        f"kernel {name!r}: with it, {what} of user {user}'s clients are {found}, above {most}: connect "
-                        f"anew, without those that are not needed any more, or have the server's {setting} raised"
+                        f"kernel {name!r}: with it, {what} of user {user}'s clients are {found}, above {most}: let go "
+                        f"of those that are not needed any more, or have the server's {setting} raised"
                     )
             self.bytes_of_kernels += amount
+            self.held_kernels += kernels
 
     def turn_away(self, error: Exception) -> None:
         """Answers nothing but this."""
@@ -280,6 +318,8 @@ class ServedClient:
             arena.close()
         self.channel.release()
         self.applications.clear()
+        for each in self.kernels:
+            each.give_up()
         self.kernels.clear()  # each knows this client, by whom it is compiled
         self._give_back_variables()
         self.worker.forget(self)
@@ -288,14 +328,6 @@ class ServedClient:
 
     def _log(self, words: str, *given: object) -> None:
         LOG.info(words, *given, extra={"user": self.grant.user})
-
-
-def _limits(settings: Settings) -> _core.PortLimits:
-    """Every place of a user's has an equal part of the jobs."""
-    limits = _core.PortLimits()
-    limits.most_jobs = max(min(settings.jobs_per_user // settings.clients_per_user, MOST_UNFINISHED_JOBS), 1)
-    limits.most_blocks = MOST_TASKS
-    return limits
 
 
 def descriptor_in(descriptors: list[int]) -> int:

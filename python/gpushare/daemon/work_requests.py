@@ -18,9 +18,11 @@ from gpushare.daemon.messages import (
     RegisterModel,
     SetOwnPriority,
     ShapeKernel,
+    UnloadKernels,
 )
 from gpushare.daemon.served_application import ServedApplication
 from gpushare.daemon.served_client import ServedClient, descriptor_in
+from gpushare.daemon.served_kernel import ServedKernel
 from gpushare.kernel import Kernel
 from gpushare.launch_geometry import block_of
 from gpushare.terms import Terms
@@ -101,34 +103,63 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
             "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
     amount = request.source_bytes + sum(map(len, (*request.options, *request.names)))
-    client.take_kernel_bytes(request.name, amount, kernels=1)
     kernel.compile_elsewhere(client.compiled)
-    return client.kernels.add(kernel)
+    return client.add_kernel(kernel, amount)
 
 
 def register_model(client: ServedClient, request: RegisterModel, _number: int, _descriptors: list[int]) -> int:
     """A kernel for simulated devices."""
-    model = model_of(request)
-    client.take_kernel_bytes(model.name, 0, kernels=1)
-    return client.kernels.add(model)
+    return client.add_kernel(model_of(request), 0)
 
 
-def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> bool:
+def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """Compiles and loads now."""
-    client.worker.session.load(client.kernels[request.kernel], client.code)
+    return {"module": _loaded(client, request.kernel).module}
+
+
+def _loaded(client: ServedClient, handle: int) -> ServedKernel:
+    """What it is refused for is said, and not taken for a lack of a profile."""
+    served, session = client.kernels[handle], client.worker.session
+    if isinstance(served.kernel, Kernel):
+        served.module = session.module_of(served.kernel)
+        served.code = session.load(served.kernel, client.code)
+    return served
+
+
+def unload(client: ServedClient, request: UnloadKernels, _number: int, _descriptors: list[int]) -> bool:
+    """Each, although another may be unknown, or have variables: their values are the client's until it ends."""
+    refused = []
+    for handle in request.kernels:
+        try:
+            _unload(client, handle, request.after)
+        except InvalidInput as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
     return True
+
+
+def _unload(client: ServedClient, handle: int, after: int) -> None:
+    served = client.kernels[handle]
+    if client.code is not None and client.code.has_module(served.module):
+        raise InvalidInput(f"kernel {served.kernel.name!r} has variables, and stays as long as its client")
+    for shape, told in list(served.launches.items()):
+        client.port.remove_kernel(told["kernel"], after)
+        del served.launches[shape]
+    client.kernels.take(handle).give_up()
 
 
 def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """The kernel with this block, known to the client's port from now on."""
-    kernel = client.kernels[request.kernel]
+    served = _loaded(client, request.kernel)
+    kernel = served.kernel
     block = block_of(f"launch of {kernel.name!r}: block", request.block)
-    session, code = client.worker.session, client.code
-    if isinstance(kernel, Kernel):
-        session.load(kernel, code)  # what it is refused for is to be said, and not taken for a lack of a profile
-    alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, code)
-    handle, parameters = session.kernel(client.port, kernel, block, request.shared_bytes, alone, code)
-    return {"kernel": handle, "parameters": parameters, "module": session.module_of(kernel)}
+    key = block, request.shared_bytes
+    if key not in served.launches:
+        alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, client.code)
+        handle, parameters = client.add_launches(served, block, request.shared_bytes, alone)
+        served.launches[key] = {"kernel": handle, "parameters": parameters, "module": served.module}
+    return served.launches[key]
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:

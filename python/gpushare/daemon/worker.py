@@ -23,6 +23,7 @@ from gpushare.daemon.compilations import Compilations
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.grant import Grant
 from gpushare.daemon.history import History, look_at
+from gpushare.daemon.job_pools import JobPools
 from gpushare.daemon.limits import MOST_MESSAGE_BYTES, MOST_SHARE_OF_HISTORIES
 from gpushare.daemon.memory_accounts import MemoryAccounts
 from gpushare.daemon.pace import Pace
@@ -57,6 +58,7 @@ class Worker:
         alone_times: what turnarounds are normalized by.
         ports: the clients' rings, which a thread without Python serves.
         compilations: of all clients' kernels.
+        job_pools: places for jobs that a user's clients share.
         released: arrays that no job needs any more.
         opening: held while an application is opened and what it has been promised is noted.
     """
@@ -73,8 +75,9 @@ class Worker:
         self.ports = _core.PortServer(self.session.sink)
         self.compilations = Compilations(settings)
         self.released = _core.ReleaseQueue()
-        self.opening = threading.Lock()
+        self.opening = threading.RLock()  # what is released in between may need it
         self.started_s = time.time()
+        self.job_pools = JobPools(settings)
         self._histories: dict[str, Pace] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1

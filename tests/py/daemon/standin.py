@@ -174,6 +174,7 @@ class Application:
                     self.jobs.pop(0)
             if is_there:
                 launch.complete(JobStatus.DONE)
+            launch = None  # with it go what the port has of its kernel and arrays
 
 
 def add(application, array, value):

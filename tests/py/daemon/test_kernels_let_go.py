@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.told_kernels import MOST_RECENT, ToldKernels
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.client.told_kernels import MOST_RECENT, ToldKernels
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 PATIENCE_S = 30
 MANY = 300

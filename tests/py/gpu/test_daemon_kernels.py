@@ -11,7 +11,7 @@ import pytest
 from costly_kernels import MEMORY_BOMB, slow
 
 import gpushare as gs
-from gpushare.daemon.told_kernels import MOST_RECENT
+from gpushare.daemon.client.told_kernels import MOST_RECENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 

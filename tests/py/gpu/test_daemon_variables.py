@@ -10,7 +10,7 @@ import pytest
 from kernels_with_variables import BY_PARTS, COUNTS, PATIENCE_S, SOURCE, TEMPLATE, counted, read_by
 
 import gpushare as gs
-from gpushare.daemon.told_kernels import MOST_RECENT
+from gpushare.daemon.client.told_kernels import MOST_RECENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 

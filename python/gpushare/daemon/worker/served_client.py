@@ -23,15 +23,10 @@ from gpushare.daemon.protocol.wire import Channel, Message, close_all
 from gpushare.daemon.worker.application_table import ApplicationTable
 from gpushare.daemon.worker.handles import HandleTable
 from gpushare.daemon.worker.served_array import ServedArray
-from gpushare.daemon.worker.served_kernel import ServedKernel
-from gpushare.daemon.worker.served_session import AloneNs
-from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
+from gpushare.daemon.worker.served_kernels import ServedKernels
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker.worker import Worker
-    from gpushare.kernels.compiled_kernel import CompiledKernel
 
 LOG = logging.getLogger("gpushare.daemon.client")
 LONGEST_WAIT_S = 3600.0
@@ -44,8 +39,7 @@ class ServedClient:
         number: told from others of this worker by it.
         grant: who it is and what it may do.
         port: its rings.
-        bytes_of_kernels: that sources, options and code of its kernels take.
-        held_kernels: how many these are: also those that it has given up and launches under way use.
+        kernels: that it has told the worker of.
         bytes_of_variables: that its kernels have in device memory.
         code: its kernels' variables, and the kernels that use them; None on a simulated device.
         programs: those of its applications that are programs, as they are scheduled.
@@ -57,9 +51,7 @@ class ServedClient:
         self.channel = channel
         self.grant = grant
         self.applications = ApplicationTable()
-        self.kernels: HandleTable[ServedKernel] = HandleTable("kernel")
-        self.bytes_of_kernels = 0
-        self.held_kernels = 0
+        self.kernels = ServedKernels(self)
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)
         self._job_pool = worker.job_pools.of(grant.user)
@@ -91,67 +83,6 @@ class ServedClient:
             self._tell({"event": "dropped", "error": as_message(error)})
         finally:
             self._leave(why)
-
-    def compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
-        """A kernel of it, compiled in its turn; not any more once it is gone."""
-        made = self.worker.compilations.compile(kernel, arch, self.grant.user, self.number, self.channel.is_over)
-        self._take_kernel(kernel.name, len(made.original))
-        return made
-
-    def add_kernel(self, kernel: Kernel | KernelModel, amount: int) -> int:
-        """The number of a new one, whose source and options take so many bytes."""
-
-        def unloaded() -> None:
-            compiled = kernel.compiled_bytes if isinstance(kernel, Kernel) else 0
-            with self.worker.opening:
-                self.held_kernels -= 1
-                self.bytes_of_kernels -= amount + compiled
-
-        self._take_kernel(kernel.name, amount, kernels=1)
-        served = ServedKernel(kernel, unloaded)
-        try:
-            return self.kernels.add(served)
-        except BaseException:
-            served.give_up()
-            raise
-
-    def add_launches(
-        self, served: ServedKernel, block: Extent, shared_bytes: int, alone: AloneNs | None
-    ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Makes the port know the kernel with this block: its handle there, and its parameters.
-
-        The kernel is kept until the port has it no more, and no launch.
-        """
-        ended = served.use()
-        released = ended, self.worker.released
-        try:
-            return self.worker.session.kernel(self.port, served.kernel, block, shared_bytes, alone, self.code, released)
-        except BaseException:
-            ended()
-            raise
-
-    def _take_kernel(self, name: str, amount: int, kernels: int = 0) -> None:
-        """Sources, options and code of the kernels of a user's clients count together, and the kernels.
-
-        Raises:
-            InvalidInput: they would be too many.
-        """
-        settings, user = self.worker.settings, self.grant.user
-        with self.worker.opening:
-            own = self.worker.clients_of(user)
-            total = sum(each.bytes_of_kernels for each in own) + amount
-            count = sum(each.held_kernels for each in own) + kernels
-            for what, found, most, setting in (
-                ("the bytes of kernels", total, settings.kernel_bytes_per_user, "kernel_bytes_per_user"),
-                ("the kernels", count, settings.kernels_per_user, "kernels_per_user"),
-            ):
-                if found > most:
-                    raise InvalidInput(
-                        f"kernel {name!r}: with it, {what} of user {user}'s clients are {found}, above {most}: let go "
-                        f"of those that are not needed any more, or have the server's {setting} raised"
-                    )
-            self.bytes_of_kernels += amount
-            self.held_kernels += kernels
 
     def turn_away(self, error: Exception) -> None:
         """Answers nothing but this."""
@@ -318,9 +249,7 @@ class ServedClient:
             arena.close()
         self.channel.release()
         self.applications.clear()
-        for each in self.kernels:
-            each.give_up()
-        self.kernels.clear()  # each knows this client, by whom it is compiled
+        self.kernels.clear()
         self._give_back_variables()
         self.worker.forget(self)
         del self.port  # its memory goes now, and not when somebody has forgotten this client

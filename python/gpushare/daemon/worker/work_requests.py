@@ -22,8 +22,6 @@ from gpushare.daemon.protocol.messages import (
 )
 from gpushare.daemon.worker.served_application import ServedApplication
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
-from gpushare.daemon.worker.served_kernel import ServedKernel
-from gpushare.kernels.kernel import Kernel
 from gpushare.model.launch_geometry import block_of
 from gpushare.model.service_level import Terms
 
@@ -103,35 +101,25 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
             "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
     amount = request.source_bytes + sum(map(len, (*request.options, *request.names)))
-    kernel.compile_elsewhere(client.compiled)
-    return client.add_kernel(kernel, amount)
+    return client.kernels.add(kernel, amount)
 
 
 def register_model(client: ServedClient, request: RegisterModel, _number: int, _descriptors: list[int]) -> int:
     """A kernel for simulated devices."""
-    return client.add_kernel(model_of(request), 0)
+    return client.kernels.add(model_of(request), 0)
 
 
 def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """Compiles and loads now."""
-    return {"module": _loaded(client, request.kernel).module}
-
-
-def _loaded(client: ServedClient, handle: int) -> ServedKernel:
-    """What it is refused for is said, and not taken for a lack of a profile."""
-    served, session = client.kernels[handle], client.worker.session
-    if isinstance(served.kernel, Kernel):
-        served.module = session.module_of(served.kernel)
-        served.code = session.load(served.kernel, client.code)
-    return served
+    return {"module": client.kernels.loaded(request.kernel).module}
 
 
 def unload(client: ServedClient, request: UnloadKernels, _number: int, _descriptors: list[int]) -> bool:
-    """Each, although another may be unknown, or have variables: their values are the client's until it ends."""
+    """Each, although another one may not be unloaded."""
     refused = []
-    for handle in request.kernels:
+    for number in request.kernels:
         try:
-            _unload(client, handle, request.after)
+            client.kernels.unload(number, request.after)
         except InvalidInput as error:
             refused.append(error)
     if refused:
@@ -139,27 +127,11 @@ def unload(client: ServedClient, request: UnloadKernels, _number: int, _descript
     return True
 
 
-def _unload(client: ServedClient, handle: int, after: int) -> None:
-    served = client.kernels[handle]
-    if client.code is not None and client.code.has_module(served.module):
-        raise InvalidInput(f"kernel {served.kernel.name!r} has variables, and stays as long as its client")
-    for shape, told in list(served.launches.items()):
-        client.port.remove_kernel(told["kernel"], after)
-        del served.launches[shape]
-    client.kernels.take(handle).give_up()
-
-
 def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """The kernel with this block, known to the client's port from now on."""
-    served = _loaded(client, request.kernel)
-    kernel = served.kernel
-    block = block_of(f"launch of {kernel.name!r}: block", request.block)
-    key = block, request.shared_bytes
-    if key not in served.launches:
-        alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, client.code)
-        handle, parameters = client.add_launches(served, block, request.shared_bytes, alone)
-        served.launches[key] = {"kernel": handle, "parameters": parameters, "module": served.module}
-    return served.launches[key]
+    name = client.kernels[request.kernel].kernel.name
+    block = block_of(f"launch of {name!r}: block", request.block)
+    return client.kernels.shaped(request.kernel, block, request.shared_bytes)
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:

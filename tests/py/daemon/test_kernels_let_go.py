@@ -185,6 +185,6 @@ def test_a_place_whose_object_has_gone_is_no_place(told):
     """However it came that it was not cleared: a signal may interrupt that."""
     told.new(first := new(0))
     other = new(1)
-    told._places[id(other)] = told._places[id(first)]
+    told.places[id(other)] = told.places[id(first)]
     assert told.find(other) is None
     assert told.find(first).number == 1

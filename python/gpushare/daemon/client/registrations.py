@@ -55,6 +55,7 @@ class Registered:
         self.variables = variables or VariablePlaces()
         self.place = next(_places)
         self._kernels = ToldKernels(link.drop_kernel)
+        self._places = self._kernels.places
         self._applications: dict[DaemonApplication, int] = {}
         self._idle: list[tuple[Arena, int]] = []
         self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
@@ -117,11 +118,11 @@ class Registered:
             InvalidInput: they cannot be; the message names what is wrong.
             CompileError: it does not compile.
         """
-        told = self._kernels.find(kernel)
+        place = self._places.get(id(kernel))
         key = block if type(block) is int else tuple(block) if type(block) is list else block, shared_bytes
-        if told is not None:
+        if place is not None and place.kernel() is kernel:
             try:
-                return told.launchers[key]
+                return place.told.launchers[key]
             except (KeyError, TypeError):
                 pass
         require(

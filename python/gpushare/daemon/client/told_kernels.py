@@ -20,7 +20,7 @@ MOST_RECENT = 8
 it there."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class ToldKernel:
     """A kernel, by the number that the worker gave it.
 
@@ -35,7 +35,7 @@ class ToldKernel:
     launchers: dict[Any, Launcher] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Place:
     """Where to find what is known of an object.
 
@@ -56,18 +56,21 @@ class ToldKernels:
     Args:
         gone: called with the number of a kernel that nothing refers to any more. A garbage collector calls it, so that
             it must take no lock.
+
+    Attributes:
+        places: of the objects that have been added, by id. Another object may have that by now.
     """
 
     def __init__(self, gone: Callable[[int], None]) -> None:
         self._gone = gone
-        self._places: dict[int, Place] = {}
+        self.places: dict[int, Place] = {}
         self._told: WeakKeyDictionary[AnyKernel, ToldKernel] = WeakKeyDictionary()
         self._recent: dict[AnyKernel, None] = {}
         self._kept: dict[int, AnyKernel] = {}
 
     def find(self, kernel: AnyKernel) -> ToldKernel | None:
         """What is known of this object, if it has been added."""
-        place = self._places.get(id(kernel))
+        place = self.places.get(id(kernel))
         return place.told if place is not None and place.kernel() is kernel else None
 
     def add(self, kernel: AnyKernel, tell: Callable[[], int]) -> ToldKernel:
@@ -78,7 +81,7 @@ class ToldKernels:
             number, gone = tell(), self._gone
             original, told = kernel, ToldKernel(number, ref(kernel, lambda _: gone(number)))
             self._told[kernel] = told
-        self._places[id(kernel)] = Place(self._forgetting(kernel), told, None if original is kernel else original)
+        self.places[id(kernel)] = Place(self._forgetting(kernel), told, None if original is kernel else original)
         self._recent.pop(original, None)
         self._recent[original] = None
         if len(self._recent) > MOST_RECENT:
@@ -95,7 +98,7 @@ class ToldKernels:
         """The worker has gone."""
         for each in list(self._told.values()):
             each.launchers.clear()
-        self._places.clear()
+        self.places.clear()
 
     def _forgetting(self, kernel: AnyKernel) -> ref[AnyKernel]:
         """A reference to it, whose place goes with it."""
@@ -103,7 +106,7 @@ class ToldKernels:
 
         def forget(gone: ref[AnyKernel]) -> None:
             there = itself()
-            if there is not None and (place := there._places.get(number)) is not None and place.kernel is gone:
-                del there._places[number]
+            if there is not None and (place := there.places.get(number)) is not None and place.kernel is gone:
+                del there.places[number]
 
         return ref(kernel, forget)

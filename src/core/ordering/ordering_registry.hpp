@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ordering/ordering.hpp"
+#include "core/policies/options.hpp"
 #include "core/predictors/kernel_time.hpp"
 
 namespace gpushare {
@@ -28,6 +30,9 @@ struct OrderedPolicy {
   std::string policy;
 };
 OrderedPolicy ordered_policy(std::string_view text);
+
+/// The options of this ordering.
+std::vector<OptionEntry> ordering_options(std::string_view name);
 
 /// Throws InvalidInput, as make_ordering() would.
 void require_ordering(std::string_view text);

@@ -67,8 +67,9 @@ void require_open_policy(std::string_view text) {
               "predicts it, or compare workloads that are known beforehand");
 }
 
-std::unique_ptr<Policy> make_policy(std::string_view text) {
-  const PolicyOptions options(text);
+namespace {
+
+std::unique_ptr<Policy> made(const PolicyOptions& options) {
   const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);
   require(entry != table.end(), "no policy '" + options.policy() + "'; known: " + known_names());
   std::unique_ptr<Policy> policy = entry->make(options);
@@ -76,6 +77,16 @@ std::unique_ptr<Policy> make_policy(std::string_view text) {
   options.require_all_known();
   if (longest_us == as_the_policy_has_it) return policy;
   return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_policy(std::string_view text) { return made(PolicyOptions(text)); }
+
+std::vector<OptionEntry> policy_options(std::string_view name) {
+  const PolicyOptions options(name);
+  made(options);
+  return options.described();
 }
 
 }  // namespace gpushare

@@ -93,14 +93,17 @@ def shown_values(text: str) -> str:
 
 def shown_number(text: str) -> str:
     """A number in C++'s shortest form as people write it."""
-    return re.sub(
-        r"1e\+0?(\d+)", lambda found: f"10^{found[1]}" if int(found[1]) > 6 else f"{10 ** int(found[1]):,}", text
-    )
+    found = re.fullmatch(r"(.*)1e([+-])0?(\d+)", text)
+    if not found:
+        return text
+    power = int(found[3])
+    return found[1] + (f"{10**power:,}" if found[2] == "+" and power <= 6 else f"10^{found[2].strip('+')}{power}")
 
 
 def sentence(text: str) -> str:
     """Begins with a capital and ends with a full stop."""
-    return text[:1].upper() + text[1:].rstrip(".") + "."
+    is_name = text.split(" ")[0].strip(",") in {each.name for each in [*gs.policies(), *_core.orderings()]}
+    return (text[:1] if is_name else text[:1].upper()) + text[1:].rstrip(".") + "."
 
 
 def cli_page() -> str:
@@ -200,13 +203,10 @@ def key_row(name: str, field: FieldInfo, meanings: dict[str, str]) -> list[str]:
         default = "required"
     else:
         value = field.get_default(call_default_factory=True)
-        default = "" if value is None or is_table(type(value)) else f"`{toml(value)}`"
-    return [
-        f"`{field.alias or name}`",
-        default,
-        " ".join(filter(None, [kind_of(field.annotation), limits_of(field)])),
-        meanings[name],
-    ]
+        default = "" if value in (None, [], {}) or is_table(type(value)) else f"`{toml(value)}`"
+    value = kind_of(field.annotation)
+    limits = limits_of(field)
+    return [f"`{field.alias or name}`", default, f"{value} {limits}".strip(), meanings[name]]
 
 
 def toml(value: Any) -> str:
@@ -215,9 +215,10 @@ def toml(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int) and abs(value) >= 10_000:
         return f"{value:_}"
-    return {"{}": "none", "[]": "none"}.get(str(value), str(value)).replace("'", '"')
+    return str(value).replace("'", '"')
 
 
+LIMITS = (annotated_types.Ge, annotated_types.Gt, annotated_types.Le)
 KINDS = {int: "whole number", float: "number", str: "text", bool: "true or false", Any: ""}
 
 
@@ -250,20 +251,22 @@ def has_tables(annotation: Any) -> bool:
 def limits_of(field: FieldInfo) -> str:
     """The limits that the schema states."""
     metadata = [*field.metadata, *inner_metadata(field.annotation)]
-    least = [each.ge for each in metadata if isinstance(each, annotated_types.Ge)]
-    above = [each.gt for each in metadata if isinstance(each, annotated_types.Gt)]
-    most = [each.le for each in metadata if isinstance(each, annotated_types.Le)]
-    parts = [f"from {number(each)}" for each in least] + [f"above {number(each)}" for each in above]
-    return " ".join(parts + [f"to {number(each)}" for each in most])
+    texts = {each: limit_text(each) for each in metadata if isinstance(each, LIMITS)}
+    return " ".join(texts[each] for kind in LIMITS for each in texts if isinstance(each, kind))
+
+
+def limit_text(limit: Any) -> str:
+    """A limit in words."""
+    if isinstance(limit, annotated_types.Ge):
+        return f"from {number(limit.ge)}"
+    return f"above {number(limit.gt)}" if isinstance(limit, annotated_types.Gt) else f"to {number(limit.le)}"
 
 
 def inner_metadata(annotation: Any) -> Iterator[Any]:
     """What an Annotated says, through unions and containers."""
-    yield from getattr(annotation, "__metadata__", ())
+    for each in getattr(annotation, "__metadata__", ()):
+        yield from each.metadata if isinstance(each, FieldInfo) else [each]
     for each in get_args(annotation):
-        for item in (each, *getattr(each, "__metadata__", ())):
-            if isinstance(item, FieldInfo):
-                yield from item.metadata
         yield from inner_metadata(each)
 
 

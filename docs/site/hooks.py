@@ -13,6 +13,8 @@ from mkdocs.structure.pages import Page
 CHECKOUT = Path(__file__).resolve().parents[2]
 FROM_THE_TOP = {"README.md": "index.md", "DESIGN.md": "design.md"}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+LABEL = re.compile(r"^(```\w+) .*")
+"""Which tests run an example stands behind its language, where GitHub ignores it."""
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -48,7 +50,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     kept: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
-        kept.append(found[0])
+        kept.append(LABEL.sub(r"\1", found[0]))
         return f"\0{len(kept) - 1}\0"
 
     def linked(found: re.Match[str]) -> str:

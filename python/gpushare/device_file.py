@@ -57,9 +57,9 @@ class OffSmTable(Schema):
     noc_gb_per_s: float = 0.0
     """Between the SMs and the cache; 0: no limit."""
     llc_gb_per_s: float = 0.0
-    """Of the last-level cache; 0: no limit."""
+    """The last-level cache; 0: no limit."""
     dram_gb_per_s: float = 0.0
-    """Of the device memory; 0: no limit."""
+    """The device memory; 0: no limit."""
     delay_linear: float = 0.0
     """How much later memory answers at any load."""
     delay_saturating: float = 0.0
@@ -70,9 +70,9 @@ class CopyTable(Schema):
     """One direction of the copy engines."""
 
     bandwidth_gb_per_s: float
-    """Of one direction."""
+    """The bandwidth of this direction."""
     latency_us: Microseconds = 0.0
-    """Of every copy."""
+    """The time that every copy takes besides."""
 
 
 class DelaysTable(Schema):
@@ -98,7 +98,7 @@ class DeviceTable(Schema):
     """The whole file."""
 
     name: str
-    """Of the device."""
+    """The name of the device."""
     sms: Count
     """Streaming multiprocessors."""
     clock_mhz: float

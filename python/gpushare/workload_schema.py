@@ -43,7 +43,7 @@ class ModelTable(Schema):
     registers_per_thread: int = _within(WHOLE_FIELDS["registers_per_thread"], 0)
     """As the compiler reports them; 0 is never the limit."""
     shared_memory_bytes: int = _within(WHOLE_FIELDS["shared_memory_bytes"], 0)
-    """Of a block, static and dynamic."""
+    """Shared memory of a block, static and dynamic."""
     latency_us: float | None = _within(NUMBER_FIELDS["latency_ns"], None, unit=1e3)
     """The time of a block that has an SM to itself."""
     issue_us: float = _within(NUMBER_FIELDS["issue_ns"], 0.0, unit=1e3)
@@ -111,15 +111,15 @@ class OperationTable(Schema):
     launch: str | None = None
     """The name of a kernel."""
     blocks: int | None = _within((1, MOST_BLOCKS), None)
-    """Of a launch of a model: the size of the grid."""
+    """The grid of a model: the number of blocks."""
     copy_: str | None = Field(None, alias="copy")
     """`to_device` or `to_host`."""
     bytes: int | None = _within((1, MOST_BYTES), None)
-    """Of a copy."""
+    """The size of a copy."""
     grid: Annotated[Any, accepted_by(lambda grid: grid_of("grid", grid))] = None
-    """Of a launch of CUDA code: a whole number, or a list of up to three, x first."""
+    """The grid of CUDA code: a whole number, or a list of up to three, x first."""
     block: Annotated[Any, accepted_by(lambda block: block_of("block", block))] = None
-    """Likewise: threads of a block."""
+    """The threads of its blocks, written in the same way."""
     args: list[Annotated[Any, accepted_by(argument_from_data)]] | None = None
     """One entry per parameter of the kernel."""
     shared_bytes: int | None = _within((0, MOST_SHARED_BYTES), None)
@@ -127,15 +127,15 @@ class OperationTable(Schema):
     suite: Annotated[Any, accepted_by(suite_kernel)] = None
     """Instead of `launch`: a kernel of the bundled suite, on its own data."""
     size: Annotated[Any, accepted_by(require_size)] = None
-    """Of the suite's data: `small` or `large`."""
+    """The size of the suite's data: `small` or `large`."""
     seed: int | None = Field(None, ge=0, le=LARGEST_DATA_SEED)
-    """Of the suite's data."""
+    """The seed of the suite's data."""
     layers: int | None = _within((1, MOST_LAYERS), None)
     """How often the suite's grid is repeated within the launch."""
     repeat: int = _within((1, MOST_REPEATS), 1)
     """How often the operation is issued."""
     time_us: float | None = _within((1, LONGEST_BLOCK_NS), None, unit=1e3)
-    """Of a copy: its time with the copy engine to itself, where the device's bandwidth does not say it."""
+    """The time of a copy with the copy engine to itself, where the device's bandwidth does not say it."""
     host_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
     """The operation starts no earlier than this after the one before was issued: the host works."""
     after_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
@@ -156,7 +156,7 @@ class ApplicationTable(Schema):
     weight: float = _within(WEIGHTS, 1.0)
     """Its share of the GPU, or of its owner's share, under `fair`, `mix` and `auto`."""
     memory_bytes: int = _within((0, MOST_BYTES), 0)
-    """Of the device, from its start to its end."""
+    """The device memory that it needs, from its start to its end."""
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
     """When it should have ended, after its arrival (`edf`)."""
     floor: float | None = _within(FLOORS, None)
@@ -173,7 +173,7 @@ class WorkloadTable(Schema):
     """The whole file."""
 
     name: str
-    """Of the workload."""
+    """The name of the workload."""
     device: str | None = None
     """What `--device auto` means for it."""
     kernels: list[AnyKernelTable] = Field([], alias="kernel")

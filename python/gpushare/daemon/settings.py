@@ -43,13 +43,13 @@ class Settings(Schema):
     ordering: str = "arrival"
     """Which operations go next, before the policy divides the SMs."""
     highest_priority: Priority = 0
-    """That every client may ask for."""
+    """The highest priority that every client may ask for."""
     priority_of_user: dict[str, Priority] = Field(default_factory=dict)
     """The highest priority of these users."""
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)
     """The highest priority of members of these groups."""
     highest_floor: Floor = 0.0
-    """That the floors of a user's applications may add up to."""
+    """The most that the floors of a user's applications may add up to."""
     floor_of_user: dict[str, Floor] = Field(default_factory=dict)
     """The same for these users."""
     floor_of_group: dict[str, Floor] = Field(default_factory=dict)
@@ -61,15 +61,15 @@ class Settings(Schema):
     operators: list[str] = Field(default_factory=list)
     """Users that may change the policy and the priorities of others, beside the server's user and root."""
     memory_bytes: Quota | None = None
-    """Of each device, to give out; left out: all that it has."""
+    """What each device gives out; left out: all that it has."""
     memory_bytes_per_client: Quota | None = None
-    """Left out: no limit."""
+    """What a client may hold; left out: no limit."""
     memory_bytes_per_user: Quota | None = None
-    """Of all clients of a user; left out: no limit."""
+    """What all clients of a user may hold; left out: no limit."""
     clients: Annotated[int, Field(ge=1, le=4096)] = 256
-    """At a time."""
+    """Clients at a time."""
     clients_per_user: Annotated[int, Field(ge=1, le=4096)] = 128
-    """At a time."""
+    """Clients of one user at a time."""
     jobs_per_user: Annotated[int, Field(ge=1, le=1 << 28)] = 1 << 21
     """Unfinished jobs; each of a user's places has an equal part of them."""
     kernels_per_user: Annotated[int, Field(ge=1, le=1 << 24)] = 1 << 14
@@ -77,17 +77,17 @@ class Settings(Schema):
     kernel_bytes_per_user: Annotated[int, Field(ge=1, le=MOST_BYTES)] = 1 << 30
     """Sources, options and code of these kernels."""
     log_lines_per_second: Annotated[float, Field(gt=0, le=1e6)] = 20.0
-    """Of one kind, for the clients of one user."""
+    """Lines of one kind for the clients of one user."""
     watchdog_seconds: Annotated[float, Field(gt=0, le=1e6)] = 30.0
     """A kernel of which no block ends for so long counts as endless."""
     sources_of_other_users: bool = False
     """Compile CUDA C++ of other users, which can include any file that the server can read."""
     compilations: Annotated[int, Field(ge=1, le=256)] = 4
-    """At a time; a user has all but one of them at most."""
+    """Compilations at a time; a user has all but one of them at most."""
     compile_memory_bytes: Annotated[int, Field(ge=1 << 28, le=MOST_BYTES)] = 4 << 30
-    """Of each process of a compilation."""
+    """What each process of a compilation may take."""
     compile_seconds: Annotated[float, Field(gt=0, le=1e6)] = 120.0
-    """For one kernel."""
+    """The time for one kernel."""
     metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     """Prometheus metrics, on this machine only; the next device has the next port."""
 

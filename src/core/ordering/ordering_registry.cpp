@@ -38,7 +38,7 @@ ReorderWindow::Settings window_settings(const PolicyOptions& options) {
                      : objective == "turnaround" ? Objective::MeanTurnaround
                                                  : Objective::WeightedTurnaround;
   const double memory_gb =
-      options.number("memory_gb", "device memory for what tasks copy, known beforehand; left out: no limit", 0, 0, 1e6);
+      options.number("memory_gb", "device memory in 10^9 bytes for what tasks copy; 0: no limit", 0, 0, 1e6);
   if (memory_gb > 0) window.memory_limit = Bytes{std::llrint(memory_gb * 1e9)};
   window.carries_over =
       options.word("carry", "does the order take into account what the previous window has left on the engines",

@@ -33,7 +33,7 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
       "how an application is classified: by stalling SMs, by its profile, or by equations 1 and 2 of the paper",
       {"on-line", "off-line", "equations"});
   const double window_us = options.number(
-      "window", "us of a warm-up and of a measurement; left out: 20,000 cycles, at least 25 us", 0, 1, 1e6);
+      "window", "length of a warm-up and of a measurement in us; left out: 20,000 cycles, at least 25 us", 0, 1, 1e6);
   return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
                              : mode == "power" ? SearchMode::Power
                                                : SearchMode::Performance,

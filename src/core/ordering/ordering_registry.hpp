@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/ordering/ordering.hpp"
-#include "core/policies/options.hpp"
-#include "core/predictors/kernel_time.hpp"
+#include "core/engine/ordering.hpp"
+#include "core/ordering/kernel_time.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/policies/options.hpp"
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 

@@ -497,6 +497,6 @@ pd.concat([ratio.head(4), ratio.tail(4)]).round(2).rename("ANTT / SRTF's").to_fr
 #   trace for ui.perfetto.dev.
 # - `gpushare reproduce srtf` recomputes the paper's tables; `docs/srtf.md` has the result, every assumption, and what
 #   each is worth.
-# - `docs/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/workloads.md` and `docs/devices.md`: your
+# - `docs/guide/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/guide/workloads.md` and `docs/guide/devices.md`: your
 #   own kernels and GPUs. Try the pairs on `device="sim:h100"`.
 # - `src/core/policies/srtf.cpp` is the policy itself; `src/core/engine/engine.cpp` the loop that it runs in.

@@ -20,12 +20,12 @@ from table import markdown
 
 import gpushare as gs
 from gpushare import _core
+from gpushare.backends.cuda.run import BASELINES
 from gpushare.cli import main
-from gpushare.cuda_run import BASELINES
 from gpushare.daemon.settings import Settings
-from gpushare.device_file import DeviceTable
-from gpushare.toml_file import Schema
-from gpushare.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
+from gpushare.files.toml_file import Schema
+from gpushare.model.device_file import DeviceTable
+from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
 
 COMMON = "whole_up_to_us"
 """The option that every policy has, described once."""
@@ -231,13 +231,11 @@ def kind_of(annotation: Any) -> str:
     if origin is Literal:
         return " or ".join(f"`{each}`" for each in arguments)
     if origin is list:
-        return (
-            "tables"
-            if has_tables(arguments[0])
-            else f"list of {kind_of(arguments[0])}s".replace(" of s", "").replace("texts", "text")
-        )
+        inner = kind_of(arguments[0])
+        plain = {"": "list", "text": "list of texts"}
+        return "tables" if has_tables(arguments[0]) else plain.get(inner, f"list, each a {inner}")
     if origin is dict:
-        return f"table of {kind_of(arguments[1])}s, by name"
+        return f"table by name, each a {kind_of(arguments[1])}"
     if arguments:
         return kind_of(arguments[0])
     return KINDS[annotation]

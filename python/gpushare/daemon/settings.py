@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server is configured to do: a TOML file (docs/daemon.md), of which the command line changes a few."""
+"""What the server is configured to do: a TOML file (docs/guide/server.md), of which the command line changes a few."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file format of devices (docs/devices.md)."""
+"""The file format of devices (docs/guide/devices.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables and keys of workload files (docs/workloads.md)."""
+"""The tables and keys of workload files (docs/guide/workloads.md)."""
 
 from __future__ import annotations
 

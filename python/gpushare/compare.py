@@ -73,7 +73,7 @@ def compare(
         policies: names of built-in policies and instances of your own, in the order of the tables; all built-in
             ones if left out. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
             ``green-contexts:40,92``: what CUDA does by itself with the original kernels. A name
-            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/cumas.md.
+            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/papers/cumas.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`); a GPU

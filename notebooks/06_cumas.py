@@ -22,8 +22,8 @@
 # at a time. Here such an **ordering** stands before the + of a policy's name: it says who may go, the policy who runs
 # where.
 #
-# Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours: `docs/papers/cumas.md`,
-# made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
+# Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours:
+# `docs/papers/cumas.md`, made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
 
 # %%
 import matplotlib.pyplot as plt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generated pages of docs/ are what `python docs/generate` would write, and no figure in them is written by hand."""
+"""The generated pages of docs/ are what `python docs/generate` would write; their words repeat no figure."""
 
 import importlib.util
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reproduction of EffiSha: what goes in is the paper's, and what comes out is where docs/papers/effisha.md says it is."""
+"""The reproduction of EffiSha: what goes in is the paper's, and what comes out is where docs/papers/effisha.md says."""
 
 import pathlib
 

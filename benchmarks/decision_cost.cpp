@@ -3,7 +3,7 @@
 // without a device, as decide_again() does.
 #include <chrono>
 
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "scenario.hpp"
 
 namespace gpushare::benchmarks {

@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 import gpushare as gs
-from gpushare.daemon.peer import Peer, peer_of
+from gpushare.daemon.protocol.peer import Peer, peer_of
 from gpushare.daemon.settings import Settings
-from gpushare.daemon.supervisor import Supervisor
+from gpushare.daemon.supervisor.supervisor import Supervisor
 
 HONEST, HOSTILE = 70_001, 70_002
 IN_FLIGHT = 4

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <random>
 
-#include "core/dispatcher.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/engine/dispatcher.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "core/workers/worker_progress.hpp"
 #include "scenario.hpp"
 

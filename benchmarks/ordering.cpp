@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-#include "core/ordering/solver_registry.hpp"
+#include "core/ordering/solvers/solver_registry.hpp"
 
 namespace gpushare::benchmarks {
 namespace {

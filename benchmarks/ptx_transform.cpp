@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/transform/preemptible.hpp"
+#include "core/transform/worker/preemptible.hpp"
 
 namespace gpushare::benchmarks {
 namespace {

@@ -8,10 +8,10 @@
 #include <array>
 #include <string>
 
-#include "core/engine.hpp"
-#include "core/metrics.hpp"
+#include "core/engine/engine.hpp"
 #include "core/policies/registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
+#include "core/trace/metrics.hpp"
 
 namespace gpushare::benchmarks {
 

@@ -499,4 +499,4 @@ pd.concat([ratio.head(4), ratio.tail(4)]).round(2).rename("ANTT / SRTF's").to_fr
 #   what each is worth.
 # - `docs/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/workloads.md` and `docs/devices.md`: your
 #   own kernels and GPUs. Try the pairs on `device="sim:h100"`.
-# - `src/core/policies/srtf.cpp` is the policy itself; `src/core/engine.cpp` the loop that it runs in.
+# - `src/core/policies/srtf.cpp` is the policy itself; `src/core/engine/engine.cpp` the loop that it runs in.

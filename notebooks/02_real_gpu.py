@@ -34,7 +34,7 @@ import pandas as pd
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.cuda_device import is_cuda
+from gpushare.backends.cuda.device import is_cuda
 from gpushare.suite import KERNELS
 
 plt.rcParams |= {"figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}

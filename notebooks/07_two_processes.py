@@ -42,7 +42,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import gpushare as gs
-from gpushare.server_trace import ServerTrace
+from gpushare.results.server_trace import ServerTrace
 
 plt.rcParams |= {"figure.dpi": 80}
 folder = Path(tempfile.mkdtemp(prefix="gpushare"))

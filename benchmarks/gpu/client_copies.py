@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from gpushare import _core
-from gpushare.cuda_device import cuda_device
-from gpushare.daemon.client_session import DaemonSession
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.daemon.client.session import DaemonSession
 
 from .processes import server
 from .report import Report

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gpushare import _core
-from gpushare.compiler import COMPILER
-from gpushare.cuda_libraries import cuda_libraries
-from gpushare.kernel import Kernel
+from gpushare.kernels.compiler import COMPILER
+from gpushare.kernels.cuda_libraries import cuda_libraries
+from gpushare.kernels.kernel import Kernel
 from gpushare.suite import KERNELS
 
 from .report import Report

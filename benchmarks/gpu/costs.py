@@ -10,11 +10,11 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import Event, State
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Launch, Workload
 from gpushare.policy import Plan, Policy
-from gpushare.run import Run
-from gpushare.session import Session
-from gpushare.workload import Launch, Workload
+from gpushare.results.run import Run
+from gpushare.session.session import Session
 
 from .compile_costs import measure_compilation
 from .driver import Function, Stream, use_primary_context

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpushare import _core
-from gpushare.cuda_run import CudaRunner
-from gpushare.cuda_workload import CudaWorkload
-from gpushare.workload import Launch
+from gpushare.backends.cuda.loaded_workload import CudaWorkload
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Launch
 
 from .driver import CopyTraffic
 from .evicting_policy import Evicting, Eviction

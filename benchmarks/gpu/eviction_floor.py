@@ -6,8 +6,8 @@ from __future__ import annotations
 import random
 
 from gpushare import _core
-from gpushare.cuda_device import CudaDevice
-from gpushare.cuda_workload import LoadedLaunch
+from gpushare.backends.cuda.device import CudaDevice
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
 
 from .spread import percentile
 from .timed_kernel import chosen_chunk

@@ -8,9 +8,9 @@ import sys
 import time
 from collections import deque
 
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_workload import LoadedLaunch
-from gpushare.workload import Launch
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
+from gpushare.model.workload import Launch
 
 from .driver import Event, Function, Stream, use_primary_context
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
-from gpushare.workload import Launch
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Launch
 
 from .driver import use_primary_context
 from .report import Report

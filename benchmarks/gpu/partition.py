@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpushare._core import State
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Launch, Workload
 from gpushare.policy import Plan, Policy, Quota
-from gpushare.run import Run
-from gpushare.workload import Launch, Workload
+from gpushare.results.run import Run
 
 from . import mps
 from .report import Report

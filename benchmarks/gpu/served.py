@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gpushare as gs
-from gpushare.daemon.client_session import DaemonSession
-from gpushare.workload import Launch
+from gpushare.daemon.client.session import DaemonSession
+from gpushare.model.workload import Launch
 
 from .processes import server
 from .report import Report

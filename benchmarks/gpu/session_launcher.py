@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 import gpushare as gs
-from gpushare.daemon.client_session import DaemonSession
-from gpushare.launch_arguments import Zeros
-from gpushare.workload import Launch
+from gpushare.daemon.client.session import DaemonSession
+from gpushare.model.launch_arguments import Zeros
+from gpushare.model.workload import Launch
 
 Wait = Callable[[], object]
 _numbers = itertools.count()

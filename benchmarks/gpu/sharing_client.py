@@ -14,7 +14,7 @@ from collections import deque
 from typing import Any, Protocol
 
 import gpushare as gs
-from gpushare.workload import Launch
+from gpushare.model.workload import Launch
 
 from .session_launcher import SessionLauncher, Wait
 
@@ -35,8 +35,8 @@ class PlainLauncher:
     """The original kernel, without gpushare."""
 
     def __init__(self, device: str, launch: Launch) -> None:
-        from gpushare.cuda_device import cuda_device
-        from gpushare.cuda_workload import LoadedLaunch
+        from gpushare.backends.cuda.device import cuda_device
+        from gpushare.backends.cuda.loaded_workload import LoadedLaunch
 
         from .driver import Event, Function, Stream, use_primary_context
 

@@ -9,9 +9,9 @@ import random
 from collections import defaultdict
 
 from gpushare._core import State
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Application, Launch, Workload
 from gpushare.policy import Plan, Policy
-from gpushare.workload import Application, Launch, Workload
 
 from .report import Report
 from .spread import Spread

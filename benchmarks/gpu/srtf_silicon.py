@@ -14,13 +14,13 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import PolicyError
-from gpushare.cuda_run import CudaRunner
-from gpushare.cuda_workload import CudaWorkload
+from gpushare.backends.cuda.loaded_workload import CudaWorkload
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Launch, Workload
 from gpushare.policy import policy_name
-from gpushare.predictor_accuracy import MODELS as MODELS_OVER_TIME
-from gpushare.predictor_accuracy import Accuracy, accuracies, row_accuracies, row_shares, share_within
-from gpushare.run import Run
-from gpushare.workload import Launch, Workload
+from gpushare.results.predictor_accuracy import MODELS as MODELS_OVER_TIME
+from gpushare.results.predictor_accuracy import Accuracy, accuracies, row_accuracies, row_shares, share_within
+from gpushare.results.run import Run
 
 from .report import Report
 from .spread import Spread, geomean

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
-from gpushare.cuda_workload import LoadedLaunch
-from gpushare.run import Run
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Application, Launch, Workload
+from gpushare.results.run import Run
 from gpushare.suite import KERNELS
-from gpushare.workload import Application, Launch, Workload
 
 THREADS = 8
 TWENTY = (

@@ -7,15 +7,15 @@ import struct
 
 import numpy as np
 
-from gpushare.cuda_device import CudaDevice
-from gpushare.cuda_workload import LoadedLaunch
+from gpushare.backends.cuda.device import CudaDevice
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
 
 from .driver import Event, Function, Stream
 
 CONTROL_BYTES = 8
 SM_ENTRY = np.dtype(
     [("workers", "<u4"), ("unused", "<u4"), ("done", "<u4"), ("chunks", "<u4"), ("busy_ns", "<u8")]
-)  # as in src/core/transform/worker_control.hpp
+)  # as in src/core/transform/worker/worker_control.hpp
 
 
 class TimedKernel:

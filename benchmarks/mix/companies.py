@@ -14,7 +14,7 @@ from benchmarks.gpu.report import Report
 from benchmarks.gpu.spread import geomean
 from benchmarks.gpu.suite_on_gpu import TWENTY
 
-from gpushare.workload import Launch
+from gpushare.model.workload import Launch
 
 from .place import Place, RealPlace, Together, looping
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 from benchmarks.gpu.report import Report
 
-from gpushare.host_pace import HostPace
-from gpushare.run import Run
-from gpushare.workload import Application, Launch, Workload
+from gpushare.model.host_pace import HostPace
+from gpushare.model.workload import Application, Launch, Workload
+from gpushare.results.run import Run
 
 from .place import Place, RealPlace
 

@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from gpushare import _core
-from gpushare.cuda_device import is_cuda
+from gpushare.backends.cuda.device import is_cuda
+from gpushare.backends.simulator.simulation import alone_times, simulate
 from gpushare.device import device as find_device
+from gpushare.model.workload import Application, Launch, Workload
 from gpushare.policy import Policy
-from gpushare.run import Run
-from gpushare.simulation import alone_times, simulate
-from gpushare.workload import Application, Launch, Workload
+from gpushare.results.run import Run
 
 Case = tuple[Workload, str | Policy]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 
-from gpushare.run import Run
+from gpushare.results.run import Run
 
 SHORTEST_NS = 1_000_000
 """What holds for less is no division that was tried: somebody's place was lent while nobody stood there."""

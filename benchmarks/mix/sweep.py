@@ -10,7 +10,7 @@ from statistics import median
 
 from benchmarks.gpu.report import Report
 
-from gpushare.workload import Launch, Workload
+from gpushare.model.workload import Launch, Workload
 
 from .fixed import FixedDivision, splits, vectors
 from .place import Place, RealPlace, Together, looping

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from benchmarks.gpu.report import Report
 
-from gpushare.run import Run
-from gpushare.workload import Application, Launch, Workload
+from gpushare.model.workload import Application, Launch, Workload
+from gpushare.results.run import Run
 
 from .place import Place, RealPlace
 

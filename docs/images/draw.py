@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.device_file import device_from_dict
+from gpushare.model.device_file import device_from_dict
 
 FOLDER = Path(__file__).parent
 STAGGER_NS = 36  # 50 cycles of the GTX 480

@@ -15,7 +15,7 @@ sys.path.insert(0, str(FOLDER.parents[1] / "tests" / "py"))
 from recorded_progress import recorded_accuracies  # noqa: E402
 
 from gpushare.plots.predictors import draw_kernels, draw_models  # noqa: E402
-from gpushare.predictor_accuracy import MODELS, markdown_table  # noqa: E402
+from gpushare.results.predictor_accuracy import MODELS, markdown_table  # noqa: E402
 
 
 def main() -> None:

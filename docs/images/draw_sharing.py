@@ -14,7 +14,7 @@ from pathlib import Path
 
 import gpushare as gs
 from gpushare.plots.axes import detached_axes
-from gpushare.server_trace import ServerTrace
+from gpushare.results.server_trace import ServerTrace
 
 FOLDER = Path(__file__).parent
 SECONDS = 0.5

@@ -11,32 +11,32 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.cuda_compare import compare_on_gpu, require_known_policy, require_no_profiling, runs_on_gpu
-from gpushare.cuda_run import DEFAULT_TIMEOUT_S
-from gpushare.device import device as find_device
-from gpushare.kernel_model import number, require, whole
-from gpushare.policy import Policy, policy_name
-from gpushare.progress import tracked
-from gpushare.result import Result
-from gpushare.run import Run
-from gpushare.simulation import (
+from gpushare.backends.cuda.compare import compare_on_gpu, require_known_policy, require_no_profiling, runs_on_gpu
+from gpushare.backends.cuda.run import DEFAULT_TIMEOUT_S
+from gpushare.backends.simulator.pool import simulation_pool
+from gpushare.backends.simulator.simulation import (
     LARGEST_SEED,
     TIMEOUTS_S,
     require_not_of_hardware,
     simulate,
 )
-from gpushare.simulation_pool import simulation_pool
-from gpushare.workload import Workload
+from gpushare.device import device as find_device
+from gpushare.model.kernel_model import number, require, whole
+from gpushare.model.workload import Workload
+from gpushare.policy import Policy, policy_name
+from gpushare.progress import tracked
+from gpushare.results.result import Result
+from gpushare.results.run import Run
 
 Case = tuple[Workload, str | Policy, Device, int]
-"""One simulated run: the arguments of :func:`gpushare.simulation.simulate`, the last of which is the seed."""
+"""One simulated run: the arguments of :func:`gpushare.backends.simulator.simulation.simulate`, a seed the last."""
 
 
 class PolicyTable(list[_core.PolicyEntry]):
     """A list of policies that Jupyter shows as a table."""
 
     def _repr_html_(self) -> str:
-        from gpushare.display import policies_html
+        from gpushare.results.display import policies_html
 
         return policies_html(self)
 

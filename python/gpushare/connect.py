@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpushare.daemon.client_session import DaemonSession
+    from gpushare.daemon.client.session import DaemonSession
 
 
 def connect(
@@ -31,7 +31,7 @@ def connect(
     ...     x = session.array(np.ones(1000, np.float32))
     ...     session.application("alice").submit(kernel, grid=4, block=256, args=[x, 2.0, 1000]).result()
     """
-    from gpushare.daemon.client_session import DaemonSession
+    from gpushare.daemon.client.session import DaemonSession
     from gpushare.daemon.settings import default_socket
 
     chosen = path if path is not None else os.environ.get("GPUSHARE_SOCKET")

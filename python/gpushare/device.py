@@ -38,7 +38,7 @@ def device(name: str | Path | Device = "auto", preferred: str | None = None) -> 
     >>> device("sim:gtx480").sms
     15
     """
-    from gpushare.cuda_device import cuda_device, is_cuda
+    from gpushare.backends.cuda.device import cuda_device, is_cuda
 
     name = chosen(name, preferred)
     if isinstance(name, Device):
@@ -84,6 +84,6 @@ def _read(path: Path) -> Device:
 @lru_cache(maxsize=64)
 def _read_once(path: Path, _changed: int | None) -> Device:
     """One object per version of a file, because runtimes alone are remembered per device."""
-    from gpushare.device_file import read_device
+    from gpushare.model.device_file import read_device
 
     return read_device(path)

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "core/errors.hpp"
-#include "core/units.hpp"
+#include "core/model/errors.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare::bindings {
 

@@ -5,8 +5,8 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "core/predictors/accuracy.hpp"
-#include "core/predictors/predictions_over_time.hpp"
+#include "core/trace/accuracy.hpp"
+#include "core/trace/predictions_over_time.hpp"
 
 namespace gpushare::bindings {
 namespace {

@@ -5,7 +5,7 @@
 #include "bindings/bindings.hpp"
 #include "core/calibration/kernel_fit.hpp"
 #include "core/calibration/transfer_fit.hpp"
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::bindings {
 namespace {

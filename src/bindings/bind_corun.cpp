@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bindings.hpp"
-#include "core/predictors/corun.hpp"
+#include "core/kernel_rates/corun.hpp"
 
 namespace gpushare::bindings {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bindings.hpp"
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::bindings {
 

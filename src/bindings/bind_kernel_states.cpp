@@ -3,7 +3,7 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "core/kernel_states.hpp"
+#include "core/trace/kernel_states.hpp"
 
 namespace gpushare::bindings {
 namespace {

@@ -2,7 +2,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
-#include "core/metrics.hpp"
+#include "core/trace/metrics.hpp"
 
 namespace gpushare::bindings {
 

@@ -3,9 +3,9 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "core/errors.hpp"
-#include "core/mixing/search.hpp"
-#include "core/residency.hpp"
+#include "core/model/errors.hpp"
+#include "core/model/residency.hpp"
+#include "core/tuning/search.hpp"
 
 namespace gpushare::bindings {
 namespace {

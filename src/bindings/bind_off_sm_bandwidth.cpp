@@ -3,10 +3,10 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "core/errors.hpp"
-#include "core/predictors/corun.hpp"
-#include "core/predictors/off_sm_bandwidth.hpp"
-#include "core/residency.hpp"
+#include "core/kernel_rates/corun.hpp"
+#include "core/kernel_rates/off_sm_bandwidth.hpp"
+#include "core/model/errors.hpp"
+#include "core/model/residency.hpp"
 
 namespace gpushare::bindings {
 namespace {

@@ -6,10 +6,10 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/stopwatch.hpp"
-#include "core/ordering/delay_equations.hpp"
+#include "core/ordering/kernel_time.hpp"
 #include "core/ordering/ordering_registry.hpp"
-#include "core/ordering/solver_registry.hpp"
-#include "core/predictors/kernel_time.hpp"
+#include "core/ordering/solvers/delay_equations.hpp"
+#include "core/ordering/solvers/solver_registry.hpp"
 
 namespace gpushare::bindings {
 namespace {

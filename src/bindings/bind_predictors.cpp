@@ -6,7 +6,7 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/views.hpp"
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/linear_regression.hpp"
 #include "core/predictors/remembering_drain.hpp"

@@ -4,8 +4,8 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "core/trace.hpp"
-#include "core/trace_check.hpp"
+#include "core/engine/trace.hpp"
+#include "core/engine/trace_check.hpp"
 
 namespace gpushare::bindings {
 namespace {

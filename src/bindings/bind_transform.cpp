@@ -2,9 +2,9 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
-#include "core/transform/called_functions.hpp"
-#include "core/transform/module_variables.hpp"
-#include "core/transform/preemptible.hpp"
+#include "core/transform/ptx/called_functions.hpp"
+#include "core/transform/ptx/module_variables.hpp"
+#include "core/transform/worker/preemptible.hpp"
 
 namespace gpushare::bindings {
 namespace {

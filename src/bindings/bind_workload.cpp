@@ -5,9 +5,9 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "core/errors.hpp"
-#include "core/residency.hpp"
-#include "core/workload.hpp"
+#include "core/model/errors.hpp"
+#include "core/model/residency.hpp"
+#include "core/model/workload.hpp"
 
 namespace gpushare::bindings {
 namespace {

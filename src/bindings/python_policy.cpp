@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "bindings/views.hpp"
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::bindings {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
 
 namespace gpushare::bindings {
 

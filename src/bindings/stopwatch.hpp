@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare::bindings {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
 
 namespace gpushare::bindings {
 

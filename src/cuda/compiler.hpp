@@ -2,7 +2,7 @@
 // CUDA C++ to PTX by NVRTC, NVIDIA's compiler as a library. Needs no GPU.
 //
 // NVRTC can crash on invalid source and cannot be interrupted, so users' source is compiled in a process of its own
-// (python/gpushare/compiler_process.py).
+// (python/gpushare/kernels/compiler_process.py).
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device.hpp"
+#include "core/model/device.hpp"
 #include "cuda/quiet_moments.hpp"
 
 namespace gpushare::cuda {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/copy_line.hpp"
+#include "core/engine/copy_line.hpp"
 #include "cuda/completions.hpp"
 #include "cuda/program.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/launch_timing.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/workload.hpp"
+#include "core/model/workload.hpp"
 #include "cuda/launch_on_gpu.hpp"
 
 namespace gpushare::cuda {

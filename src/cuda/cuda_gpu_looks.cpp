@@ -2,8 +2,8 @@
 // The part of CudaGpu that sees what has happened: what the hardware has ended, and what a look at the tables shows.
 #include <algorithm>
 
-#include "core/merge_by_time.hpp"
 #include "cuda/cuda_gpu.hpp"
+#include "cuda/merge_by_time.hpp"
 #include "cuda/short_launches.hpp"
 
 namespace gpushare::cuda {

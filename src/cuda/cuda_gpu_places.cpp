@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/workers/contenders.hpp"
 #include "core/workers/kept_room.hpp"
 #include "core/workers/look_room.hpp"

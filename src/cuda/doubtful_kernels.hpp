@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/recent_map.hpp"
+#include "core/model/recent_map.hpp"
 #include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {

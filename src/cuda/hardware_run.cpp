@@ -6,8 +6,8 @@
 #include <deque>
 #include <unordered_map>
 
-#include "core/application_streams.hpp"
-#include "core/job_names.hpp"
+#include "core/engine/application_streams.hpp"
+#include "core/model/job_names.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/green_contexts.hpp"
 #include "cuda/hardware_launches.hpp"

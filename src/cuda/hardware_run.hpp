@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 #include "cuda/program.hpp"
 
 namespace gpushare::cuda {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel.hpp"
-#include "core/transform/thread_group.hpp"
+#include "core/model/kernel.hpp"
+#include "core/transform/flow/thread_group.hpp"
 #include "cuda/kernel_module.hpp"
 
 namespace gpushare::cuda {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/gpu.hpp"
-#include "core/recent_map.hpp"
-#include "core/residency.hpp"
+#include "core/engine/gpu.hpp"
+#include "core/model/recent_map.hpp"
+#include "core/model/residency.hpp"
 #include "core/workers/rank_room.hpp"
 #include "core/workers/worker_demand.hpp"
 #include "core/workers/worker_progress.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/recent_map.hpp"
-#include "core/units.hpp"
+#include "core/model/recent_map.hpp"
+#include "core/model/units.hpp"
 #include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/hardware_launches.hpp"
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/gpu.hpp"
+#include "core/engine/gpu.hpp"
 #include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {

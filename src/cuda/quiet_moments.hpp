@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::cuda {
 

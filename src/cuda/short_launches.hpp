@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 #include "cuda/program.hpp"
 #include "cuda/stream_pool.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 #include "cuda/handles.hpp"
 
 namespace gpushare::cuda {

@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "core/kernel.hpp"
+#include "core/model/kernel.hpp"
 #include "cuda/completions.hpp"
 
 namespace gpushare::cuda {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/transform/worker_control.hpp"
+#include "core/transform/worker/worker_control.hpp"
 #include "cuda/table_reader.hpp"
 
 namespace gpushare::cuda {

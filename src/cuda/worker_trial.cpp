@@ -5,7 +5,7 @@
 #include <array>
 #include <chrono>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "cuda/launch_on_gpu.hpp"
 #include "cuda/launch_timing.hpp"
 #include "cuda/shared_library.hpp"

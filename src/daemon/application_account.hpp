@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/time_in_system.hpp"
+#include "core/model/time_in_system.hpp"
 #include "daemon/job_status.hpp"
 
 namespace gpushare::daemon {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
-#include "core/errors.hpp"
-#include "daemon/peer_errors.hpp"
+#include "core/model/errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 
 namespace gpushare::daemon {
 namespace {

@@ -14,13 +14,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/spin.hpp"
-#include "daemon/doorbell.hpp"
-#include "daemon/fork_guard.hpp"
-#include "daemon/handle_table.hpp"
+#include "core/session/spin.hpp"
+#include "daemon/channel/doorbell.hpp"
+#include "daemon/channel/fork_guard.hpp"
+#include "daemon/channel/handle_table.hpp"
+#include "daemon/channel/port_memory.hpp"
+#include "daemon/channel/wire.hpp"
 #include "daemon/job_reply.hpp"
-#include "daemon/port_memory.hpp"
-#include "daemon/wire.hpp"
 
 namespace gpushare::daemon {
 

@@ -2,8 +2,8 @@
 // ClientPort, the part that tells of jobs that have ended and for which nobody waits, and that ends the connection.
 #include <algorithm>
 
+#include "daemon/channel/peer_errors.hpp"
 #include "daemon/client_port.hpp"
-#include "daemon/peer_errors.hpp"
 
 namespace gpushare::daemon {
 

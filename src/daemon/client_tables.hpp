@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "daemon/application_account.hpp"
-#include "daemon/handle_table.hpp"
-#include "daemon/shared_memory.hpp"
+#include "daemon/channel/handle_table.hpp"
+#include "daemon/channel/shared_memory.hpp"
 
 namespace gpushare::daemon {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/errors.hpp"
-#include "daemon/peer_errors.hpp"
+#include "core/model/errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 
 namespace gpushare::daemon {
 namespace {

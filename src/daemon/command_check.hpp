@@ -6,8 +6,8 @@
 
 #include <span>
 
+#include "daemon/channel/wire.hpp"
 #include "daemon/command_sink.hpp"
-#include "daemon/wire.hpp"
 
 namespace gpushare::daemon {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 #include "daemon/command_sink.hpp"
 
 namespace gpushare::daemon {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/errors.hpp"
-#include "daemon/peer_errors.hpp"
+#include "core/model/errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 
 namespace gpushare::daemon {
 namespace {

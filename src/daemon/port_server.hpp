@@ -9,7 +9,7 @@
 #include <future>
 #include <thread>
 
-#include "core/spin.hpp"
+#include "core/session/spin.hpp"
 #include "daemon/server_port.hpp"
 
 namespace gpushare::daemon {

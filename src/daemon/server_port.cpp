@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
-#include "daemon/peer_errors.hpp"
+#include "core/model/errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 
 namespace gpushare::daemon {
 namespace {

@@ -12,10 +12,10 @@
 #include <mutex>
 #include <string>
 
+#include "daemon/channel/doorbell.hpp"
+#include "daemon/channel/port_memory.hpp"
+#include "daemon/channel/server_bell.hpp"
 #include "daemon/command_check.hpp"
-#include "daemon/doorbell.hpp"
-#include "daemon/port_memory.hpp"
-#include "daemon/server_bell.hpp"
 
 namespace gpushare::daemon {
 

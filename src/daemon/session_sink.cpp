@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::daemon {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/shared_memory.hpp"
+#include "daemon/channel/shared_memory.hpp"
 #include "programs/program_page.hpp"
 
 namespace gpushare::programs {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "programs/futex.hpp"
 
 namespace gpushare::programs {

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/units.hpp"
-#include "daemon/shared_memory.hpp"
+#include "core/model/units.hpp"
+#include "daemon/channel/shared_memory.hpp"
 #include "programs/program_page.hpp"
 
 namespace gpushare::programs {

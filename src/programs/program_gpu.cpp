@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
-#include "core/residency.hpp"
+#include "core/model/errors.hpp"
+#include "core/model/residency.hpp"
 
 namespace gpushare::programs {
 namespace {

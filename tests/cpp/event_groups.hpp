@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/trace.hpp"
+#include "core/engine/trace.hpp"
 
 namespace gpushare::test {
 

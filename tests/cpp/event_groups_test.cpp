@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/metrics.hpp"
-#include "core/predictors/accuracy.hpp"
+#include "core/trace/accuracy.hpp"
+#include "core/trace/metrics.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

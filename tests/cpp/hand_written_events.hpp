@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/state.hpp"
 #include "core/policies/registry.hpp"
-#include "core/state.hpp"
 #include "sample_workloads.hpp"
 
 namespace gpushare::test {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 #include "core/policies/registry.hpp"
 #include "core/simulation/simulated_gpu.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 
 namespace gpushare::test {
 

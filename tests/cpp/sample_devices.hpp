@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "core/device.hpp"
+#include "core/model/device.hpp"
 
 namespace gpushare::test {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/residency.hpp"
-#include "core/workload.hpp"
+#include "core/model/residency.hpp"
+#include "core/model/workload.hpp"
 #include "sample_devices.hpp"
 
 namespace gpushare::test {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "core/residency.hpp"
+#include "core/model/residency.hpp"
 #include "sample_workloads.hpp"
 
 namespace gpushare::test {

@@ -3,9 +3,9 @@
 // the events alone.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/trace.hpp"
-#include "core/workload.hpp"
+#include "core/engine/trace.hpp"
+#include "core/model/device.hpp"
+#include "core/model/workload.hpp"
 
 namespace gpushare::test {
 

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "sample_work.hpp"
 #include "trace_promises.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "sample_work.hpp"
 

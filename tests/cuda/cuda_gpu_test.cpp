@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs under every policy, and their ends. tests/py/gpu has more; these also run under sanitizers.
 #include "cuda/cuda_gpu.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 
 #include <gmock/gmock.h>
 
 #include <thread>
 
-#include "core/policies/options.hpp"
 #include "core/policies/registry.hpp"
+#include "core/policy_support/options.hpp"
 #include "sample_work.hpp"
 #include "trace_promises.hpp"
 

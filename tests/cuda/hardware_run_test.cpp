@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Original kernels on streams, and trials of workers, on the stand-in.
 #include "cuda/hardware_run.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 
 #include <gmock/gmock.h>
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transform/preemptible.hpp"
+#include "core/transform/worker/preemptible.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/launch_on_gpu.hpp"
 

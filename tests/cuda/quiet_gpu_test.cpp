@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/policies/registry.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "cuda/registered_memory.hpp"
 #include "sample_work.hpp"

@@ -2,7 +2,7 @@
 // Applications whose results are known beforehand, for runs on the stand-in.
 #pragma once
 
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 #include "cuda/program.hpp"
 #include "on_stand_in.hpp"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "core/residency.hpp"
+#include "core/model/residency.hpp"
 #include "cuda/completions.hpp"
 #include "on_stand_in.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/policies/registry.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "sample_work.hpp"
 

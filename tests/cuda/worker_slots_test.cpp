@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "sample_work.hpp"
 #include "trace_promises.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/errors.hpp"
-#include "core/transform/module_variables.hpp"
-#include "core/transform/preemptible.hpp"
+#include "core/model/errors.hpp"
+#include "core/transform/ptx/module_variables.hpp"
+#include "core/transform/worker/preemptible.hpp"
 
 namespace gpushare::ptx {
 namespace {

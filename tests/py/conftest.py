@@ -21,8 +21,8 @@ os.environ["MPLBACKEND"] = "Agg"
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.device_file import device_from_dict, device_to_dict
-from gpushare.measured import Measured
+from gpushare.backends.cuda.conditions import Measured
+from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.recorded.capture import LIBRARY, capture
 
 BIG_ARRAY = np.arange(1000, dtype=np.float32)

@@ -10,8 +10,8 @@ from statistics import median
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.device_file import device_from_dict, device_to_dict
-from gpushare.predictor_accuracy import accuracies
+from gpushare.model.device_file import device_from_dict, device_to_dict
+from gpushare.results.predictor_accuracy import accuracies
 
 FOLDER = pathlib.Path(__file__).parents[1] / "data" / "gpu_progress"
 USUAL_BEGIN_NS = 40_000

@@ -12,8 +12,8 @@ from recorded_progress import FOLDER, trace_of
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.device_file import device_from_dict, device_to_dict
-from gpushare.predictor_accuracy import row_accuracies
+from gpushare.model.device_file import device_from_dict, device_to_dict
+from gpushare.results.predictor_accuracy import row_accuracies
 
 FILE = FOLDER / "rows.csv.xz"
 EVERY_SM = 4

@@ -18,7 +18,7 @@ def library():
 
 def use(log):
     """Before this process opens the driver. What nobody should ask of one goes to the file ``log``, and faults."""
-    from gpushare.cuda_libraries import cuda_libraries
+    from gpushare.kernels.cuda_libraries import cuda_libraries
 
     os.environ["GPUSHARE_LIBCUDA"] = str(library())
     os.environ["GPUSHARE_STAND_IN_LOG"] = str(log)

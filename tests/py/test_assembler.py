@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 import gpushare as gs
-from gpushare import assembler, compiler, cuda_libraries
-from gpushare.resource_usage import resource_usage
+from gpushare.kernels import assembler, compiler, cuda_libraries
+from gpushare.kernels.resource_usage import resource_usage
 from gpushare.suite import KERNELS
 
 FILL = "__global__ void fill(int* out) { out[blockIdx.x] = 1; }"

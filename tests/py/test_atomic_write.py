@@ -9,8 +9,8 @@ import threading
 import pytest
 
 import gpushare as gs
-from gpushare import atomic_write
-from gpushare.atomic_write import require_writable, write_atomically
+from gpushare.files import atomic_write
+from gpushare.files.atomic_write import require_writable, write_atomically
 from gpushare.profile.record import Conditions
 from gpushare.profile.toml_export import ProfileFile, write_profiles
 from gpushare.validation.recording import Recording

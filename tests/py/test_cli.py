@@ -14,9 +14,9 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
+from gpushare.backends.cuda.run import BASELINES
 from gpushare.cli import main
 from gpushare.cli.output import print_json
-from gpushare.cuda_run import BASELINES
 
 pytestmark = pytest.mark.usefixtures("command_folder")
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.assembler import in_words
-from gpushare.resource_usage import ResourceUsage
+from gpushare.kernels.assembler import in_words
+from gpushare.kernels.resource_usage import ResourceUsage
 from gpushare.suite import KERNELS
-from gpushare.suite_check import SuiteCheck
-from gpushare.suite_resources import Occupancy, SuiteResources
+from gpushare.suite.check import SuiteCheck
+from gpushare.suite.resources import Occupancy, SuiteResources
 
 ROOT = pathlib.Path(__file__).parents[2]
 

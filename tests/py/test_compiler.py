@@ -12,9 +12,9 @@ import time
 import pytest
 
 import gpushare as gs
-from gpushare import compiler, cuda_libraries
-from gpushare.compiler import COMPILER, Compiler
-from gpushare.resource_usage import resource_usage
+from gpushare.kernels import compiler, cuda_libraries
+from gpushare.kernels.compiler import COMPILER, Compiler
+from gpushare.kernels.resource_usage import resource_usage
 
 FILL = "__global__ void fill(int* out) { out[blockIdx.x] = 1; }"
 
@@ -138,7 +138,7 @@ def test_timeout_names_the_kernel(monkeypatch):
 STARTS_A_COMPILER = f"""
 import sys
 import gpushare as gs
-from gpushare.compiler import COMPILER
+from gpushare.kernels.compiler import COMPILER
 gs.Kernel({FILL!r}, "fill").compile()
 print(COMPILER.process_id, flush=True)
 sys.stdin.read()

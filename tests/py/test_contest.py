@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import gpushare as gs
-from gpushare.contest import best_marks
 from gpushare.plots.palette import COLOURS, colours
+from gpushare.results.ranking import best_marks
 
 PAIRS = gs.bundled_workload("ercbench").pairs()[:12]
 

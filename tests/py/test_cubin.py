@@ -10,9 +10,9 @@ import pytest
 from cubins import cubin_of
 
 import gpushare as gs
-from gpushare.cubin import Cubin
-from gpushare.daemon.kernel_wire import kernel_fields, kernel_of
-from gpushare.daemon.messages import RegisterKernel
+from gpushare.daemon.protocol.kernel_wire import kernel_fields, kernel_of
+from gpushare.daemon.protocol.messages import RegisterKernel
+from gpushare.kernels.cubin import Cubin
 
 SOURCE = """
 struct Pair { float a; int b; };

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare import cuda_compare
+from gpushare.backends.cuda import compare as cuda_compare
 
 
 class SimulatedRunner:
@@ -101,7 +101,7 @@ def test_a_timeout_says_which_run_it_was(runner, one, other, monkeypatch):
 
 
 def test_a_deadline_names_workload_policy_and_launches(one):
-    from gpushare.cuda_run import _deadline
+    from gpushare.backends.cuda.run import _deadline
 
     assert not _deadline(100, one, "srtf")(lambda: ["never asked"])
     message = r"workload 'one' under 'srtf' did not end within -1 s; "

@@ -12,7 +12,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.simulation import alone_times
+from gpushare.backends.simulator.simulation import alone_times
 
 POLICIES = [entry.name for entry in gs.policies()]
 

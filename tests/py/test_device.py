@@ -11,7 +11,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.device_file import device_from_dict, device_to_dict
+from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.profile.toml_export import read_profiles
 
 GTX480_FILE = pathlib.Path(gs.__file__).parent / "devices" / "gtx480.toml"

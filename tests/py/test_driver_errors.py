@@ -16,7 +16,7 @@ USE_A_GPU = """
 import json, sys
 import gpushare as gs
 from gpushare import _core
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 said = []
 for _ in range(2):

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare import energy_meter
-from gpushare.energy_meter import LEAST_RUN_NS, EnergyMeter, EnergyUnknownError, meter_of, metered
-from gpushare.result_file import CONTENT
+from gpushare.backends.cuda import energy_meter
+from gpushare.backends.cuda.energy_meter import LEAST_RUN_NS, EnergyMeter, EnergyUnknownError, meter_of, metered
+from gpushare.results.result_file import CONTENT
 
 
 class RefusalError(Exception):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.compiler import COMPILER
-from gpushare.compiler_process import limited
-from gpushare.entry_names import MOST_HARMLESS_REFERENCES, demangled, entry_named
+from gpushare.kernels.compiler import COMPILER
+from gpushare.kernels.compiler_process import limited
+from gpushare.kernels.entry_names import MOST_HARMLESS_REFERENCES, demangled, entry_named
 
 
 def reference(part):

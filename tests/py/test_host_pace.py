@@ -7,7 +7,7 @@ import re
 import pytest
 
 import gpushare as gs
-from gpushare.device_file import device_from_dict, device_to_dict
+from gpushare.model.device_file import device_from_dict, device_to_dict
 
 KERNEL = gs.KernelModel("k", threads=64, latency_ns=10_000)
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import gpushare as gs
-from gpushare.compiler import COMPILER
+from gpushare.kernels.compiler import COMPILER
 from gpushare.suite import KERNELS
 
 SCALE = """\

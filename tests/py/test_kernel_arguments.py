@@ -9,10 +9,10 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.argument_packing import pack
-from gpushare.device_array import DeviceArray
-from gpushare.parameters import Parameter, parameter_types, parameters_of
-from gpushare.quick_packing import QuickPacking
+from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.kernels.argument_packing import pack
+from gpushare.kernels.fast_packing import QuickPacking
+from gpushare.kernels.parameters import Parameter, parameter_types, parameters_of
 
 SIZES = {"bool": 1, "char": 1, "unsigned char": 1, "short": 2, "int": 4, "unsigned int": 4, "float": 4, "double": 8}
 SIZES |= {"long": 8, "unsigned long long": 8, "__half": 2, ".u8": 1, ".u32": 4, ".u64": 8, ".f32": 4}

@@ -13,10 +13,11 @@ import time
 import pytest
 
 import gpushare as gs
-from gpushare import kernel, kernel_cache_key
-from gpushare.compiler import COMPILER
-from gpushare.included_headers import digest_of_headers
-from gpushare.kernel_cache import MANIFEST, KernelCache, cache_folder
+from gpushare.kernels import cache_key as kernel_cache_key
+from gpushare.kernels import kernel
+from gpushare.kernels.cache import MANIFEST, KernelCache, cache_folder
+from gpushare.kernels.compiler import COMPILER
+from gpushare.kernels.included_headers import digest_of_headers
 
 FILL = '#include "value.h"\n__global__ void fill(int* out) { out[blockIdx.x] = VALUE; }\n'
 

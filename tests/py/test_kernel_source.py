@@ -6,9 +6,9 @@ import signal
 import pytest
 
 import gpushare as gs
-from gpushare import cubin_kernel, included_headers
-from gpushare.entry_names import demangled
-from gpushare.kernel_source import KernelSource, kernel_source
+from gpushare.kernels import cubin_kernel, included_headers
+from gpushare.kernels.entry_names import demangled
+from gpushare.kernels.source import KernelSource, kernel_source
 
 MOST_SECONDS = 10
 """Of the processor's time, not the clock's: each takes less than one."""

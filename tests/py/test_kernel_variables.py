@@ -6,8 +6,8 @@ import pytest
 from kernels_with_variables import BY_PARTS, SOURCE, TEMPLATE
 
 import gpushare as gs
-from gpushare.cubin import Cubin
-from gpushare.module_variable import ModuleVariable, variable_named
+from gpushare.kernels.cubin import Cubin
+from gpushare.kernels.module_variables import ModuleVariable, variable_named
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.launch_shapes import MOST_SHAPES, LaunchShapes
+from gpushare.model.launch_shapes import MOST_SHAPES, LaunchShapes
 
 MODEL = gs.KernelModel("tiny", threads=32, latency_ns=2_000)
 

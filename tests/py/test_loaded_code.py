@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare.cuda_device import CudaDevice
-from gpushare.loaded_code import LoadedCode
+from gpushare.backends.cuda.device import CudaDevice
+from gpushare.backends.cuda.loaded_code import LoadedCode
 
 TEXT = '#include "value.h"\n__global__ void fill(int* out) { out[blockIdx.x] = VALUE; }\n'
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 import gpushare as gs
-from gpushare.cuda_run import BASELINES
-from gpushare.display import mini_timeline
+from gpushare.backends.cuda.run import BASELINES
 from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.residency import residency
-from gpushare.report_traces import compact
-from gpushare.report_words import headline
-from gpushare.result_file import CONTENT
+from gpushare.results.display import mini_timeline
+from gpushare.results.report_text import headline
+from gpushare.results.report_traces import compact
+from gpushare.results.result_file import CONTENT
 
 GPU_NAME = "NVIDIA H100 80GB HBM3"
 BY_HARDWARE = "hardware-streams"
@@ -240,7 +240,7 @@ def test_devices_lists_gpus_first(call, monkeypatch, by_hardware):
 
 
 def test_auto_is_the_environment_then_the_workloads_own(monkeypatch):
-    from gpushare.cuda_compare import runs_on_gpu
+    from gpushare.backends.cuda.compare import runs_on_gpu
 
     real, simulated = gs.bundled_workload("suite_pair"), gs.bundled_workload("ercbench")
     assert (runs_on_gpu("auto", real), runs_on_gpu("auto", simulated)) == (True, False)

@@ -11,7 +11,7 @@ import recorded_rows
 import gpushare as gs
 from gpushare import _core
 from gpushare.plots.predictors import draw_kernels, draw_models
-from gpushare.predictor_accuracy import (
+from gpushare.results.predictor_accuracy import (
     MODELS,
     Accuracy,
     markdown_table,

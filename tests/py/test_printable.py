@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from gpushare.cli import main
 from gpushare.cli.output import print_document, print_table
 from gpushare.cli.server_view import APPLICATION_COLUMNS, CLIENT_COLUMNS, application_rows, client_rows, headline
-from gpushare.daemon.listener import Listener
+from gpushare.daemon.supervisor.listener import Listener
 from gpushare.printable import printable
 
 CLEAR = "\x1b[2J\x1b]0;owned\x07"

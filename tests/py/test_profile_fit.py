@@ -10,14 +10,14 @@ from click.testing import CliRunner
 
 import gpushare as gs
 from gpushare.cli import main
-from gpushare.operation import Launch
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Application, Workload
 from gpushare.profile.fit import fitted, fitted_copies, startup_ratio
 from gpushare.profile.lookup import shipped
 from gpushare.profile.points import points_of, trend_ratio
 from gpushare.profile.record import CopyCurve, DeviceProfile, RateCurve
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.toml_export import ProfileFile, read_profiles, write_profiles
-from gpushare.workload import Application, Workload
 
 H100 = gs.device("sim:h100")
 PROFILES = {each.kernel: each for each in shipped().kernels}

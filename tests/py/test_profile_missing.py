@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare import cuda_compare
+from gpushare.backends.cuda import compare as cuda_compare
+from gpushare.model.workload import bundled_workload
 from gpushare.profile import Conditions, KernelProfile, lookup
 from gpushare.profile import keep as keeping
 from gpushare.profile.key import source_hash
 from gpushare.profile.missing import measure_missing, variables_of_its_own
 from gpushare.profile.store import ProfileStore
-from gpushare.workload import bundled_workload
 
 H100 = lookup.SIMULATED["h100"]
 SOURCE = """

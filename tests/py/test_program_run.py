@@ -22,7 +22,7 @@ import stand_in_gpu
 from intercepted import OUT_OF_MEMORY, Lines, value_after
 
 import gpushare as gs
-from gpushare.daemon.reach import answers
+from gpushare.daemon.client.reach import answers
 from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY
 from gpushare.programs.escapes import escapes_of, findings_of
@@ -310,7 +310,7 @@ def test_memory_beyond_the_programs_limit_is_out_of_memory(place):
 
 
 def test_a_page_that_is_none_is_refused(place):
-    from gpushare.daemon.link import Link
+    from gpushare.daemon.client.link import Link
 
     place.serve()
     link = Link(place.socket, "programs")
@@ -424,8 +424,8 @@ def test_other_signals_reach_the_program(place, number):
 
 def test_a_client_has_a_limited_number_of_programs(place):
     from gpushare import _core
-    from gpushare.daemon.limits import MOST_PROGRAMS
-    from gpushare.daemon.link import Link
+    from gpushare.daemon.client.link import Link
+    from gpushare.daemon.protocol.limits import MOST_PROGRAMS
 
     place.serve()
     link, page = Link(place.socket, "programs"), _core.ProgramPage(0, 10**9)

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gpushare import atomic_write
+from gpushare.files import atomic_write
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.simulation import alone_times
+from gpushare.backends.simulator.simulation import alone_times
 
 HERE = pathlib.Path(__file__).parent
 FOLDER = HERE.parent / "data" / "gpu_traces"

@@ -12,9 +12,9 @@ import gpushare as gs
 from gpushare.compare import oracles
 from gpushare.plots.axes import detached_axes
 from gpushare.plots.residency import residency
-from gpushare.report import inline_svg
-from gpushare.report_traces import chosen_workloads, compact
-from gpushare.report_words import headline, short_slowdowns
+from gpushare.results.report import inline_svg
+from gpushare.results.report_text import headline, short_slowdowns
+from gpushare.results.report_traces import chosen_workloads, compact
 
 EVIL = "</script><script>alert(1)</script>"
 PAIRS = gs.bundled_workload("ercbench").pairs()

@@ -8,7 +8,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.measured import Measured
+from gpushare.backends.cuda.conditions import Measured
 from gpushare.profile.lookup import shipped
 from gpushare.reproduce import cd_search_energy, reproduce
 from gpushare.reproduce.cd_search_classes import (

@@ -4,12 +4,12 @@
 import pytest
 
 import gpushare as gs
+from gpushare.backends.simulator.simulation import alone_times
 from gpushare.reproduce import reproduce
 from gpushare.reproduce.cumas import PAPER, permutations, policy_of
 from gpushare.reproduce.cumas_arrivals import small_among_large
 from gpushare.reproduce.cumas_elsewhere import without_delays
 from gpushare.reproduce.cumas_scaled import every_launch, modelled, scaled_applications
-from gpushare.simulation import alone_times
 
 # Table 1: copies to the device and their MB, copies to the host and their MB, kernels.
 TABLE_1 = {

@@ -5,8 +5,8 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.assembler import NvJitLink, in_use
-from gpushare.resource_usage import resource_usage
+from gpushare.kernels.assembler import NvJitLink, in_use
+from gpushare.kernels.resource_usage import resource_usage
 
 SOURCE = """
 __device__ __noinline__ float inner(float* a, int n) {

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import gpushare as gs
-from gpushare.session_application import permitted_priority
+from gpushare.session.application import permitted_priority
 
 PATIENCE_S = 30
 
@@ -70,7 +70,7 @@ def test_of_two_applications_of_one_name_there_is_one(session, pool, monkeypatch
         time.sleep(0.05)
         return permitted(*asked)
 
-    monkeypatch.setattr("gpushare.session.permitted_priority", slowly)
+    monkeypatch.setattr("gpushare.session.session.permitted_priority", slowly)
     made = [pool.submit(session.application, "same") for _ in range(3)]
     assert sum(each.exception(PATIENCE_S) is None for each in made) == 1
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.device_file import device_to_dict
-from gpushare.device_text import device_text
-from gpushare.together import unique_names
-from gpushare.workload_text import workload_text
+from gpushare.model.device_file import device_to_dict
+from gpushare.model.device_text import device_text
+from gpushare.model.merged_workloads import unique_names
+from gpushare.model.workload_text import workload_text
 
 
 def test_models_of_one_name_that_differ_are_told_apart():

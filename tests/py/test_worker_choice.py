@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from gpushare.compile_error import CompileError
-from gpushare.resource_usage import ResourceUsage
-from gpushare.worker_build import Assembled, build_module
+from gpushare.kernels.compile_error import CompileError
+from gpushare.kernels.resource_usage import ResourceUsage
+from gpushare.kernels.worker_build import Assembled, build_module
 
 PTX = """\
 .version 8.0

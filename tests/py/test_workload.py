@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpushare as gs
-from gpushare.workload import workload_names
+from gpushare.model.workload import workload_names
 
 
 def test_pairs_are_all_ordered_pairs():

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.kernel import Kernel
-from gpushare.launch_arguments import Generated, NotKept, Zeros
+from gpushare.kernels.kernel import Kernel
+from gpushare.model.launch_arguments import Generated, NotKept, Zeros
+from gpushare.model.workload_schema import WorkloadTable
 from gpushare.suite import KERNELS
-from gpushare.suite_arguments import SuiteArguments, known_geometry
-from gpushare.workload_schema import WorkloadTable
+from gpushare.suite.arguments import SuiteArguments, known_geometry
 
 CODE = "__global__ void saxpy(float* y, const float* x, float a, int n) {}"
 

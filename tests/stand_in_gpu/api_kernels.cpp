@@ -2,7 +2,7 @@
 // The driver's functions about code and launches.
 #include <cstring>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "stand_in_gpu/call.hpp"
 #include "stand_in_gpu/loading.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stand_in_gpu/loading.hpp"
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::stand_in {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "stand_in_gpu/limits.hpp"
 
 namespace gpushare::stand_in {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/ptx/ptx_module.hpp"
 #include "ptx_interpreter/program.hpp"
 #include "stand_in_gpu/cuda_header.hpp"
 

@@ -9,9 +9,9 @@ import time
 
 from benchmarks.gpu.driver import Function, Stream, use_primary_context
 
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_workload import LoadedLaunch
-from gpushare.workload import Launch
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
+from gpushare.model.workload import Launch
 
 KERNELS = ("triad", "nbody", "matrix_product")
 PAUSE_S = 0.001

@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
+from gpushare.backends.cuda.compare import require_known_policy
+from gpushare.backends.cuda.run import DEFAULT_TIMEOUT_S
+from gpushare.backends.simulator.simulation import TIMEOUTS_S
 from gpushare.cli.output import keep_stdout
-from gpushare.cuda_compare import require_known_policy
-from gpushare.cuda_run import DEFAULT_TIMEOUT_S
-from gpushare.kernel_model import number, require
+from gpushare.model.kernel_model import number, require
+from gpushare.model.workload import Workload, bundled_workload, workload_names
 from gpushare.policy import Policy
-from gpushare.simulation import TIMEOUTS_S
-from gpushare.workload import Workload, bundled_workload, workload_names
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

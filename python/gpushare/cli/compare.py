@@ -25,12 +25,12 @@ from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload
-from gpushare.contest import is_oracle, winner
-from gpushare.kernel_model import require
+from gpushare.model.kernel_model import require
+from gpushare.results.ranking import is_oracle, winner
 
 if TYPE_CHECKING:
-    from gpushare.result import Result
-    from gpushare.workload import Workload
+    from gpushare.model.workload import Workload
+    from gpushare.results.result import Result
 
 
 @click.command()
@@ -104,7 +104,7 @@ def _pairs(workload: Workload) -> list[Workload]:
 
 def _require_savable(workloads: list[Workload]) -> None:
     """What cannot be saved is said before it has run."""
-    from gpushare.workload_dict import workload_to_dict
+    from gpushare.model.workload_dict import workload_to_dict
 
     for each in workloads:
         workload_to_dict(each)

@@ -14,17 +14,17 @@ from click.core import ParameterSource
 import gpushare
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import writable_path
 from gpushare.cli.output import print_document, print_json, print_table, remark, say
-from gpushare.compiled_kernel import CompiledKernel
-from gpushare.cubin import Cubin
-from gpushare.kernel import Kernel
-from gpushare.kernel_model import require, whole
-from gpushare.kernel_source import kernel_source
-from gpushare.resource_usage import ResourceUsage
-from gpushare.worker_build import register_budget
+from gpushare.files.atomic_write import write_atomically
+from gpushare.kernels.compiled_kernel import CompiledKernel
+from gpushare.kernels.cubin import Cubin
+from gpushare.kernels.kernel import Kernel
+from gpushare.kernels.resource_usage import ResourceUsage
+from gpushare.kernels.source import kernel_source
+from gpushare.kernels.worker_build import register_budget
+from gpushare.model.kernel_model import require, whole
 
 MOST_THREADS = 1024
 NEED_A_NAME = ("arch", "options", "block", "shared", "device")

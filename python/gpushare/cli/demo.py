@@ -9,18 +9,18 @@ from pathlib import Path
 import click
 
 import gpushare
-from gpushare.atomic_write import require_writable
+from gpushare.backends.cuda.compare import runs_on_gpu
+from gpushare.backends.cuda.run import BASELINES
 from gpushare.cli.arguments import device_option, json_option, policies_option, repeats_option, to_policies
 from gpushare.cli.compare import report, write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_plots
 from gpushare.cli.output import remark
 from gpushare.cli.verdict import telling_workload
-from gpushare.contest import winner
-from gpushare.cuda_compare import runs_on_gpu
-from gpushare.cuda_run import BASELINES
+from gpushare.files.atomic_write import require_writable
 from gpushare.reproduce.srtf import STAGGER_CYCLES
-from gpushare.result import Result
+from gpushare.results.ranking import winner
+from gpushare.results.result import Result
 
 WORKLOAD = "ercbench"
 WORKLOAD_ON_GPU = "suite_pair"

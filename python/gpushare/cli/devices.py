@@ -30,7 +30,7 @@ def devices(name: str | None, as_json: bool) -> None:
       gpushare devices sim:h100
       gpushare devices my-gpu.toml --json
     """
-    from gpushare.device_file import device_to_dict
+    from gpushare.model.device_file import device_to_dict
 
     if name is not None:
         one = device_to_dict(gpushare.device(name))
@@ -48,7 +48,7 @@ def devices(name: str | None, as_json: bool) -> None:
 
 def _gpus() -> list[dict[str, Any]]:
     """Those that the driver knows; one that cannot be used says why."""
-    from gpushare.device_file import device_to_dict
+    from gpushare.model.device_file import device_to_dict
 
     found: list[dict[str, Any]] = []
     for ordinal in range(cuda_device_count()):

@@ -16,7 +16,7 @@ from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.profile_tables import print_profiles
-from gpushare.kernel_model import require
+from gpushare.model.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.profile.store import ProfileStore
@@ -125,7 +125,7 @@ def _export(store: ProfileStore, path: Path) -> None:
 def _measure(
     targets: list[Target], store: ProfileStore, name: str, *, copies: bool
 ) -> tuple[ProfileFile, dict[str, str]]:
-    from gpushare.cuda_device import cuda_device
+    from gpushare.backends.cuda.device import cuda_device
     from gpushare.profile.copies import measure_device
     from gpushare.profile.effort import Effort
     from gpushare.profile.keep import measure_and_keep
@@ -180,7 +180,7 @@ def _extent(flag: str, text: str) -> list[int]:
 
 
 def _argument(text: str) -> Any:
-    from gpushare.argument_file import HOW_TO_WRITE, argument_from_data
+    from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
 
     try:
         value = tomllib.loads(f"value = {text}")["value"]

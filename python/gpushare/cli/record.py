@@ -12,14 +12,14 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, workload_name
 from gpushare.cli.record_report import merged_document, print_converted, print_summary, summary_document
-from gpushare.kernel_model import require
+from gpushare.files.atomic_write import write_atomically
+from gpushare.model.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.recorded.trace_format import DeviceRecord
@@ -86,11 +86,11 @@ def _record(span: Span, choices: dict[str, Any]) -> None:
 
 
 def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str) -> None:
+    from gpushare.model.workload_text import workload_text
     from gpushare.recorded.conversion import converted
     from gpushare.recorded.recorded_device import recorded_device
     from gpushare.recorded.recording import read_recording
     from gpushare.recorded.replay import replayed_alone
-    from gpushare.workload_text import workload_text
 
     output = choices["output"]
     recording = read_recording(folder)
@@ -110,7 +110,7 @@ def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str)
 
 
 def _write_device(path: Path, record: DeviceRecord) -> None:
-    from gpushare.device_text import device_text
+    from gpushare.model.device_text import device_text
     from gpushare.recorded.recorded_device import recorded_device
 
     comments = [
@@ -121,8 +121,8 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
 
 
 def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
-    from gpushare.together import together
-    from gpushare.workload_text import workload_text
+    from gpushare.model.merged_workloads import together
+    from gpushare.model.workload_text import workload_text
 
     require(len(files) > 0, "--merge: name the workloads")
     workload = together([to_workload(file) for file in files], workload_name(output))

@@ -12,9 +12,9 @@ import gpushare
 from gpushare.cli.output import duration, print_json, print_table, remark, share
 
 if TYPE_CHECKING:
+    from gpushare.model.workload import Application, Workload
     from gpushare.recorded.conversion import Converted
     from gpushare.recorded.summary import Summary
-    from gpushare.workload import Application, Workload
 
 MOST_ROWS = 40
 

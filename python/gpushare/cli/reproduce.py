@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import json_option
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, require_distinct, write_files, written_file
 from gpushare.cli.output import print_document, print_json, remark
+from gpushare.files.atomic_write import write_atomically
 
 
 @click.command()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import (
     device_option,
     json_option,
@@ -25,10 +24,11 @@ from gpushare.cli.arguments import (
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import duration, print_json, print_table, remark
+from gpushare.files.atomic_write import write_atomically
 from gpushare.policy import policy_name
 
 if TYPE_CHECKING:
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 NEEDS_LATEX = {"pgf"}
 """What Matplotlib writes only where LaTeX is installed."""

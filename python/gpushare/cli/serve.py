@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from gpushare import _core
-from gpushare.kernel_model import require
+from gpushare.model.kernel_model import require
 
 
 @click.command()
@@ -55,7 +55,7 @@ def serve(
     from gpushare.daemon.descriptors import permit_many
     from gpushare.daemon.logs import log_to_stderr
     from gpushare.daemon.settings import default_socket, settings_in
-    from gpushare.daemon.supervisor import Supervisor
+    from gpushare.daemon.supervisor.supervisor import Supervisor
 
     given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})

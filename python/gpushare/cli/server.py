@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import Decorator, json_option
 from gpushare.cli.files import require_plots, writable_path
 from gpushare.cli.output import cell, print_json, print_table, remark
@@ -24,6 +23,7 @@ from gpushare.cli.server_view import (
     client_rows,
     headline,
 )
+from gpushare.files.atomic_write import write_atomically
 
 SOME_SECONDS = click.FloatRange(0, 1e6, min_open=True)
 PICTURES = (".svg", ".png", ".pdf")
@@ -207,7 +207,7 @@ def trace(
 
 def _draw(content: bytes, output: Path) -> None:
     from gpushare.plots.axes import detached_axes
-    from gpushare.server_trace import ServerTrace
+    from gpushare.results.server_trace import ServerTrace
 
     trace = ServerTrace.of(content)
     ax = trace.plot(detached_axes(9.5, 1.1 + 0.75 * max(len(trace.applications), 1)))

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.schedule import show_run
+from gpushare.files.atomic_write import write_atomically
 from gpushare.progress import tracked
 
 if TYPE_CHECKING:
     from gpushare.suite import SuiteKernel
-    from gpushare.suite_check import SuiteCheck
-    from gpushare.suite_resources import Occupancy, SuiteResources
+    from gpushare.suite.check import SuiteCheck
+    from gpushare.suite.resources import Occupancy, SuiteResources
 
 size_option = click.option(
     "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Of their data."
@@ -67,7 +67,7 @@ def list_command(as_json: bool) -> None:
 
 
 def _described(kernel: SuiteKernel) -> dict[str, Any]:
-    from gpushare.suite_arguments import known_geometry
+    from gpushare.suite.arguments import known_geometry
 
     grid, block, shared_bytes = known_geometry()[kernel.name]["large"]
     return {
@@ -125,8 +125,8 @@ def check_command(names: tuple[str, ...], size: str, device: str, as_json: bool)
       gpushare suite check lava_md fft --size large
     """
     from gpushare.suite import KERNELS
-    from gpushare.suite_arguments import suite_kernel
-    from gpushare.suite_check import check_on_gpu
+    from gpushare.suite.arguments import suite_kernel
+    from gpushare.suite.check import check_on_gpu
 
     kernels = [suite_kernel(name) for name in names or KERNELS]
     checks = (check_on_gpu(kernel, size, device) for kernel in kernels)
@@ -170,10 +170,10 @@ def resources_command(
       gpushare suite resources
       gpushare suite resources tpacf ray_trace --json
     """
-    from gpushare.assembler import in_words
+    from gpushare.kernels.assembler import in_words
     from gpushare.suite import KERNELS
-    from gpushare.suite_arguments import suite_kernel
-    from gpushare.suite_resources import suite_resources
+    from gpushare.suite.arguments import suite_kernel
+    from gpushare.suite.resources import suite_resources
 
     kernels, on = [suite_kernel(name) for name in names or KERNELS], gpushare.device(device)
     found = [

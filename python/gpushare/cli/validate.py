@@ -11,10 +11,10 @@ import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
-from gpushare.atomic_write import require_writable
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import require_plots, written_file
 from gpushare.cli.output import remark
+from gpushare.files.atomic_write import require_writable
 from gpushare.validation.recording import Recording
 from gpushare.validation.selection import selected
 from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
@@ -110,7 +110,7 @@ def _settings(choices: dict[str, Any]) -> Settings:
 
 def _record(name: str, settings: Settings, save: Path | None) -> Recording:
     """What has been measured before a failure is not lost."""
-    from gpushare.cuda_device import cuda_device
+    from gpushare.backends.cuda.device import cuda_device
     from gpushare.validation.measure import Recorder
 
     recorder = Recorder(cuda_device(name), settings)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gpushare
-from gpushare.atomic_write import write_atomically
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, write_files
 from gpushare.cli.output import print_json, print_table, remark, share
+from gpushare.files.atomic_write import write_atomically
 from gpushare.validation import errors
 from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import Recording

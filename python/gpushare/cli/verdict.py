@@ -7,12 +7,12 @@ import math
 from typing import TYPE_CHECKING
 
 from gpushare.cli.output import duration, marked, print_table, say, share
-from gpushare.contest import best_marks, best_of, labelled, realizable, winner
-from gpushare.policy_words import ordinary, summary
-from gpushare.result import known_among
+from gpushare.results.policy_text import ordinary, summary
+from gpushare.results.ranking import best_marks, best_of, labelled, realizable, winner
+from gpushare.results.result import known_among
 
 if TYPE_CHECKING:
-    from gpushare.result import Result
+    from gpushare.results.result import Result
 
 SHOWN_AS = {"stp": "{:.3f}".format, "antt": "{:.3f}".format, "strictf": "{:.3f}".format, "makespan_ns": duration}
 OTHER_AIMS = {"antt": ("ANTT", "response"), "strictf": ("StrictF", "fairness")}

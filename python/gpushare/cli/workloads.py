@@ -9,7 +9,7 @@ import click
 import gpushare
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
-from gpushare.workload import WORKLOADS_FOLDER, bundled_workload, workload_names
+from gpushare.model.workload import WORKLOADS_FOLDER, bundled_workload, workload_names
 
 
 @click.command()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gpushare._core import Cancelled, CudaError, DeviceError, InvalidInput, PolicyError
-from gpushare.compile_error import CompileError
+from gpushare.kernels.compile_error import CompileError
 
 
 class DaemonGoneError(ConnectionError):

@@ -15,11 +15,11 @@ from pydantic import Field
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.errors import RefusedError
-from gpushare.daemon.peer import Peer
-from gpushare.kernel_model import MOST_BYTES
-from gpushare.terms import WEIGHTS
-from gpushare.toml_file import Schema, read_toml
-from gpushare.workload import PRIORITIES
+from gpushare.daemon.protocol.peer import Peer
+from gpushare.files.toml_file import Schema, read_toml
+from gpushare.model.kernel_model import MOST_BYTES
+from gpushare.model.service_level import WEIGHTS
+from gpushare.model.workload import PRIORITIES
 
 PROGRAMS = "programs"
 """The device that programs of gpushare run share, beside GPUs and simulated ones."""

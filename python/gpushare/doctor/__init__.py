@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gpushare.cuda_device import is_cuda
+from gpushare.backends.cuda.device import is_cuda
 from gpushare.doctor import driver, front_ends, host, measuring, settings, simulator, toolchain
 from gpushare.doctor.finding import Finding, State
 from gpushare.doctor.gpu_probe import probe

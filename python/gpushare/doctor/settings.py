@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.cuda_device import is_cuda
+from gpushare.backends.cuda.device import is_cuda
 from gpushare.device import device
 from gpushare.doctor.finding import Finding, State
 from gpushare.profile.store import ProfileStore

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gpushare
 from gpushare.doctor.finding import Finding, State, binary_size
-from gpushare.kernel_cache import cache_folder
+from gpushare.kernels.cache import cache_folder
 
 DEVICES = "Simulated GPUs"
 CACHE = "Kernel cache"

@@ -8,11 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gpushare import _core, assembler
-from gpushare.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
-from gpushare.cuda_libraries import INSTALL, find_ptxas
+from gpushare import _core
 from gpushare.doctor.driver import OLDEST_DRIVER
 from gpushare.doctor.finding import Finding, State, cuda_version
+from gpushare.kernels import assembler
+from gpushare.kernels.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
+from gpushare.kernels.cuda_libraries import INSTALL, find_ptxas
 
 ARCHITECTURE = "sm_90"
 SOURCE = """

@@ -14,7 +14,7 @@ from gpushare.plots.words import made_on, metric_named, plain, scaled, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpushare.result import Result
+    from gpushare.results.result import Result
 
 KNOWN = ["ntt", "turnaround_ns"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 Span = tuple[int, int]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Iterable
 
-from gpushare.result import Result
+from gpushare.results.result import Result
 
 # Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted" for what comes after.
 COLOURS = [

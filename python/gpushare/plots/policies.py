@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.contest import best_of, realizable
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
 from gpushare.plots.words import Metric, made_on, metric_named, number, plain, scaled, shortened
-from gpushare.result import GEOMEAN_COLUMNS, known_among
+from gpushare.results.ranking import best_of, realizable
+from gpushare.results.result import GEOMEAN_COLUMNS, known_among
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from gpushare.result import Result
+    from gpushare.results.result import Result
 
 KNOWN = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p50_ns", "turnaround_p95_ns", "turnaround_p99_ns"]
 KNOWN += ["sm_utilisation", "to_device_utilisation", "to_host_utilisation"]

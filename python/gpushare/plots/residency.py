@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpushare.workload import Launch
+from gpushare.model.workload import Launch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 
 @dataclass(frozen=True)

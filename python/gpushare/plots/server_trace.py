@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from gpushare.server_trace import ServerTrace
+    from gpushare.results.server_trace import ServerTrace
 
 LANE = 0.9
 """Height of an application's lane; the rest is the gap to the next one."""

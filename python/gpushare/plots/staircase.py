@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 FIT, PREDICTION = "#009E73", "#D55E00"
 

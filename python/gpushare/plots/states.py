@@ -11,7 +11,7 @@ from gpushare.plots.words import time_unit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 STATES = {"PREP": "#DDDDDD", "READY": "#F0C987", "TORUN": "#56B4E9", "RUNNING": "#0072B2", "TOEVICT": "#D55E00"}
 """State -> colour; DONE has no length."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 DRAWN_AS_STEPS = (32, 30_000)
 """Up to so many SMs and steps the stairs are drawn as they are; beyond, as an image of means over short times."""

@@ -12,13 +12,13 @@ from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
 from gpushare.plots.words import Metric, made_on, metric_named, scaled
-from gpushare.result import GEOMEAN_COLUMNS, known_among
+from gpushare.results.result import GEOMEAN_COLUMNS, known_among
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from gpushare.result import Result
+    from gpushare.results.result import Result
 
 KNOWN = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p50_ns", "turnaround_p95_ns", "turnaround_p99_ns"]
 KNOWN += ["sm_utilisation"]

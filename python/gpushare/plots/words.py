@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpushare._core import InvalidInput
 
 if TYPE_CHECKING:
-    from gpushare.result import Result
+    from gpushare.results.result import Result
 
 TIME_UNITS = [(1, "ns"), (1_000, "µs"), (1_000_000, "ms"), (1_000_000_000, "s")]
 

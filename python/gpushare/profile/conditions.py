@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gpushare.cuda_device import CudaDevice
+from gpushare.backends.cuda.device import CudaDevice
 from gpushare.profile.record import Conditions
 
 
 def conditions_now(device: CudaDevice) -> Conditions:
     """Device, driver, version and date."""
     import gpushare
-    from gpushare.measured import driver_words
+    from gpushare.backends.cuda.conditions import driver_words
 
     return Conditions(
         device=device.description.name,

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 
 from gpushare import _core
-from gpushare.cuda_device import CudaDevice
+from gpushare.backends.cuda.device import CudaDevice
 from gpushare.profile.conditions import conditions_now
 from gpushare.profile.effort import Effort, copy_sizes
 from gpushare.profile.record import CopyCurve, DeviceProfile

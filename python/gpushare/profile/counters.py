@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gpushare import _core
 from gpushare._core import CudaError
-from gpushare.cuda_device import CudaDevice
+from gpushare.backends.cuda.device import CudaDevice
 from gpushare.profile.record import Counters
 
 INSTALL = 'pip install "gpushare-scheduler[cu13]"'

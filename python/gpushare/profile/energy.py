@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpushare.energy_meter import EnergyMeter, EnergyUnknownError
+from gpushare.backends.cuda.energy_meter import EnergyMeter, EnergyUnknownError
 from gpushare.profile.record import Energy
 
 LOOK_NS = 2_000_000

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpushare import _core
 from gpushare._core import Device
-from gpushare.kernel_model import KernelModel
+from gpushare.model.kernel_model import KernelModel
 from gpushare.profile.block_traffic import block_traffic
 from gpushare.profile.fit_record import BlockFit, CopyFit
 from gpushare.profile.points import Point, points_of, trend_ratio

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpushare._core import CudaError, InvalidInput
-from gpushare.cuda_device import CudaDevice
+from gpushare.backends.cuda.device import CudaDevice
 from gpushare.profile.measurement import measure_kernel
 from gpushare.profile.record import KernelProfile
 from gpushare.profile.store import ProfileStore

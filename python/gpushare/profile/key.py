@@ -7,11 +7,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpushare.launch_geometry import block_of
+from gpushare.model.launch_geometry import block_of
 from gpushare.profile.record import Extent, KernelProfile
 
 if TYPE_CHECKING:
-    from gpushare.kernel import Kernel
+    from gpushare.kernels.kernel import Kernel
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from gpushare.profile.store import ProfileStore
 from gpushare.profile.toml_export import ProfileFile, read_profiles
 
 if TYPE_CHECKING:
-    from gpushare.kernel import Kernel
+    from gpushare.kernels.kernel import Kernel
 
 SHIPPED_FOLDER = Path(__file__).parents[1] / "profiles"
 SIMULATED = {"h100": "NVIDIA H100 80GB HBM3"}
@@ -53,7 +53,7 @@ def real_name(device: str) -> str:
     >>> real_name("sim:h100"), real_name("NVIDIA L4")
     ('NVIDIA H100 80GB HBM3', 'NVIDIA L4')
     """
-    from gpushare.cuda_device import cuda_device, is_cuda
+    from gpushare.backends.cuda.device import cuda_device, is_cuda
 
     if is_cuda(device):
         return cuda_device(device).description.name

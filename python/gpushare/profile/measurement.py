@@ -10,10 +10,10 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import CudaError
-from gpushare.cuda_device import CudaDevice, give_up_if_broken
-from gpushare.cuda_workload import LoadedLaunch
-from gpushare.energy_meter import EnergyMeter, EnergyUnknownError
-from gpushare.operation import Launch
+from gpushare.backends.cuda.device import CudaDevice, give_up_if_broken
+from gpushare.backends.cuda.energy_meter import EnergyMeter, EnergyUnknownError
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
+from gpushare.model.operation import Launch
 from gpushare.profile import counters, trial
 from gpushare.profile.conditions import conditions_now
 from gpushare.profile.effort import Effort, residencies, sm_counts

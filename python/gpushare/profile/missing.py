@@ -6,15 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gpushare.cuda_device import CudaDevice
-from gpushare.entry_names import demangled
-from gpushare.kernel_model import require
-from gpushare.operation import Launch
+from gpushare.backends.cuda.device import CudaDevice
+from gpushare.kernels.entry_names import demangled
+from gpushare.model.kernel_model import require
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Workload
 from gpushare.profile.keep import measure_and_keep
 from gpushare.profile.lookup import SIMULATED, profile_of, simulated_stand_in
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.targets import largest_launches, target_of
-from gpushare.workload import Workload
 
 ENTRY = re.compile(r"\.entry\s+([\w$]+).*?^\}", re.MULTILINE | re.DOTALL)
 UNSET_VARIABLE = re.compile(

@@ -8,14 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpushare._core import Device, InvalidInput
-from gpushare.kernel_model import KernelModel
+from gpushare.model.kernel_model import KernelModel
 from gpushare.profile.fit import fitted, kernel_model
 from gpushare.profile.fit_record import BlockFit
 from gpushare.profile.lookup import SIMULATED, profile_of, simulated_stand_in
 from gpushare.profile.record import KernelProfile
 
 if TYPE_CHECKING:
-    from gpushare.operation import Launch
+    from gpushare.model.operation import Launch
 
 
 def model_of(launch: Launch, device: Device) -> KernelModel:

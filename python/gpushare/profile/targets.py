@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpushare._core import InvalidInput
-from gpushare.kernel import Kernel
-from gpushare.kernel_model import require
-from gpushare.launch_arguments import Zeros
-from gpushare.operation import Launch
-from gpushare.workload import Workload
+from gpushare.kernels.kernel import Kernel
+from gpushare.model.kernel_model import require
+from gpushare.model.launch_arguments import Zeros
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Workload
 
 
 @dataclass(frozen=True)

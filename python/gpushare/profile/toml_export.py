@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import InvalidInput
-from gpushare.atomic_write import write_atomically
+from gpushare.files.atomic_write import write_atomically
+from gpushare.files.toml_text import ENCODING, toml_value
 from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
-from gpushare.toml_text import ENCODING, toml_value
 
 FORMAT = 1
 LINE = 118

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpushare._core import Device
-from gpushare.device_file import device_from_dict, device_to_dict
-from gpushare.kernel_model import KernelModel
+from gpushare.model.device_file import device_from_dict, device_to_dict
+from gpushare.model.kernel_model import KernelModel
 from gpushare.profile.points import LAUNCH_NS, Point
 
 VARIATION_RATIOS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -46,9 +46,9 @@ def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point
 
 def grid_ns(model: KernelModel, blocks: int, point: Point, device: Device) -> int:
     """From the launch to the end of a grid with so many SMs and blocks on each, simulated."""
-    from gpushare.simulation import simulate
+    from gpushare.backends.simulator.simulation import simulate
+    from gpushare.model.workload import Application, Launch, Workload
     from gpushare.validation.split import FixedParts, Part
-    from gpushare.workload import Application, Launch, Workload
 
     workload = Workload(model.name, (Application(model.name, (Launch(model, blocks),)),))
     policy = FixedParts("part", {model.name: Part(0, point.sms, point.residency)})

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.daemon.link import Link
+from gpushare.daemon.client.link import Link
 from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")

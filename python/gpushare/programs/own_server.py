@@ -12,10 +12,10 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.daemon.client.reach import answers
 from gpushare.daemon.errors import DaemonGoneError
-from gpushare.daemon.reach import answers
 from gpushare.daemon.settings import PROGRAMS, default_socket
-from gpushare.workload import PRIORITIES
+from gpushare.model.workload import PRIORITIES
 
 DEFAULT_POLICY = "auto"
 START_TIMEOUT_S = 60.0

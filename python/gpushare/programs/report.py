@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpushare import _core
-from gpushare.entry_names import demangled
+from gpushare.kernels.entry_names import demangled
 
 LEAST_COVERAGE = 0.95
 """A program of which less is seen is warned of."""

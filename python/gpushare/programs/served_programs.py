@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.daemon.served_session import ServedSession
 from gpushare.daemon.settings import PROGRAMS
+from gpushare.daemon.worker.served_session import ServedSession
 
 
 @dataclass(frozen=True)

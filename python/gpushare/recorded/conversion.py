@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpushare._core import InvalidInput
-from gpushare.kernel_model import LONGEST_BLOCK_NS
-from gpushare.operation import Copy, Launch, Operation
+from gpushare.model.kernel_model import LONGEST_BLOCK_NS
+from gpushare.model.merged_workloads import unique_names
+from gpushare.model.operation import Copy, Launch, Operation
+from gpushare.model.workload import Application, Workload
 from gpushare.recorded.kernel_models import KernelModels
 from gpushare.recorded.pacing import HostSide, Paced, paced
 from gpushare.recorded.recorded_device import recorded_device, simulated_twin
 from gpushare.recorded.recording import Recording, engine_of, most_memory, program_name
 from gpushare.recorded.trace_format import KernelRecord
 from gpushare.recorded.trace_reader import Part, Work
-from gpushare.together import unique_names
-from gpushare.workload import Application, Workload
 
 MUCH_OVERLAP = 0.02
 """The share of a process's time from which on it is worth a word that a replay has its streams one after the other."""

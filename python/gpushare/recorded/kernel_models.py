@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, LONGEST_BLOCK_NS, KernelModel
+from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, LONGEST_BLOCK_NS, KernelModel
 from gpushare.recorded.recording import Recording
 from gpushare.recorded.trace_format import KernelRecord
 

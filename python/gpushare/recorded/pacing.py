@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpushare.host_pace import AT_ONCE, HostPace
+from gpushare.model.host_pace import AT_ONCE, HostPace
 from gpushare.recorded.recording import engine_of
 from gpushare.recorded.trace_format import CopyRecord, KernelRecord, What
 from gpushare.recorded.trace_reader import Part, Work

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.kernel_model import LONGEST_BLOCK_NS
+from gpushare.model.kernel_model import LONGEST_BLOCK_NS
 from gpushare.recorded.trace_format import ON_DEVICE, TAKEN, CopyRecord, DeviceRecord, Direction, KernelRecord
 from gpushare.recorded.trace_reader import Part, Work, read_part
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from gpushare._core import Device
-from gpushare.simulation import alone_times
-from gpushare.workload import Workload
+from gpushare.backends.simulator.simulation import alone_times
+from gpushare.model.workload import Workload
 
 
 def replayed_alone(workload: Workload, device: Device) -> dict[str, int]:

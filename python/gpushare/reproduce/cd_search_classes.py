@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.device import device as find_device
+from gpushare.model.workload import bundled_workload
 from gpushare.plots.scaling import speeds
 from gpushare.profile.fit import fitted, kernel_model
 from gpushare.profile.lookup import shipped
 from gpushare.profile.record import KernelProfile
 from gpushare.reproduce.cd_search_modes import MEMORY, PAPER, mixes_of
 from gpushare.reproduce.reproduction import Section
-from gpushare.workload import bundled_workload
 
 if TYPE_CHECKING:
     pass

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gpushare.cuda_device import cuda_device, is_cuda
-from gpushare.cuda_run import CudaRunner
-from gpushare.energy_meter import LEAST_RUN_NS, meter_of
+from gpushare.backends.cuda.device import cuda_device, is_cuda
+from gpushare.backends.cuda.energy_meter import LEAST_RUN_NS, meter_of
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Workload
 from gpushare.progress import tracked
 from gpushare.reproduce.cd_search_modes import mean, percent
 from gpushare.reproduce.cd_search_runs import FirstRun, Where
 from gpushare.reproduce.reproduction import Section
-from gpushare.run import Run
-from gpushare.workload import Workload
+from gpushare.results.run import Run
 
 LENGTH_NS = 1.1 * LEAST_RUN_NS
 """Of each application alone; together they take no less."""

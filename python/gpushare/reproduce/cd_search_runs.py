@@ -14,10 +14,10 @@ from pathlib import Path
 from gpushare import _core
 from gpushare._core import Device, PolicyError
 from gpushare.compare import compare
+from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy
 from gpushare.progress import tracked
-from gpushare.run import Run
-from gpushare.workload import Application, Workload
+from gpushare.results.run import Run
 
 Where = str | Path | Device
 ONE_SEED = range(1)

@@ -10,13 +10,13 @@ from itertools import combinations
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.device import device as find_device
-from gpushare.operation import Launch
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Application
 from gpushare.profile.model import model_of
 from gpushare.reproduce.cd_search_energy import energy_sections
 from gpushare.reproduce.cd_search_modes import Deltas, mean, percent
 from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
-from gpushare.workload import Application
 
 MEMORY = ("triad_vector", "lbm", "streamcluster", "spmv_csr", "molecular_dynamics")
 """Those of the suite whose measured curve saturates before 75% of the SMs, but for fft, whose large case has blocks of

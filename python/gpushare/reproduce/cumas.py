@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare.compare import compare
-from gpushare.kernel_model import KernelModel
-from gpushare.operation import Copy, Launch
+from gpushare.model.kernel_model import KernelModel
+from gpushare.model.operation import Copy, Launch
+from gpushare.model.workload import Application, Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.workload import Application, Workload, bundled_workload
 
 if TYPE_CHECKING:
     import pandas as pd

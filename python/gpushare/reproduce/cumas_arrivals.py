@@ -8,12 +8,12 @@ from dataclasses import replace
 from statistics import mean
 
 from gpushare.compare import compare
-from gpushare.kernel_model import KernelModel
-from gpushare.operation import Copy, Launch
+from gpushare.model.kernel_model import KernelModel
+from gpushare.model.operation import Copy, Launch
+from gpushare.model.workload import Application, Workload, bundled_workload
 from gpushare.reproduce.cumas import STRINGS, policy_of
 from gpushare.reproduce.reproduction import Section
-from gpushare.run import Run
-from gpushare.workload import Application, Workload, bundled_workload
+from gpushare.results.run import Run
 
 APPLICATIONS = 36
 MEAN_GAP_MS = 250

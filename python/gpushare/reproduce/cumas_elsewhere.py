@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from gpushare import _core
 from gpushare._core import Device, PolicyError
+from gpushare.backends.cuda.compare import compare_on_gpu
+from gpushare.backends.cuda.copies import known_by_measured_copies, timed_copies
+from gpushare.backends.cuda.device import cuda_device, is_cuda
+from gpushare.backends.cuda.run import CudaRunner
 from gpushare.compare import compare
-from gpushare.cuda_compare import compare_on_gpu
-from gpushare.cuda_copies import known_by_measured_copies, timed_copies
-from gpushare.cuda_device import cuda_device, is_cuda
-from gpushare.cuda_run import CudaRunner
 from gpushare.device import device as find_device
+from gpushare.model.workload import Workload
 from gpushare.reproduce.cumas import PER_SET, policy_of
 from gpushare.reproduce.cumas_pieces import pieces_section
 from gpushare.reproduce.cumas_scaled import (
@@ -26,8 +27,7 @@ from gpushare.reproduce.cumas_scaled import (
     scaled_applications,
 )
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.result import Result
-from gpushare.workload import Workload
+from gpushare.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from gpushare import _core
+from gpushare.backends.simulator.simulation import alone_times
 from gpushare.device import device as find_device
-from gpushare.operation import Launch
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Application
 from gpushare.reproduce.cumas import PAPER
 from gpushare.reproduce.reproduction import Section
-from gpushare.simulation import alone_times
-from gpushare.workload import Application
 
 KERNELS = (
     "backprop_forward",

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from statistics import mean
 
 from gpushare.compare import compare
-from gpushare.operation import Copy, Launch
+from gpushare.model.operation import Copy, Launch
+from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.result import Result
-from gpushare.run import Run
-from gpushare.workload import Application, Workload
+from gpushare.results.result import Result
+from gpushare.results.run import Run
 
 LARGE_BYTES = 10**9
 SMALL_BYTES = 10**6

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpushare._core import Device
-from gpushare.kernel_model import KernelModel
-from gpushare.operation import Copy, Launch, Operation
+from gpushare.model.kernel_model import KernelModel
+from gpushare.model.operation import Copy, Launch, Operation
+from gpushare.model.workload import Application, Workload, bundled_workload
 from gpushare.reproduce.cumas import NS_PER_BYTE, SETS, latency_of
-from gpushare.run import Run
-from gpushare.workload import Application, Workload, bundled_workload
+from gpushare.results.run import Run
 
 KERNELS = {
     "b+tree": "b_plus_tree",

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpushare.backends.simulator.simulation import run
+from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.effisha_preemption import (
     LONG_PROBE_MS,
     SHORT_PROBE_MS,
@@ -15,8 +17,6 @@ from gpushare.reproduce.effisha_preemption import (
 )
 from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
-from gpushare.simulation import run
-from gpushare.workload import Application, Workload
 
 TARGETS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """Fig. 14's delay requirements."""

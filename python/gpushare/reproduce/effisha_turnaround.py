@@ -9,7 +9,7 @@ from gpushare.compare import compare
 from gpushare.policy import Policy, policy_name
 from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, SETTINGS, Platform, table_2
 from gpushare.reproduce.reproduction import Section
-from gpushare.result import Result
+from gpushare.results.result import Result
 
 STATIC, DYNAMIC = "effisha-static", "effisha-dynamic"
 QUANTA_MS = (5, 8)

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, PolicyError, demand_alone, slate_coruns
+from gpushare.backends.cuda.device import is_cuda
 from gpushare.compare import compare
-from gpushare.cuda_device import is_cuda
 from gpushare.device import device as find_device
+from gpushare.model.workload import Application, Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.reproduce.slate_all_at_once import all_at_once
 from gpushare.reproduce.slate_complementary import complementary
 from gpushare.reproduce.slate_loops import core_launches, looped_suite
 from gpushare.reproduce.slate_words import LEFTOVER, MPS, POLICIES, POLICIES_ON_A_GPU, SLATE, TIME_SLICING, WHOLE
-from gpushare.result import Result
-from gpushare.workload import Application, Workload, bundled_workload
+from gpushare.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd

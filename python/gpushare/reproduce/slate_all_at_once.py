@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from gpushare.compare import compare
+from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate_words import MPS
-from gpushare.workload import Workload
 
 
 def all_at_once(benchmarks: Workload, words: dict[str, str], device: str, repeats: int) -> Section:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from gpushare._core import Device, slate_coruns
 from gpushare.compare import compare
 from gpushare.device import device as find_device
+from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate_loops import core_launches, looped_suite
 from gpushare.reproduce.slate_words import MPS, SLATE, TIME_SLICING
-from gpushare.workload import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 CANDIDATES = {name: name for name in ("nbody", "triad", "spmv_csr", "philox_random", "stencil_2d", "mandelbrot")}
 

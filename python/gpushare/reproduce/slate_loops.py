@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpushare import _core
-from gpushare.cuda_device import cuda_device, is_cuda
+from gpushare.backends.cuda.device import cuda_device, is_cuda
+from gpushare.backends.simulator.simulation import run
 from gpushare.device import device as find_device
-from gpushare.operation import Launch
-from gpushare.simulation import run
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Application, Workload
 from gpushare.suite import KERNELS
-from gpushare.workload import Application, Workload
 
 SUITE = {
     "BS": "black_scholes",

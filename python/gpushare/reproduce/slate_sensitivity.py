@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpushare.compare import compare
-from gpushare.kernel_model import KernelModel
+from gpushare.model.kernel_model import KernelModel
+from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate import PAPER, pairs, throughputs
 from gpushare.reproduce.slate_words import MPS, POLICIES
-from gpushare.workload import Launch, Workload
 
 if TYPE_CHECKING:
     import pandas as pd

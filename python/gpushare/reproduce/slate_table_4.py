@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare._core import Device
+from gpushare.backends.simulator.simulation import run
+from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate import PAPER, pairs
 from gpushare.reproduce.slate_words import MPS, POLICIES, SLATE
-from gpushare.simulation import run
-from gpushare.workload import Launch, Workload
 
 if TYPE_CHECKING:
-    from gpushare.run import Run
+    from gpushare.results.run import Run
 
 SLOTS_PER_CYCLE = 4
 """Of an SM of compute capability 6.1; ``issue_us`` in workloads/slate.toml counts on it."""

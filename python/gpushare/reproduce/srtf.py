@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
+from gpushare.backends.simulator.simulation import alone_times
 from gpushare.compare import compare, policies
 from gpushare.device import device as find_device
+from gpushare.model.workload import Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.result import Result
-from gpushare.simulation import alone_times
-from gpushare.workload import Workload, bundled_workload
+from gpushare.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpushare.reproduce.reproduction import Section
-from gpushare.result import Result
+from gpushare.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare import _core
+from gpushare.backends.simulator.simulation import simulate
 from gpushare.device import device as find_device
+from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.srtf import PAPER, pairs_at
-from gpushare.run import Run
-from gpushare.simulation import simulate
-from gpushare.workload import Workload
+from gpushare.results.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gpushare._core import Device
 from gpushare.compare import compare
-from gpushare.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
+from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
+from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.workload import Launch, Workload
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,18 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 from gpushare._core import PolicyError
-from gpushare.cuda_device import CudaDevice
-from gpushare.cuda_run import CudaRunner
-from gpushare.cuda_workload import CudaWorkload, LoadedLaunch
+from gpushare.backends.cuda.device import CudaDevice
+from gpushare.backends.cuda.loaded_workload import CudaWorkload, LoadedLaunch
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Launch
 from gpushare.policy import Policy
 from gpushare.profile.conditions import conditions_now
 from gpushare.profile.effort import residencies
 from gpushare.progress import tracked
-from gpushare.run import Run
+from gpushare.results.run import Run
 from gpushare.validation import settings as workloads
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
 from gpushare.validation.settings import Settings
-from gpushare.workload import Launch
 
 THREADS = 8
 TIMEOUT_S = 20.0

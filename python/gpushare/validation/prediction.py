@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gpushare._core import Device
+from gpushare.backends.simulator.pool import simulation_pool
+from gpushare.backends.simulator.simulation import simulate
+from gpushare.model.workload import Workload
 from gpushare.policy import Policy
 from gpushare.profile.record import Conditions
 from gpushare.progress import tracked
-from gpushare.run import Run
-from gpushare.simulation import simulate
-from gpushare.simulation_pool import simulation_pool
+from gpushare.results.run import Run
 from gpushare.validation import settings as workloads
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
-from gpushare.workload import Workload
 
 Part = TypeVar("Part", SoloRuns, AloneRuns, PairRuns)
 

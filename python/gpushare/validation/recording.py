@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
-from gpushare.atomic_write import write_atomically
+from gpushare.files.atomic_write import write_atomically
 from gpushare.profile.record import Conditions
 
 if TYPE_CHECKING:

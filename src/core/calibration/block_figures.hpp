@@ -2,8 +2,8 @@
 // A kernel's block as the contention model sees it, in real numbers, and how fast a GPU full of such blocks is.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/kernel.hpp"
+#include "core/model/device.hpp"
+#include "core/model/kernel.hpp"
 
 namespace gpushare {
 

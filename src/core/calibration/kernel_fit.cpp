@@ -9,7 +9,7 @@
 #include <unsupported/Eigen/LevenbergMarquardt>
 #include <unsupported/Eigen/NumericalDiff>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 namespace {

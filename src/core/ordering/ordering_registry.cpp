@@ -7,11 +7,11 @@
 #include <array>
 #include <cmath>
 
-#include "core/errors.hpp"
-#include "core/ordering/solver_registry.hpp"
+#include "core/model/errors.hpp"
+#include "core/model/quoted_list.hpp"
+#include "core/ordering/solvers/solver_registry.hpp"
 #include "core/ordering/window_ordering.hpp"
-#include "core/policies/options.hpp"
-#include "core/quoted_list.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/ordering/ordering.hpp"
-#include "core/predictors/kernel_time.hpp"
+#include "core/engine/ordering.hpp"
+#include "core/ordering/kernel_time.hpp"
 
 namespace gpushare {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/ordering/solver.hpp"
+#include "core/ordering/solvers/solver.hpp"
 
 namespace gpushare {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/predictors/launch_rate.hpp"
-#include "core/residency.hpp"
+#include "core/kernel_rates/launch_rate.hpp"
+#include "core/model/residency.hpp"
 
 namespace gpushare {
 

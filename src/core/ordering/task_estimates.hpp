@@ -7,11 +7,11 @@
 #include <optional>
 #include <span>
 
-#include "core/ordering/copy_pieces.hpp"
-#include "core/ordering/task.hpp"
-#include "core/predictors/kernel_time.hpp"
-#include "core/predictors/transfer_time.hpp"
-#include "core/workload.hpp"
+#include "core/model/workload.hpp"
+#include "core/ordering/kernel_time.hpp"
+#include "core/ordering/solvers/copy_pieces.hpp"
+#include "core/ordering/solvers/task.hpp"
+#include "core/ordering/transfer_time.hpp"
 
 namespace gpushare {
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "core/ordering/copy_pieces.hpp"
 #include "core/ordering/reorder_window.hpp"
+#include "core/ordering/solvers/copy_pieces.hpp"
 
 namespace gpushare {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "core/ordering/ordering.hpp"
+#include "core/engine/ordering.hpp"
 #include "core/ordering/reorder_window.hpp"
 #include "core/ordering/task_builder.hpp"
 #include "core/ordering/task_estimates.hpp"

@@ -4,9 +4,9 @@
 // profile.
 #pragma once
 
+#include "core/engine/state.hpp"
 #include "core/partitioning/partition_search.hpp"
-#include "core/policies/options.hpp"
-#include "core/state.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
 
 namespace gpushare {
 

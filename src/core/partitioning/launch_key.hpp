@@ -3,7 +3,7 @@
 // Launches are the same to it if their blocks are as many, and need and cost the same.
 #pragma once
 
-#include "core/workload.hpp"
+#include "core/model/workload.hpp"
 
 namespace gpushare {
 

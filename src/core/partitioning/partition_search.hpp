@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/kernel_rates/off_sm_bandwidth.hpp"
 #include "core/partitioning/sm_need.hpp"
 #include "core/partitioning/stall_test.hpp"
-#include "core/predictors/off_sm_bandwidth.hpp"
 
 namespace gpushare {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 
+#include "core/kernel_rates/progress_rate.hpp"
 #include "core/partitioning/company.hpp"
 #include "core/partitioning/sm_partition.hpp"
-#include "core/predictors/progress_rate.hpp"
 
 namespace gpushare {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/recent_map.hpp"
 #include "core/partitioning/cd_search_options.hpp"
 #include "core/partitioning/company.hpp"
-#include "core/recent_map.hpp"
 
 namespace gpushare {
 

@@ -2,9 +2,9 @@
 // Which launches go together by Table I, remembering their classes.
 #pragma once
 
+#include "core/model/recent_map.hpp"
 #include "core/partitioning/launch_key.hpp"
 #include "core/partitioning/slate_table.hpp"
-#include "core/recent_map.hpp"
 
 namespace gpushare {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/engine/state.hpp"
 #include "core/partitioning/slate_classes.hpp"
-#include "core/state.hpp"
 
 namespace gpushare {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "core/predictors/intensity.hpp"
+#include "core/kernel_rates/intensity.hpp"
 
 namespace gpushare {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/plan.hpp"
-#include "core/sm_part.hpp"
+#include "core/engine/plan.hpp"
+#include "core/model/sm_part.hpp"
 
 namespace gpushare {
 

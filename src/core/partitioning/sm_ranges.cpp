@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "core/kernel_rates/launch_rate.hpp"
+#include "core/model/residency.hpp"
 #include "core/partitioning/sm_partition.hpp"
-#include "core/predictors/launch_rate.hpp"
-#include "core/residency.hpp"
 
 namespace gpushare {
 namespace {

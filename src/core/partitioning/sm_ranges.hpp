@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "core/model/recent_map.hpp"
+#include "core/model/workload.hpp"
 #include "core/partitioning/launch_key.hpp"
-#include "core/recent_map.hpp"
-#include "core/workload.hpp"
 
 namespace gpushare {
 

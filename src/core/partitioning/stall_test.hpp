@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/predictors/off_sm_bandwidth.hpp"
+#include "core/kernel_rates/off_sm_bandwidth.hpp"
 
 namespace gpushare {
 

@@ -16,11 +16,11 @@
 //
 // Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
 // proportion, and predictions are of throughput while all are there, not of who is done first.
-#include "core/mixing/mixer.hpp"
-#include "core/mixing/reserve.hpp"
-#include "core/mixing/turns.hpp"
-#include "core/policies/ranking.hpp"
-#include "core/policies/whole_up_to.hpp"
+#include "core/policy_support/ranking.hpp"
+#include "core/policy_support/whole_up_to.hpp"
+#include "core/tuning/mixer.hpp"
+#include "core/tuning/reserve.hpp"
+#include "core/tuning/turns.hpp"
 
 namespace gpushare {
 namespace {

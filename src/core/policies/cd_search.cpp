@@ -7,9 +7,9 @@
 //
 // Suits: long-running mixes of memory-bound and compute-bound launches, also as loops of short ones. Fails: launches
 // that end before a few waves of blocks have been measured keep an even part; rates that drift by themselves mislead.
+#include "core/engine/policy.hpp"
 #include "core/partitioning/sampling_window.hpp"
 #include "core/partitioning/search_memory.hpp"
-#include "core/policy.hpp"
 
 namespace gpushare {
 namespace {

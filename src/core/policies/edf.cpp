@@ -8,8 +8,8 @@
 //
 // Suits: deadlines of some milliseconds and more, kernels that are profiled or have many blocks. Fails: with deadlines
 // that leave no room for a hand-over (20 to 300 us on an H100), and where throughput counts, since one runs at a time.
-#include "core/mixing/remaining_time.hpp"
-#include "core/policies/ranking.hpp"
+#include "core/policy_support/ranking.hpp"
+#include "core/tuning/remaining_time.hpp"
 
 namespace gpushare {
 namespace {

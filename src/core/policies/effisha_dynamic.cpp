@@ -12,8 +12,8 @@
 // running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with the decision.
 #include <algorithm>
 
-#include "core/errors.hpp"
-#include "core/policies/options.hpp"
+#include "core/model/errors.hpp"
+#include "core/policy_support/options.hpp"
 #include "core/priorities/turns.hpp"
 
 namespace gpushare {

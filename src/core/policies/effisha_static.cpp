@@ -9,7 +9,7 @@
 // Suits: few urgent applications among patient ones. Fails: low priorities starve while higher ones keep coming.
 #include <algorithm>
 
-#include "core/policies/options.hpp"
+#include "core/policy_support/options.hpp"
 #include "core/priorities/requests.hpp"
 
 namespace gpushare {

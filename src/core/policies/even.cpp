@@ -6,8 +6,8 @@
 // SMs idle behind a launch with fewer blocks than room.
 #include <algorithm>
 
+#include "core/engine/policy.hpp"
 #include "core/partitioning/sm_partition.hpp"
-#include "core/policy.hpp"
 
 namespace gpushare {
 namespace {

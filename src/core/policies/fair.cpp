@@ -10,9 +10,9 @@
 //
 // Suits: applications that were promised a part, whatever the others do on their SMs. Fails: SMs are fair, speeds are
 // not: a neighbour who fills the memory slows everybody; and a part of the SMs is seldom the most that can be done.
-#include "core/mixing/fair_division.hpp"
-#include "core/policies/options.hpp"
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
+#include "core/policy_support/options.hpp"
+#include "core/tuning/fair_division.hpp"
 
 namespace gpushare {
 namespace {

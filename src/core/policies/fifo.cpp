@@ -3,7 +3,7 @@
 // gets what is left over once the last block of every earlier one has started.
 //
 // Suits: equal launches. Fails: a short launch behind a long one waits for nearly all of it.
-#include "core/policies/ranking.hpp"
+#include "core/policy_support/ranking.hpp"
 
 namespace gpushare {
 namespace {

@@ -7,7 +7,7 @@
 // Fails: without known runtimes it cannot decide, and says so.
 #include <utility>
 
-#include "core/policies/ranking.hpp"
+#include "core/policy_support/ranking.hpp"
 #include "core/predictors/oracle.hpp"
 
 namespace gpushare {

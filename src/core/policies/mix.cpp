@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residency mixing (simultaneous multikernel: so many blocks of each launch on every SM), or SMs of one's own where
 // that promises more: the division with the greatest sum of weighted speeds, relative to those alone, that the
-// contention model finds (core/mixing/search.hpp). It is kept for the gaps between an application's launches.
+// contention model finds (core/tuning/search.hpp). It is kept for the gaps between an application's launches.
 //
 // Options: floor=0.3, nobody slower than 0.3 of his speed alone (if left out, half of an equal part: 0.25 for two), or
 // the slowest is made as fast as can be; antt=1.8, bound of the mean slowdown; patience_us=60, how long a place is
@@ -16,8 +16,8 @@
 //
 // Suits: kernels that want different things of an SM, launched again and again. Fails: with kernels that want the same
 // nobody gains, and both are late where one could have been early; a company that meets once pays for the search.
-#include "core/mixing/mixer.hpp"
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
+#include "core/tuning/mixer.hpp"
 
 namespace gpushare {
 namespace {

@@ -5,9 +5,9 @@
 //
 // Suits: a short launch behind one with very long blocks, since its place is kept free. Fails: one block per SM is
 // little, and whoever came first keeps the rest.
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
+#include "core/model/residency.hpp"
 #include "core/predictors/oracle.hpp"
-#include "core/residency.hpp"
 
 namespace gpushare {
 namespace {

@@ -11,8 +11,8 @@
 // of each, and every slice is launched anew; long ones make everybody wait.
 #include <map>
 
-#include "core/policies/options.hpp"
-#include "core/policies/ranking.hpp"
+#include "core/policy_support/options.hpp"
+#include "core/policy_support/ranking.hpp"
 
 namespace gpushare {
 namespace {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/errors.hpp"
-#include "core/policies/options.hpp"
-#include "core/policies/whole_up_to.hpp"
+#include "core/model/errors.hpp"
+#include "core/policy_support/options.hpp"
+#include "core/policy_support/whole_up_to.hpp"
 
 // clang-format off
 #define GPUSHARE_POLICIES(entry)                                                                                        \

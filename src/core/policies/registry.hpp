@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
 
 namespace gpushare {
 

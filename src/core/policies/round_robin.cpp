@@ -12,8 +12,8 @@
 #include <optional>
 #include <tuple>
 
-#include "core/policies/options.hpp"
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 namespace {

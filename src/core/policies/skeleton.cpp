@@ -5,7 +5,7 @@
 //
 // To make it real: rename the file, the class and make_skeleton, write decide(), and add one line to the table in
 // registry.cpp. This one is not in the table; a test keeps it compiling and correct.
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
 
 namespace gpushare {
 namespace {

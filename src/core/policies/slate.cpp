@@ -14,10 +14,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/engine/policy.hpp"
 #include "core/partitioning/slate_queue.hpp"
 #include "core/partitioning/sm_ranges.hpp"
-#include "core/policies/options.hpp"
-#include "core/policy.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 namespace {

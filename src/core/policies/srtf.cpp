@@ -12,9 +12,9 @@
 //
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
 // blocks, where sampling and hand-off both wait for one to end; and it is unfair to the longer of two equals.
-#include "core/policies/options.hpp"
-#include "core/policies/ranking.hpp"
-#include "core/policies/sampling.hpp"
+#include "core/policy_support/options.hpp"
+#include "core/policy_support/ranking.hpp"
+#include "core/policy_support/sampling.hpp"
 #include "core/predictors/own_sm_blocks.hpp"
 #include "core/predictors/simple_slicing.hpp"
 

@@ -6,8 +6,8 @@
 // Suits: launches of similar length. Fails: the fastest pays for sharing with throughput that the others may not gain.
 #include <map>
 
-#include "core/policies/ranking.hpp"
-#include "core/policies/sampling.hpp"
+#include "core/policy_support/ranking.hpp"
+#include "core/policy_support/sampling.hpp"
 #include "core/predictors/shared_runtime.hpp"
 #include "core/predictors/simple_slicing.hpp"
 

@@ -3,7 +3,7 @@
 // first is the hand-off alone: blocks that run when a shorter launch arrives must end first.
 //
 // Suits: to see what prediction costs SRTF. Fails: without known runtimes it cannot decide, and says so.
-#include "core/policies/ranking.hpp"
+#include "core/policy_support/ranking.hpp"
 #include "core/predictors/oracle.hpp"
 
 namespace gpushare {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
 
 namespace gpushare {
 

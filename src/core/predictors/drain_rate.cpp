@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/predictors/drain_rate.hpp"
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare {
 

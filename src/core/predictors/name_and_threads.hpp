@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/kernel.hpp"
+#include "core/model/kernel.hpp"
 
 namespace gpushare {
 

@@ -2,8 +2,8 @@
 // What only an oracle can know: how long a launch takes alone, and who is about to arrive.
 #pragma once
 
-#include "core/errors.hpp"
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 

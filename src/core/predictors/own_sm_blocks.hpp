@@ -17,9 +17,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/engine/state.hpp"
+#include "core/model/recent_map.hpp"
 #include "core/predictors/name_and_threads.hpp"
-#include "core/recent_map.hpp"
-#include "core/state.hpp"
 
 namespace gpushare {
 

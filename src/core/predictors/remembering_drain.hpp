@@ -14,10 +14,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/model/recent_map.hpp"
 #include "core/predictors/drain_errors.hpp"
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/name_and_threads.hpp"
-#include "core/recent_map.hpp"
 
 namespace gpushare {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/residency.hpp"
+#include "core/model/residency.hpp"
 
 namespace gpushare {
 namespace {

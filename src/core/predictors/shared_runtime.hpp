@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
 
 namespace gpushare {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/predictors/staircase.hpp"
 
 namespace gpushare {

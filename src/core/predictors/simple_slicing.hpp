@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
 
 namespace gpushare {
 

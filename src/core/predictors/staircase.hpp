@@ -2,7 +2,7 @@
 // The staircase model (SRTF section 3.1): blocks of equal length climb the SM in full steps of R.
 #pragma once
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/policy.hpp"
+#include "core/engine/policy.hpp"
 
 namespace gpushare {
 

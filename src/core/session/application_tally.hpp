@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 
 namespace gpushare {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/job_names.hpp"
+#include "core/model/job_names.hpp"
 
 namespace gpushare {
 namespace {

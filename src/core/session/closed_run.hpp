@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "core/open_run.hpp"
-#include "core/trace.hpp"
+#include "core/engine/trace.hpp"
+#include "core/session/open_run.hpp"
 
 namespace gpushare {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 

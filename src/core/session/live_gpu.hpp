@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that goes on while nobody looks: what sessions run on. Beyond the seam that every device has (core/gpu.hpp)
-// it has a clock, can be woken, and can be stopped. CudaGpu is one, and PacedGpu makes one of the simulated device.
+// A device that goes on while nobody looks: what sessions run on. Beyond the seam that every device has
+// (core/engine/gpu.hpp) it has a clock, can be woken, and can be stopped. CudaGpu is one, and PacedGpu makes one of the
+// simulated device.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gpu.hpp"
+#include "core/engine/gpu.hpp"
 
 namespace gpushare {
 

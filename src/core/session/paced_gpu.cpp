@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 namespace {

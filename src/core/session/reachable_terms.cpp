@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "core/errors.hpp"
-#include "core/predictors/launch_rate.hpp"
+#include "core/kernel_rates/launch_rate.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/device.hpp"
-#include "core/workload.hpp"
+#include "core/model/device.hpp"
+#include "core/model/workload.hpp"
 
 namespace gpushare {
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare {
 

@@ -19,7 +19,7 @@
 #include "core/session/session_failure.hpp"
 #include "core/session/session_history.hpp"
 #include "core/session/session_status.hpp"
-#include "core/spin.hpp"
+#include "core/session/spin.hpp"
 
 namespace gpushare {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/open_run.hpp"
 #include "core/session/held_sms.hpp"
+#include "core/session/open_run.hpp"
 #include "core/session/recent_log.hpp"
 
 namespace gpushare {

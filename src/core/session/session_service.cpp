@@ -2,7 +2,7 @@
 // What a session's thread does: it carries out requests, passes on what the device tells, and says how it ended.
 #include "core/session/session_service.hpp"
 
-#include "core/job_names.hpp"
+#include "core/model/job_names.hpp"
 #include "core/session/begun_jobs.hpp"
 
 namespace gpushare {

@@ -5,7 +5,7 @@
 
 #include "core/session/job_watcher.hpp"
 #include "core/session/session.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 
 namespace gpushare {
 

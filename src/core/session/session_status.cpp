@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/predictors/launch_rate.hpp"
+#include "core/kernel_rates/launch_rate.hpp"
 
 namespace gpushare {
 namespace {

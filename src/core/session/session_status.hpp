@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/open_run.hpp"
+#include "core/session/open_run.hpp"
 
 namespace gpushare {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/gpu.hpp"
-#include "core/residency.hpp"
+#include "core/engine/gpu.hpp"
+#include "core/model/residency.hpp"
 #include "core/simulation/launch_workers.hpp"
 #include "core/simulation/variability.hpp"
 

@@ -32,8 +32,8 @@
 #include <span>
 #include <vector>
 
-#include "core/device.hpp"
-#include "core/kernel.hpp"
+#include "core/model/device.hpp"
+#include "core/model/kernel.hpp"
 
 namespace gpushare {
 

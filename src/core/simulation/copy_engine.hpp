@@ -7,8 +7,8 @@
 
 #include <deque>
 
-#include "core/copy_line.hpp"
-#include "core/device.hpp"
+#include "core/engine/copy_line.hpp"
+#include "core/model/device.hpp"
 
 namespace gpushare {
 

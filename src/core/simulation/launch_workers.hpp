@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan.hpp"
-#include "core/units.hpp"
+#include "core/engine/plan.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/gpu.hpp"
+#include "core/engine/gpu.hpp"
 
 namespace gpushare {
 

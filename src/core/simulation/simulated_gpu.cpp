@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare {
 namespace {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/gpu.hpp"
+#include "core/engine/gpu.hpp"
 #include "core/simulation/active_launch.hpp"
 #include "core/simulation/bandwidth_sharing.hpp"
 #include "core/simulation/event_queue.hpp"

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/simulation/simulated_gpu.hpp"
 
 namespace gpushare {

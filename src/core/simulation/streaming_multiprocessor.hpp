@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/residency.hpp"
+#include "core/model/residency.hpp"
 #include "core/simulation/active_launch.hpp"
 #include "core/simulation/contention.hpp"
 #include "core/simulation/event_queue.hpp"

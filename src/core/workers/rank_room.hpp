@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "core/residency.hpp"
+#include "core/model/residency.hpp"
 
 namespace gpushare {
 

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/units.hpp"
+#include "core/model/units.hpp"
 
 namespace gpushare {
 

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/event.hpp"
-#include "core/transform/worker_control.hpp"
+#include "core/engine/event.hpp"
+#include "core/transform/worker/worker_control.hpp"
 
 namespace gpushare {
 

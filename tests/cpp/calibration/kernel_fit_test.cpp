@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "sample_devices.hpp"
 
 namespace gpushare {

@@ -2,7 +2,7 @@
 // Clients that submit more than the rings and the worker hold, or than they may.
 #include <gtest/gtest.h>
 
-#include "daemon/peer_errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 #include "plane.hpp"
 
 namespace gpushare::test {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "daemon/peer_errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 #include "plane.hpp"
 
 namespace gpushare::test {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <functional>
 
-#include "daemon/peer_errors.hpp"
-#include "daemon/ring.hpp"
+#include "daemon/channel/peer_errors.hpp"
+#include "daemon/channel/ring.hpp"
 #include "sample_devices.hpp"
 
 namespace gpushare::daemon {

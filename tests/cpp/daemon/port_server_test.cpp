@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/peer_errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 #include "plane.hpp"
 
 namespace gpushare::test {

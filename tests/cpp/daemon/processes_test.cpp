@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "daemon/peer_errors.hpp"
+#include "daemon/channel/peer_errors.hpp"
 #include "plane.hpp"
 #include "sample_devices.hpp"
 

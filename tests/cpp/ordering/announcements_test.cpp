@@ -6,7 +6,7 @@
 
 #include "attentive_gpu.hpp"
 #include "core/ordering/task_builder.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "ordered_run.hpp"
 #include "random_tasks.hpp"
 #include "sample_workloads.hpp"

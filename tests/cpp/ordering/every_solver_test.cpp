@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
-#include "core/ordering/solver_registry.hpp"
+#include "core/model/errors.hpp"
+#include "core/ordering/solvers/solver_registry.hpp"
 #include "sample_tasks.hpp"
 
 namespace gpushare {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/ordering/ordering_registry.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "recorded_run.hpp"
 
 namespace gpushare::test {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "attentive_gpu.hpp"
-#include "core/errors.hpp"
-#include "core/open_run.hpp"
+#include "core/model/errors.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/policies/registry.hpp"
+#include "core/session/open_run.hpp"
 #include "core/session/session_status.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/ordering/solver.hpp"
+#include "core/ordering/solvers/solver.hpp"
 #include "sample_devices.hpp"
 
 namespace gpushare::test {

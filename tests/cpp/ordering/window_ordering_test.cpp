@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
-#include "core/ordering/delay_equations.hpp"
-#include "core/ordering/solver_registry.hpp"
+#include "core/model/errors.hpp"
+#include "core/ordering/solvers/delay_equations.hpp"
+#include "core/ordering/solvers/solver_registry.hpp"
 #include "ordered_run.hpp"
 #include "sample_tasks.hpp"
 #include "sample_workloads.hpp"

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/predictors/launch_rate.hpp"
-#include "core/residency.hpp"
+#include "core/kernel_rates/launch_rate.hpp"
+#include "core/model/residency.hpp"
 #include "sample_workloads.hpp"
 
 namespace gpushare {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "hand_written_events.hpp"
-#include "mixing/sample_kernels.hpp"
 #include "policies/two_played_by_hand.hpp"
 #include "recorded_run.hpp"
+#include "tuning/sample_kernels.hpp"
 
 namespace gpushare {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "event_groups.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"

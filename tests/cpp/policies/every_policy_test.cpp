@@ -2,7 +2,7 @@
 // What every policy in the registry must do. A new policy is tested here by being listed there.
 #include <gtest/gtest.h>
 
-#include "core/metrics.hpp"
+#include "core/trace/metrics.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 #include "trace_promises.hpp"

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/mixing/sm_shares.hpp"
+#include "core/tuning/sm_shares.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "hand_written_events.hpp"
-#include "mixing/sample_kernels.hpp"
 #include "recorded_run.hpp"
+#include "tuning/sample_kernels.hpp"
 
 namespace gpushare {
 namespace {

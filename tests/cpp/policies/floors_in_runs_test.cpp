@@ -2,9 +2,9 @@
 // Floors in whole runs, where what launches really took is known.
 #include <gtest/gtest.h>
 
-#include "core/predictors/corun.hpp"
-#include "mixing/sample_kernels.hpp"
+#include "core/kernel_rates/corun.hpp"
 #include "recorded_run.hpp"
+#include "tuning/sample_kernels.hpp"
 
 namespace gpushare {
 namespace {

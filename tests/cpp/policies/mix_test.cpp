@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "hand_written_events.hpp"
-#include "mixing/sample_kernels.hpp"
 #include "policies/two_played_by_hand.hpp"
 #include "recorded_run.hpp"
+#include "tuning/sample_kernels.hpp"
 
 namespace gpushare {
 namespace {

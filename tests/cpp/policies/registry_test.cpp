@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

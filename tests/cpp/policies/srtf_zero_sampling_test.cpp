@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 

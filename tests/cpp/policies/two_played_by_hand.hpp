@@ -7,7 +7,7 @@
 #include <string>
 
 #include "hand_written_events.hpp"
-#include "mixing/sample_kernels.hpp"
+#include "tuning/sample_kernels.hpp"
 
 namespace gpushare::test {
 

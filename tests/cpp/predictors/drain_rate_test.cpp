@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "hand_written_events.hpp"
 
 namespace gpushare {

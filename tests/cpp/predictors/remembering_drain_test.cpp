@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "core/predictors/predictions_over_time.hpp"
+#include "core/trace/predictions_over_time.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 

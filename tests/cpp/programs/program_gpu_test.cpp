@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "ptx_interpreter/sample_kernels.hpp"
 
 namespace gpushare::interpreter {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "ptx_interpreter/block.hpp"
 #include "ptx_interpreter/literal.hpp"
 #include "ptx_interpreter/rules.hpp"

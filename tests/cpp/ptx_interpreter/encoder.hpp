@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/ptx/ptx_module.hpp"
 #include "ptx_interpreter/program.hpp"
 #include "ptx_interpreter/symbols.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/ptx/ptx_module.hpp"
 #include "ptx_interpreter/program.hpp"
 
 namespace gpushare::interpreter::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands of instructions as slots of a frame.
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "ptx_interpreter/block.hpp"
 #include "ptx_interpreter/encoder.hpp"
 #include "ptx_interpreter/literal.hpp"

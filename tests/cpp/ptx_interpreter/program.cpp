@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "ptx_interpreter/encoder.hpp"
 
 namespace gpushare::interpreter {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/ptx/ptx_module.hpp"
 #include "ptx_interpreter/operation.hpp"
 #include "ptx_interpreter/special_registers.hpp"
 #include "ptx_interpreter/variable.hpp"

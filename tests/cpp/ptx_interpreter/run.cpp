@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::interpreter {
 namespace {

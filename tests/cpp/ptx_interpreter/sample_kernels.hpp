@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/ptx/ptx_module.hpp"
 #include "ptx_interpreter/kernel.hpp"
 #include "ptx_interpreter/run.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/transform/ptx_cursor.hpp"
+#include "core/transform/ptx/ptx_cursor.hpp"
 #include "ptx_interpreter/literal.hpp"
 
 namespace gpushare::interpreter {

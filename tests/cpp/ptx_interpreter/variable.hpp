@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transform/ptx_module.hpp"
+#include "core/transform/ptx/ptx_module.hpp"
 #include "ptx_interpreter/operation.hpp"
 
 namespace gpushare::interpreter {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::interpreter {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 
 namespace gpushare::interpreter {
 namespace {

@@ -7,7 +7,7 @@
 // a task, says so on the standard error stream and ends with 1; the arrays stay as they were.
 #include <iostream>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "ptx_run/launch_file.hpp"
 #include "transform/worker_run.hpp"
 

@@ -3,7 +3,7 @@
 // priorities that change, another policy that takes over.
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "interrupted_run.hpp"
 #include "trace_promises.hpp"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/open_run.hpp"
-#include "core/trace_recorder.hpp"
+#include "core/session/open_run.hpp"
+#include "core/trace/trace_recorder.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"
 #include "recorded_run.hpp"

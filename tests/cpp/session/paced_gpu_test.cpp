@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

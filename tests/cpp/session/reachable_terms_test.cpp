@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"

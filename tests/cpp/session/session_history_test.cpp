@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"

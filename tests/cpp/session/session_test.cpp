@@ -8,10 +8,10 @@
 #include <chrono>
 #include <thread>
 
-#include "core/errors.hpp"
-#include "core/metrics.hpp"
+#include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
 #include "core/session/paced_gpu.hpp"
+#include "core/trace/metrics.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"

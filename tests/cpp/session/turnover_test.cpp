@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/errors.hpp"
+#include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
 #include "core/session/paced_gpu.hpp"
 #include "core/session/session.hpp"

@@ -2,7 +2,7 @@
 // Requests to the cache wait on the SM that they come from (contention.hpp): who floods it holds up nobody elsewhere.
 #include <gtest/gtest.h>
 
-#include "core/predictors/corun.hpp"
+#include "core/kernel_rates/corun.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/transform/ptx_tokens.hpp"
+#include "core/transform/ptx/ptx_tokens.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/transform/control_flow.hpp"
+#include "core/transform/flow/control_flow.hpp"
 
 namespace gpushare::ptx {
 

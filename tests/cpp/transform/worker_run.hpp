@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/transform/preemptible.hpp"
-#include "core/transform/worker_control.hpp"
+#include "core/transform/worker/preemptible.hpp"
+#include "core/transform/worker/worker_control.hpp"
 #include "ptx_interpreter/kernel.hpp"
 #include "ptx_interpreter/run.hpp"
 

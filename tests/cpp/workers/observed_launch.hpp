@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/state.hpp"
+#include "core/engine/state.hpp"
 #include "core/workers/worker_progress.hpp"
 #include "sample_workloads.hpp"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/transform/worker_control.hpp"
-#include "core/units.hpp"
+#include "core/model/units.hpp"
+#include "core/transform/worker/worker_control.hpp"
 #include "sample_devices.hpp"
 #include "workers/observed_launch.hpp"
 

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.limits import PROTOCOL_VERSION
-from gpushare.daemon.peer import Peer
+from gpushare.daemon.protocol.limits import PROTOCOL_VERSION
+from gpushare.daemon.protocol.peer import Peer
+from gpushare.daemon.protocol.wire import Channel, close_all
 from gpushare.daemon.settings import Settings
-from gpushare.daemon.supervisor import Supervisor
-from gpushare.daemon.wire import Channel, close_all
+from gpushare.daemon.supervisor.supervisor import Supervisor
 
 STANDIN = (sys.executable, str(pathlib.Path(__file__).with_name("standin.py")))
 PATIENCE_S = 30

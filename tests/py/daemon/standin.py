@@ -20,7 +20,7 @@ import numpy as np
 import gpushare as gs
 from gpushare import _core
 from gpushare._core import JobStatus
-from gpushare.daemon.worker_main import main
+from gpushare.daemon.worker.main import main
 
 
 class Array:

@@ -14,8 +14,8 @@ import pytest
 from costly_kernels import MEMORY_BOMB, one_line, slow
 
 import gpushare as gs
-from gpushare.daemon.compilations import Compilations
-from gpushare.daemon.compile_queue import CompileQueue
+from gpushare.daemon.compiling.compilations import Compilations
+from gpushare.daemon.compiling.queue import CompileQueue
 from gpushare.daemon.settings import Settings
 
 PATIENCE_S = 60
@@ -119,7 +119,7 @@ WORKER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from costly_kernels import slow
-from gpushare.daemon.compilations import Compilations
+from gpushare.daemon.compiling.compilations import Compilations
 from gpushare.daemon.settings import Settings
 Compilations(Settings()).compile(slow(), "sm_90", "alice", 1, lambda: False)
 """

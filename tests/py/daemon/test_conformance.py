@@ -10,7 +10,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60

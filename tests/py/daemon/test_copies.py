@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon import array_copies
-from gpushare.daemon.pinned_arrays import pinned_block_of
+from gpushare.daemon.client import array_copies
+from gpushare.daemon.client.pinned_arrays import pinned_block_of
 
 PIECE = 4096
 

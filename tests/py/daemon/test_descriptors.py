@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon import limits, registered, wire
-from gpushare.daemon.arena import SEALS, Arena
+from gpushare.daemon.client import registrations as registered
 from gpushare.daemon.errors import ProtocolError
-from gpushare.daemon.grant import Grant
+from gpushare.daemon.protocol import limits, wire
+from gpushare.daemon.protocol.arena import SEALS, Arena
+from gpushare.daemon.protocol.grant import Grant
+from gpushare.daemon.protocol.wire import Channel, packed
 from gpushare.daemon.settings import Settings
-from gpushare.daemon.wire import Channel, packed
-from gpushare.daemon.worker import Worker
+from gpushare.daemon.worker.worker import Worker
 
 STANDIN = str(pathlib.Path(__file__).with_name("standin.py"))
 StandIn = runpy.run_path(STANDIN)["StandIn"]
@@ -34,7 +35,8 @@ GRANT = Grant(
 
 
 def test_clients_for_whom_there_are_no_descriptors_are_refused(serve, folder, monkeypatch):
-    monkeypatch.setattr("gpushare.daemon.connection.WELCOME_TIMEOUT_S", 0)  # who was lost does not try for a minute
+    # A client that was lost does not try for a minute.
+    monkeypatch.setattr("gpushare.daemon.client.connection.WELCOME_TIMEOUT_S", 0)
     worker = serve(worker=FEW).workers["sim:h100"]
     before = worker.pid
     with gs.connect(folder / "socket") as first:
@@ -96,7 +98,7 @@ def test_who_cannot_have_rings_is_refused(in_process, monkeypatch):
     def fail(*_):
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("gpushare.daemon.worker.ServedClient", fail)
+    monkeypatch.setattr("gpushare.daemon.worker.worker.ServedClient", fail)
     assert "cannot take another client: [Errno 24] Too many open files" in refusal(hand_over())
     assert worker.clients == []
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 ROOT = pathlib.Path(__file__).parents[3]
 

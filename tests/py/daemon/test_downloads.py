@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.registered import Registered
+from gpushare.daemon.client.registrations import Registered
 
 
 @pytest.fixture

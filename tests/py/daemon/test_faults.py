@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.limits import MOST_GREETINGS_OF_USER, PROTOCOL_VERSION
-from gpushare.daemon.wire import Channel
+from gpushare.daemon.protocol.limits import MOST_GREETINGS_OF_USER, PROTOCOL_VERSION
+from gpushare.daemon.protocol.wire import Channel
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def has_ended(process):
 
 SERVER = """
 import sys
-from gpushare.daemon.supervisor import Supervisor
+from gpushare.daemon.supervisor.supervisor import Supervisor
 from gpushare.daemon.settings import Settings
 from pathlib import Path
 server = Supervisor(Settings(devices=["sim:h100"], policy="srtf"), Path(sys.argv[1]), worker_command=sys.argv[2:])

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.application_table import ApplicationTable
-from gpushare.daemon.messages import OpenApplication
-from gpushare.daemon.work_requests import open_application
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.protocol.messages import OpenApplication
+from gpushare.daemon.supervisor.worker_process import COMMAND
+from gpushare.daemon.worker.application_table import ApplicationTable
+from gpushare.daemon.worker.work_requests import open_application
 
 SMS = 132
 

@@ -12,10 +12,10 @@ import struct
 import msgpack
 import pytest
 
-from gpushare.daemon import limits
-from gpushare.daemon.arena import Arena
-from gpushare.daemon.messages import REQUESTS
-from gpushare.daemon.wire import Channel, packed
+from gpushare.daemon.protocol import limits
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.protocol.messages import REQUESTS
+from gpushare.daemon.protocol.wire import Channel, packed
 
 FUZZ_SEEDS = int(os.environ.get("GPUSHARE_FUZZ_SEEDS", "3"))
 HELLO = {"v": limits.PROTOCOL_VERSION, "id": 0, "do": "hello"}

@@ -6,12 +6,12 @@ import math
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.history import Look
-from gpushare.daemon.history_trace import MOST_WAITING, history_trace
-from gpushare.daemon.past import Past, PastHold, PastJob, PastQuota, past_of
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
+from gpushare.daemon.worker.history import Look
+from gpushare.daemon.worker.history_trace import MOST_WAITING, history_trace
+from gpushare.daemon.worker.past import Past, PastHold, PastJob, PastQuota, past_of
 from gpushare.plots.axes import detached_axes
-from gpushare.server_trace import ServerTrace
+from gpushare.results.server_trace import ServerTrace
 
 BEGIN_NS = 1_000
 

@@ -6,8 +6,8 @@ import os
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.arena import Arena
-from gpushare.daemon.reply import Reply
+from gpushare.daemon.client.reply import Reply
+from gpushare.daemon.protocol.arena import Arena
 
 
 class Interrupted(BaseException):

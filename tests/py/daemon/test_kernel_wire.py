@@ -4,8 +4,8 @@
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.kernel_wire import kernel_fields, kernel_of
-from gpushare.daemon.messages import RegisterKernel
+from gpushare.daemon.protocol.kernel_wire import kernel_fields, kernel_of
+from gpushare.daemon.protocol.messages import RegisterKernel
 
 TEXT = "__global__ void fill(int* out) { out[blockIdx.x] = VALUE; }"
 

@@ -129,7 +129,7 @@ def kill_at_random(path, worker, healthy, chance):
 
 def test_random_kills(serve, folder, eventually, monkeypatch):
     # Workers that die young again and again are started after pauses, which would be most of the test.
-    monkeypatch.setattr("gpushare.daemon.worker_process.LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.LONGEST_PAUSE_S", 0.1)
     path = folder / "socket"
     worker = serve().workers["sim:h100"]
     gs.connect(path).close()

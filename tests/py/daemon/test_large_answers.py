@@ -6,10 +6,10 @@ import json
 import pytest
 
 import gpushare as gs
-from gpushare.daemon import limits
 from gpushare.daemon.errors import ProtocolError, as_message, from_message
-from gpushare.daemon.served_client import ServedClient
-from gpushare.daemon.wire import packed
+from gpushare.daemon.protocol import limits
+from gpushare.daemon.protocol.wire import packed
+from gpushare.daemon.worker.served_client import ServedClient
 
 WIDE = "\U0001f600"
 """Four bytes."""

@@ -6,10 +6,10 @@ import logging
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.limits import MOST_GREETINGS_OF_USER
 from gpushare.daemon.logs import MOST_CHARACTERS, Bearable, Lines, cut
-from gpushare.daemon.memory_accounts import MemoryAccounts
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.protocol.limits import MOST_GREETINGS_OF_USER
+from gpushare.daemon.supervisor.worker_process import COMMAND
+from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 
 ALICE, MALLORY = 70_001, 70_002
 LONG = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import gpushare as gs
 from gpushare._core import JobStatus
+from gpushare.daemon.client.loss import Loss
 from gpushare.daemon.errors import WorkerLostError
-from gpushare.daemon.loss import Loss
 
 LOST = WorkerLostError("the worker has ended")
 

@@ -15,8 +15,8 @@ import pytest
 
 import gpushare as gs
 from gpushare.daemon.settings import Settings
-from gpushare.daemon.worker_main import EXIT_NO_DEVICE
-from gpushare.daemon.worker_process import WorkerProcess
+from gpushare.daemon.supervisor.worker_process import WorkerProcess
+from gpushare.daemon.worker.main import EXIT_NO_DEVICE
 
 STANDIN = (sys.executable, str(pathlib.Path(__file__).with_name("standin.py")))
 SAID = r"the server cannot open sim:/.*: cuInit failed: CUDA_ERROR_NO_DEVICE; it tries again every 0\.2 s"
@@ -32,8 +32,8 @@ def device(folder):
 
 @pytest.fixture
 def worker(serve, device, monkeypatch):
-    monkeypatch.setattr("gpushare.daemon.worker_process.DEVICE_PATIENCE_S", 0.2)
-    monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 0.2)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.DEVICE_PATIENCE_S", 0.2)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.NO_DEVICE_PAUSE_S", 0.2)
     return serve(devices=[f"sim:{device}"]).workers[f"sim:{device}"]
 
 
@@ -77,7 +77,7 @@ def test_jobs_that_would_be_run_again_fail_with_it(session, lose, run):
 
 
 def test_nobody_is_told_of_a_short_outage(session, lose, device, worker, run, monkeypatch, eventually):
-    monkeypatch.setattr("gpushare.daemon.worker_process.DEVICE_PATIENCE_S", 30)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.DEVICE_PATIENCE_S", 30)
     array = session.array(np.zeros(3), durable=True)
     job = run(session.application("alice"), "slow_add", array, 1, 0.5, idempotent=True)
     lose()
@@ -109,7 +109,7 @@ def _answers(session):
 
 
 def test_it_is_tried_at_a_slow_pace(session, lose, worker, monkeypatch):
-    monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 3600)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.NO_DEVICE_PAUSE_S", 3600)
     lose()
     with pytest.raises(gs.DeviceLostError):
         session.status()
@@ -119,7 +119,7 @@ def test_it_is_tried_at_a_slow_pace(session, lose, worker, monkeypatch):
 
 
 def test_a_server_that_ends_meanwhile_ends_at_once(session, lose, device, worker, monkeypatch, eventually):
-    monkeypatch.setattr("gpushare.daemon.worker_process.NO_DEVICE_PAUSE_S", 3600)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.NO_DEVICE_PAUSE_S", 3600)
     lose()
     with pytest.raises(gs.DeviceLostError):
         session.status()
@@ -178,9 +178,9 @@ def test_a_worker_whose_server_has_ended_says_nothing(capfd):
 
 
 def test_a_worker_that_does_not_live_to_serve_is_no_silent_server(worker, device, folder, monkeypatch, eventually):
-    monkeypatch.setattr("gpushare.daemon.worker_process.HAND_OVER_TIMEOUT_S", 0.3)
-    monkeypatch.setattr("gpushare.daemon.worker_process.LONGEST_PAUSE_S", 1.0)
-    monkeypatch.setattr("gpushare.daemon.connection.WELCOME_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.HAND_OVER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.LONGEST_PAUSE_S", 1.0)
+    monkeypatch.setattr("gpushare.daemon.client.connection.WELCOME_TIMEOUT_S", 1.0)
     device.write_text("it takes its worker along")
     os.kill(worker.pid, signal.SIGKILL)
     eventually(lambda: worker.restarts > 1)

@@ -3,8 +3,8 @@
 
 from types import SimpleNamespace
 
-from gpushare.daemon.application_table import ApplicationTable
-from gpushare.daemon.history import History, Look, look_at
+from gpushare.daemon.worker.application_table import ApplicationTable
+from gpushare.daemon.worker.history import History, Look, look_at
 
 
 def test_the_history_keeps_no_idle_applications():

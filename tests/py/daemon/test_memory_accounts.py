@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.client_array import ArrayState
-from gpushare.daemon.limits import MOST_WAITING_REQUESTS
-from gpushare.daemon.memory_accounts import MemoryAccounts
+from gpushare.daemon.client.array import ArrayState
+from gpushare.daemon.protocol.limits import MOST_WAITING_REQUESTS
+from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 
 
 def in_thread(work):

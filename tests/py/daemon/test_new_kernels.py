@@ -11,7 +11,7 @@ import time
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 SECONDS = float(os.environ.get("GPUSHARE_KERNEL_SECONDS", "10"))
 WARM_UP = 0.3

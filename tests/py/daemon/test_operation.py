@@ -15,11 +15,11 @@ import urllib.request
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.client_session import DaemonSession
-from gpushare.daemon.history import History, Look
+from gpushare.daemon.client.session import DaemonSession
 from gpushare.daemon.logs import JsonLines
-from gpushare.daemon.watchdog import Watchdog
-from gpushare.server_trace import ServerTrace
+from gpushare.daemon.worker.history import History, Look
+from gpushare.daemon.worker.watchdog import Watchdog
+from gpushare.results.server_trace import ServerTrace
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 0}
 

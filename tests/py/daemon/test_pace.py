@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.pace import Pace
+from gpushare.daemon.worker.pace import Pace
 
 
 @pytest.fixture

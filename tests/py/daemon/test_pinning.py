@@ -7,9 +7,9 @@ from typing import ClassVar
 import pytest
 
 import gpushare as gs
-from gpushare.daemon import pinning
-from gpushare.daemon.arena import Arena
-from gpushare.daemon.pinning import Pinning
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.worker.pinning import Pinning
+from gpushare.daemon.worker.worker import pinning
 
 
 class Device:

@@ -10,10 +10,10 @@ import msgpack
 import pytest
 
 import gpushare as gs
-from gpushare.daemon import limits
-from gpushare.daemon.arena import Arena
 from gpushare.daemon.errors import ProtocolError
-from gpushare.daemon.wire import Channel, packed
+from gpushare.daemon.protocol import limits
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.protocol.wire import Channel, packed
 
 HELLO = {"v": limits.PROTOCOL_VERSION, "id": 0, "do": "hello"}
 
@@ -95,14 +95,14 @@ def test_half_a_message_harms_nobody(raw, kept):
 
 
 def test_who_says_nothing_is_dropped(raw, monkeypatch):
-    monkeypatch.setattr("gpushare.daemon.supervisor.HELLO_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("gpushare.daemon.supervisor.supervisor.HELLO_TIMEOUT_S", 0.2)
     connection = raw()
     assert everything_from(connection) == b""
 
 
 def test_too_many_who_say_nothing_do_not_keep_others_waiting_for_ever(raw, server):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpushare.daemon.supervisor.HELLO_TIMEOUT_S", 0.5)
+        patch.setattr("gpushare.daemon.supervisor.supervisor.HELLO_TIMEOUT_S", 0.5)
         silent = [raw() for _ in range(limits.MOST_GREETINGS + 20)]
         for connection in silent:
             assert everything_from(connection) == b""

@@ -11,8 +11,8 @@ import threading
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.peer import Peer, peer_of
-from gpushare.daemon.registered import Registered
+from gpushare.daemon.client.registrations import Registered
+from gpushare.daemon.protocol.peer import Peer, peer_of
 from gpushare.daemon.settings import Settings, default_socket, rights_of, settings_in
 
 NOBODY = 65534
@@ -111,7 +111,7 @@ def test_a_server_of_somebody_else_is_not_taken_by_default(serve, folder, monkey
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr("os.getuid", lambda: NOBODY)
-    monkeypatch.setattr("gpushare.daemon.reach.peer_of", lambda _: Peer(1, 1234, frozenset()))
+    monkeypatch.setattr("gpushare.daemon.client.reach.peer_of", lambda _: Peer(1, 1234, frozenset()))
     with pytest.raises(gs.RefusedError, match="is served by user 1234, not by you: name the socket if you trust them"):
         gs.connect()
     gs.connect(path).close()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.application_table import ApplicationTable
-from gpushare.daemon.served_application import ServedApplication
+from gpushare.daemon.worker.application_table import ApplicationTable
+from gpushare.daemon.worker.served_application import ServedApplication
 
 
 def test_a_job_computes_on_what_was_uploaded(session, run):

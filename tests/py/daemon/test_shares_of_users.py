@@ -4,9 +4,9 @@
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.peer import Peer
+from gpushare.daemon.protocol.peer import Peer
 from gpushare.daemon.settings import Settings, rights_of
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 SMS = 132
 ALICE, MALLORY = 70_001, 70_002

@@ -4,7 +4,7 @@
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.worker_process import COMMAND
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 PATIENCE_S = 60
 ENDLESS = gs.KernelModel("endless", threads=128, latency_ns=1_000_000)

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.limits import MOST_GREETINGS
-from gpushare.daemon.listener import Listener
-from gpushare.daemon.reach import LONGEST_PATH
+from gpushare.daemon.client.reach import LONGEST_PATH
+from gpushare.daemon.protocol.limits import MOST_GREETINGS
+from gpushare.daemon.supervisor.listener import Listener
 
 
 @pytest.mark.parametrize("name", ["_greet", "_drop_if_silent"])

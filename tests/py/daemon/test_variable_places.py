@@ -4,7 +4,7 @@
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.variable_places import VariablePlaces
+from gpushare.daemon.client.variable_places import VariablePlaces
 
 
 def test_of_another_worker_it_is_told_once():

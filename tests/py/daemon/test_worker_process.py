@@ -12,7 +12,7 @@ GRANT = b"x" * 60_000
 
 
 def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(serve, eventually, monkeypatch):
-    monkeypatch.setattr("gpushare.daemon.worker_process.SEND_TIMEOUT_S", 600)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.SEND_TIMEOUT_S", 600)
     worker = serve().workers["sim:h100"]
     ours, errors = worker._socket, []
     os.kill(worker.pid, signal.SIGSTOP)
@@ -39,7 +39,7 @@ def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(serve, eventua
 
 
 def test_who_hangs_takes_nobody_for_ever(serve, monkeypatch):
-    monkeypatch.setattr("gpushare.daemon.worker_process.SEND_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.SEND_TIMEOUT_S", 0.1)
     worker = serve().workers["sim:h100"]
     os.kill(worker.pid, signal.SIGSTOP)
     with socket.socket() as connection:

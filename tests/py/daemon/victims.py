@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 import gpushare as gs
-import gpushare.daemon.client_session
+import gpushare.daemon.client.session
 
 
 def victim(path, seed):

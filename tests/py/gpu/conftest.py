@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare import cuda_run
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda import run as cuda_run
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
 
 HERE = pathlib.Path(__file__).parent
 DEVICE = "cuda:0"

@@ -12,10 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 import recorded_rows
 
 from gpushare import _core
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.model.workload import Application, Launch, Workload
 from gpushare.suite import KERNELS
-from gpushare.workload import Application, Launch, Workload
 
 LAUNCHES = 5
 

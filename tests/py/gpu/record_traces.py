@@ -13,7 +13,7 @@ import numpy as np
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.device_file import device_from_dict, device_to_dict
+from gpushare.model.device_file import device_from_dict, device_to_dict
 
 FOLDER = pathlib.Path(__file__).parents[2] / "data" / "gpu_traces"
 POLICIES = ["fifo", "even", "srtf", "srtf-adaptive", "srtf-zero-sampling"]
@@ -106,8 +106,8 @@ def workloads():
 
 
 def main():
-    from gpushare.cuda_device import cuda_device
-    from gpushare.cuda_run import CudaRunner
+    from gpushare.backends.cuda.device import cuda_device
+    from gpushare.backends.cuda.run import CudaRunner
 
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)

@@ -410,7 +410,7 @@ ENDLESS_UNDER_A_POLICY = """
 import time
 
 from gpushare import _core
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 device = cuda_device("cuda:0")
 endless, program = kernel("wait_at_gate"), _core.CudaProgram()

@@ -6,7 +6,7 @@ import pytest
 from cubins import cubin_of
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
-from gpushare.daemon import array_copies
-from gpushare.daemon.arena import Arena
-from gpushare.daemon.pinning import Pinning
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.daemon.client import array_copies
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.worker.pinning import Pinning
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 

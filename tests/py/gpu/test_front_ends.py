@@ -40,7 +40,7 @@ def run_in_a_session(policy, kernel, *, grid, block, args, shared_bytes=0):
 
 
 def architecture():
-    from gpushare.cuda_device import cuda_device
+    from gpushare.backends.cuda.device import cuda_device
 
     return cuda_device("cuda:0").core.architecture
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 

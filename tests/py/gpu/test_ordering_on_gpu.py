@@ -6,8 +6,8 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.cuda_copies import BufferPool, known_by_measured_copies
-from gpushare.cuda_workload import CudaWorkload
+from gpushare.backends.cuda.copies import BufferPool, known_by_measured_copies
+from gpushare.backends.cuda.loaded_workload import CudaWorkload
 from gpushare.suite import KERNELS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare import _core, energy_meter
-from gpushare.cuda_run import BASELINES
+from gpushare import _core
+from gpushare.backends.cuda import energy_meter
+from gpushare.backends.cuda.run import BASELINES
 from gpushare.suite import KERNELS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]

@@ -9,8 +9,8 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_workload import LoadedLaunch
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.loaded_workload import LoadedLaunch
 from gpushare.profile import measurement
 from gpushare.profile.copies import measure_device
 from gpushare.profile.effort import Effort, sm_counts
@@ -195,7 +195,7 @@ def test_what_is_measured_is_kept_and_found(device, monkeypatch, tmp_path):
 
 MISSING = """
 import warnings
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 from gpushare.profile import lookup, measurement
 from gpushare.profile.effort import Effort
 

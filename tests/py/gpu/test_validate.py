@@ -6,8 +6,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from gpushare.backends.cuda.device import cuda_device
 from gpushare.cli import main
-from gpushare.cuda_device import cuda_device
 from gpushare.profile.lookup import SIMULATED
 from gpushare.validation.recording import Recording
 

@@ -10,7 +10,7 @@ from cubins import cubin_of
 from kernels_with_variables import BY_PARTS, COUNTS, PATIENCE_S, SOURCE, TEMPLATE, counted, read_by
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
+from gpushare.backends.cuda.device import cuda_device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -150,8 +150,8 @@ PAIR_IN_GREEN_CONTEXTS = """
 import sys
 import numpy as np
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
 
 runner = CudaRunner(cuda_device("cuda:0"), timeout_s=60)
 launches = [gs.Launch(gs.Kernel(sys.argv[1], sys.argv[2]), grid=8, block=32, args=[np.zeros(8, np.int32)])]

@@ -15,10 +15,10 @@ import sys
 from odd_policies import Stress
 
 import gpushare as gs
-from gpushare.cuda_device import cuda_device
-from gpushare.cuda_run import CudaRunner
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
 from gpushare.suite import KERNELS
-from gpushare.suite_check import outputs_on_gpu
+from gpushare.suite.check import outputs_on_gpu
 
 TIMEOUT_S = 600
 RUNS = 5

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPUs of this machine: ``cuda:0``, ``cuda:1``, ..."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from gpushare import _core
+from gpushare._core import CudaError, Device, InvalidInput
+from gpushare.backends.cuda.loaded_code import LoadedCode
+from gpushare.device import simulated_device
+from gpushare.kernels.compiled_kernel import CompiledKernel
+from gpushare.kernels.kernel import Kernel
+
+if TYPE_CHECKING:
+    from gpushare.model.operation import Launch
+
+COSTS = (
+    "latency_ns",
+    "issue_ns",
+    "memory_ns",
+    "off_sm_bytes",
+    "llc_hit_ratio",
+    "dram_cost_ratio",
+    "variation_ratio",
+    "startup_ratio",
+    "stagger_ratio",
+    "trend_ratio",
+    "flops",
+)
+UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
+Extent = tuple[int, int, int]
+Models = dict[tuple[Kernel, Extent, int], _core.KernelModel]
+"""By kernel, block and dynamic shared memory. Two kernels may have the same code, and one of them a profile."""
+MachineCode = tuple[str, bytes, str | None]
+"""Symbol, cubin, and the worker's symbol. Equal kernels may have two: by the headers beside them, or where one was
+edited.
+"""
+CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>[0-9]{1,9}))?")
+"""With more digits it names no GPU: the driver takes an int."""
+
+
+class CudaDevice:
+    """One GPU with the kernels that are loaded on it. There is one object per GPU and process.
+
+    Code stays loaded as long as an owner has it (:class:`LoadedCode`), and what is known of it as long as the code.
+
+    Attributes:
+        own: code of kernels that no session, client or runner has loaded for itself.
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        self.name = f"cuda:{ordinal}"
+        self.ordinal = ordinal
+        self.core = _core.CudaDevice(ordinal)
+        self.own = LoadedCode(self)
+        self._loaded: WeakValueDictionary[MachineCode, _core.KernelCode] = WeakValueDictionary()
+        self._models: WeakKeyDictionary[_core.KernelCode, Models] = WeakKeyDictionary()
+        from gpushare.profile.lookup import simulated_stand_in
+
+        stand_in = simulated_stand_in(self.description.name)
+        if stand_in is not None:
+            self.core.know_as(simulated_device(stand_in))
+
+    @property
+    def description(self) -> Device:
+        """What the scheduler knows of it."""
+        return self.core.description
+
+    def compiled(self, kernel: Kernel) -> CompiledKernel:
+        """The kernel compiled for this GPU."""
+        return kernel.compile(self.core.architecture)
+
+    def load(self, kernel: Kernel) -> _core.KernelCode:
+        """The kernel's code on this GPU, compiled and loaded at its first use."""
+        return self.own.load(kernel)
+
+    def load_without_variables(self, compiled: CompiledKernel) -> _core.KernelCode:
+        """Code that is the same for all owners, each of which has to keep it."""
+        machine_code = _machine_code(compiled)
+        loaded = self._loaded.get(machine_code)
+        if loaded is None:  # or another thread is faster
+            made = self.core.load(compiled.original).kernel(
+                compiled.symbol, compiled.worker_symbol, compiled.worker_blocks
+            )
+            loaded = self._loaded.setdefault(machine_code, made)
+        return loaded
+
+    @property
+    def loaded_kernels(self) -> int:
+        """How many are loaded, of those without variables."""
+        return len(self._loaded)
+
+    def model(self, launch: Launch, code: _core.KernelCode | None = None) -> _core.KernelModel:
+        """A launch's kernel as policies see it: what a block needs, and its costs where it has been profiled.
+
+        Args:
+            launch: of that kernel.
+            code: of the kernel, where it has been loaded.
+
+        Raises:
+            InvalidInput: the GPU has no room for such a block, or not for all that wait for each other.
+        """
+        code = code or self.load(launch.kernel)
+        known = self._models.setdefault(code, {})
+        key = (launch.kernel, launch.block, launch.shared_bytes)
+        if key not in known:
+            known[key] = self._described(launch, code)
+        if self.compiled(launch.kernel).needs_all_blocks:
+            self._require_all_at_once(launch, known[key])
+        return known[key]
+
+    def _require_all_at_once(self, launch: Launch, model: _core.KernelModel) -> None:
+        places = _core.max_residency(self.description, model) * self.description.sms
+        if launch.blocks > places:
+            raise InvalidInput(
+                f"launch of {launch.kernel.name!r}: its blocks wait for each other, and {launch.blocks} do not fit "
+                f"{self.description.name} at once, which has room for {places}: launch fewer"
+            )
+
+    def unload(self, kernel: Kernel) -> None:
+        """Its next launch finds the variables of its source as they begin."""
+        self.own.unload(kernel)
+
+    def forget_models(self) -> None:
+        """Profiles have changed: what is known of kernels is looked up again."""
+        self._models.clear()
+
+    def _described(self, launch: Launch, code: _core.KernelCode) -> _core.KernelModel:
+        from gpushare.profile.model import known_model, rate_as_written
+
+        threads, registers, shared_bytes = code.needs(launch.block, launch.shared_bytes)
+        known = known_model(launch, self.description)
+        costs = known.on(self.description) if known else UNKNOWN_COSTS
+        return _core.KernelModel(
+            launch.kernel.name,
+            threads=threads,
+            registers_per_thread=registers,
+            shared_memory_bytes=shared_bytes,
+            is_profiled=known is not None,
+            rate_as_written=rate_as_written(launch, self.description) if known else 0.0,
+            **{field: getattr(costs, field) for field in COSTS},
+        )
+
+
+def _machine_code(compiled: CompiledKernel) -> MachineCode:
+    return compiled.symbol, compiled.original, compiled.worker_symbol
+
+
+_open: dict[int, CudaDevice] = {}
+_broken: dict[int, str] = {}
+"""Why a GPU cannot be used by this process any more."""
+
+
+def is_cuda(name: object) -> bool:
+    """Whether this names a real GPU; ``"auto"`` does where the environment variable GPUSHARE_DEVICE says so.
+
+    >>> is_cuda("cuda:0"), is_cuda("sim:h100")
+    (True, False)
+    """
+    if name == "auto":
+        name = os.environ.get("GPUSHARE_DEVICE", "")
+    return isinstance(name, str | Path) and CUDA_NAME.fullmatch(str(name)) is not None
+
+
+def cuda_device(name: str) -> CudaDevice:
+    """The GPU of this name.
+
+    Raises:
+        CudaError: there is no such GPU, or no driver; the message says what to do.
+    """
+    if name == "auto":
+        name = os.environ.get("GPUSHARE_DEVICE", "cuda:0")
+    match = CUDA_NAME.fullmatch(str(name))
+    if match is None:
+        raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
+    ordinal = int(match["ordinal"] or 0)
+    if ordinal in _broken:
+        raise CudaError(f"cuda:{ordinal} cannot be used by this process any more, because {_broken[ordinal]}")
+    if ordinal not in _open:
+        _open[ordinal] = CudaDevice(ordinal)
+    return _open[ordinal]
+
+
+def give_up_if_broken(device: CudaDevice) -> None:
+    """Gives up a GPU on which a kernel has faulted or does not end.
+
+    After a fault CUDA refuses all further work of the process on that GPU, also that of libraries such as PyTorch; with
+    a kernel that does not end, whatever waits for the GPU would hang.
+    """
+    if device.core.is_healthy:
+        return
+    _give_up(device, "a kernel faulted or did not end: start another process")
+
+
+def _give_up(device: CudaDevice, why: str) -> None:
+    _open.pop(device.ordinal, None)
+    _broken.setdefault(device.ordinal, why)
+    device.core.abandon()
+
+
+def _give_up_after_fork() -> None:
+    if _open:
+        _core.skip_exit_handlers()
+    for device in list(_open.values()):
+        _give_up(device, "it was forked from one that used it, which CUDA does not allow: spawn it instead")
+
+
+os.register_at_fork(after_in_child=_give_up_after_fork)

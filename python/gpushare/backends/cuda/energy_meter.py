@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The energy that a board uses, by the counter that NVML reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpushare import _core
+from gpushare.backends.cuda.device import CudaDevice
+
+UPDATE_NS = 100_000_000
+"""How often the board brings its counter up to date, NVIDIA does not say; this is taken for the longest."""
+LEAST_RUN_NS = 10 * UPDATE_NS
+"""Either reading may lack an update: a tenth of what such a run takes. Of shorter ones the counter says too little."""
+
+
+class EnergyMeter:
+    """The energy that a board has used since its driver was loaded.
+
+    Raises:
+        EnergyUnknownError: NVML is missing, the board has no such counter, or has one for several GPUs (MIG).
+    """
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._nvml = _nvml()
+        try:
+            self._nvml.nvmlInit()
+            self._board = self._nvml.nvmlDeviceGetHandleByPciBusId(_core.pci_bus_id(device.core).encode())
+        except self._nvml.NVMLError as error:
+            raise EnergyUnknownError(f"NVML says: {error}") from error
+        if self._is_divided():
+            raise EnergyUnknownError("the board is divided (MIG), and its counter is of all its parts")
+        self.millijoules()
+
+    def millijoules(self) -> int:
+        """Up to now, as of the board's last update.
+
+        Raises:
+            EnergyUnknownError: the board does not tell, or not any more.
+        """
+        try:
+            return int(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._board))
+        except self._nvml.NVMLError as error:
+            raise EnergyUnknownError(f"NVML says: {error}") from error
+
+    def _is_divided(self) -> bool:
+        try:
+            mode, _ = self._nvml.nvmlDeviceGetMigMode(self._board)
+        except self._nvml.NVMLError:  # a board that cannot be
+            return False
+        return bool(mode == self._nvml.NVML_DEVICE_MIG_ENABLE)
+
+
+class EnergyUnknownError(Exception):
+    """Why the energy cannot be told."""
+
+
+def meter_of(device: CudaDevice) -> EnergyMeter | None:
+    """The board's; None where nobody can tell its energy."""
+    try:
+        return EnergyMeter(device)
+    except EnergyUnknownError:
+        return None
+
+
+def metered(meter: EnergyMeter | None, run: Callable[[], _core.RunRecord]) -> tuple[_core.RunRecord, float | None]:
+    """The run, and the joules that the board used meanwhile; None where that is unknown, or the run was too short."""
+    before = _reading(meter)
+    record = run()
+    after = _reading(meter)
+    if before is None or after is None or after <= before or record.makespan < LEAST_RUN_NS:
+        return record, None
+    return record, (after - before) / 1e3
+
+
+def _reading(meter: EnergyMeter | None) -> int | None:
+    try:
+        return meter.millijoules() if meter is not None else None
+    except EnergyUnknownError:
+        return None
+
+
+def _nvml() -> Any:
+    try:
+        import pynvml
+    except ImportError as error:
+        raise EnergyUnknownError('the package nvidia-ml-py is missing. Install: pip install "nvidia-ml-py"') from error
+    return pynvml

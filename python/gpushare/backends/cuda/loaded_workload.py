@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A workload made ready for a GPU: kernels loaded, arrays uploaded, operations in the core's terms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpushare import _core
+from gpushare.backends.cuda.copies import BufferPool
+from gpushare.backends.cuda.device import CudaDevice
+from gpushare.backends.cuda.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare.backends.cuda.loaded_code import LoadedCode
+from gpushare.model.launch_arguments import Zeros
+from gpushare.model.workload import Copy, Launch, Workload
+
+
+class LoadedLaunch:
+    """A launch whose kernel and data are on the GPU."""
+
+    def __init__(self, device: CudaDevice, launch: Launch, code: LoadedCode | None = None) -> None:
+        self.launch = launch
+        self.code = (code or device.own).load(launch.kernel)
+        self.compiled = device.compiled(launch.kernel)
+        self.arguments = [_on_device(device, value) for value in launch.build_arguments()]
+        self._restore = [self._restorer(device, index) for index in range(len(self.arguments))]
+        self.packed = self.compiled.pack(self.arguments)
+
+    @property
+    def is_preemptible(self) -> bool:
+        """Whether it has a worker, and its blocks the room for it."""
+        return self.code.can_be_worker(self.launch.block, self.launch.shared_bytes)
+
+    def restore(self) -> None:
+        """Makes every array what it was, because kernels may change what they read."""
+        for restore in self._restore:
+            restore()
+
+    def _restorer(self, device: CudaDevice, index: int) -> Callable[[], None]:
+        array = self.arguments[index]
+        if not isinstance(array, DeviceArray) or _is_const(self.compiled.parameters[index].type):
+            return lambda: None
+        return Kept(device.core, array).put_back
+
+
+def _on_device(device: CudaDevice, value: Any) -> Any:
+    if isinstance(value, Zeros):
+        return allocate(device.core, value.shape, value.dtype)
+    return from_host(device.core, value) if isinstance(value, np.ndarray) else value
+
+
+def _is_const(parameter_type: str) -> bool:
+    return "const" in parameter_type.rsplit("*", 1)[0] and parameter_type.count("*") == 1
+
+
+class CudaWorkload:
+    """A workload on one GPU. Applications with equal launches share kernels and data (``loaded``).
+
+    Args:
+        device: where.
+        workload: what; launches of a :class:`gpushare.KernelModel` cannot run there.
+        loaded: launches that are on the device already.
+        alone_ns: per application, the time alone of every operation, where it is known (oracle policies ask for it).
+        buffers: for its copies; its own if left out.
+        code: where its kernels are loaded, if it matters what their variables hold.
+    """
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        workload: Workload,
+        loaded: dict[Launch, LoadedLaunch],
+        alone_ns: Mapping[str, Iterable[int | None]] | None = None,
+        buffers: BufferPool | None = None,
+        code: LoadedCode | None = None,
+    ) -> None:
+        self.device = device
+        self.workload = workload
+        self.loaded = loaded
+        self.program = _core.CudaProgram()
+        self._buffers = buffers or BufferPool(device)
+        self._code = code or device.own
+        self._copies: Counter[int] = Counter()
+        workload.require_real()
+        self.core = workload.core(self._operation, alone_ns)
+        self.core.validate(device.description)
+
+    def launches(self) -> Iterable[LoadedLaunch]:
+        """Those of this workload, each once."""
+        operations = [operation for each in self.workload.applications for operation in each.operations]
+        return [self.loaded[operation] for operation in dict.fromkeys(operations) if isinstance(operation, Launch)]
+
+    def restore(self) -> None:
+        """Makes the data what it was before the first run."""
+        for launch in self.launches():
+            launch.restore()
+        self._code.put_back_first_values()
+
+    def _operation(self, operation: Launch | Copy, alone_ns: int | None) -> _core.Launch | _core.Copy:
+        if isinstance(operation, Copy):
+            core = operation.on()
+            buffers = self._buffers.get(self._copies[operation.bytes], operation.bytes)
+            self._copies[operation.bytes] += 1
+            self.program.add_copy(buffers, core.direction)
+            return core
+        if operation not in self.loaded:
+            self.loaded[operation] = LoadedLaunch(self.device, operation, self._code)
+        loaded = self.loaded[operation]
+        self.program.add_launch(loaded.code, operation.grid, operation.block, operation.shared_bytes, loaded.packed)
+        return _core.Launch(self.device.model(operation, loaded.code), operation.blocks, alone_ns=alone_ns)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client's application: its launches run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gpushare._core import Cancelled
+from gpushare.daemon.client.job import DaemonJob
+from gpushare.daemon.errors import DaemonGoneError, RefusedError
+from gpushare.kernels.kernel import Kernel
+from gpushare.model.kernel_model import KernelModel, whole
+from gpushare.model.launch_geometry import Extent
+from gpushare.model.service_level import Terms
+from gpushare.model.workload import PRIORITIES
+
+if TYPE_CHECKING:
+    from gpushare.daemon.client.registrations import Registered
+    from gpushare.daemon.client.session import DaemonSession
+
+
+class DaemonApplication:
+    """Made by the session's ``application``.
+
+    Attributes:
+        name: unique within the session; the server adds which client it is of.
+    """
+
+    def __init__(self, session: DaemonSession, name: str, priority: int, terms: Terms) -> None:
+        self.name = name
+        self._priority = priority
+        self.terms = terms
+        self._session = session
+        self._cancelled = False
+
+    @property
+    def priority(self) -> int:
+        """Larger is more urgent, for policies that look at it."""
+        return self._priority
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """As a worker is told of it."""
+        terms = {name: float(value) for name, value in self.terms.given.items()}
+        return {"name": self.name, "priority": self.priority} | terms
+
+    def submit(
+        self,
+        kernel: Kernel | KernelModel,
+        *,
+        grid: int | Extent,
+        block: int | Extent,
+        args: Sequence[Any] = (),
+        shared_bytes: int = 0,
+        idempotent: bool = False,
+    ) -> DaemonJob:
+        """Submits a launch and returns at once.
+
+        Args:
+            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
+            grid: blocks, an int or up to three, x first.
+            block: threads per block, likewise.
+            args: one per parameter: arrays of this session for pointers, numbers for values.
+            shared_bytes: dynamic shared memory per block.
+            idempotent: it may be run again, and is if the worker ends before it does, provided that every array of it
+                is durable.
+
+        Raises:
+            InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            Cancelled: the application has been cancelled.
+            WorkerLostError: an array was lost with its worker.
+            DaemonGoneError: the server has ended.
+        """
+        if self._cancelled:
+            raise Cancelled(f"application {self.name!r} has been cancelled")
+        return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
+
+    def set_priority(self, priority: int) -> None:
+        """Changes the priority, while launches are under way or before.
+
+        Raises:
+            RefusedError: the server's configuration does not permit this one.
+            PolicyError: the server's policy has no use for it.
+        """
+        priority = whole(f"application {self.name!r}: priority", priority, *PRIORITIES)
+        with self._session._connection.changing:
+            if self._cancelled:
+                self._require_permitted(priority)
+                self._priority = priority
+            else:
+                self._change_priority(priority)
+
+    def _change_priority(self, priority: int) -> None:
+        def tell(registered: Registered) -> Registered:
+            registered.set_priority(self, priority)
+            return registered
+
+        connection = self._session._connection
+        told = connection.ask(tell)
+        self._priority = priority
+        with suppress(DaemonGoneError):  # the next worker is told of it
+            if connection.registered() is not told:  # another thread told that one of the priority before
+                connection.ask(tell)
+
+    def _require_permitted(self, priority: int) -> None:
+        """As the server does; it does not know of the application any more."""
+        most = self._session._connection.ask(lambda registered: registered.link.welcome["highest_priority"])
+        if priority > most:
+            raise RefusedError(
+                f"application {self.name!r}: priority {priority} is above {most}, the highest that the server permits"
+            )
+
+    def cancel(self) -> None:
+        """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
+        with self._session._connection.changing:  # or a change of its priority would tell the worker of it again
+            if not self._cancelled:
+                self._cancelled = True
+                self._session._connection.registered().cancel(self)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client's copies between its own memory and arrays, piece by piece through arenas.
+
+While the worker copies one piece between arena and device, the client copies another between arena and its memory. The
+arenas are small enough to stay in the processor's cache, and are used again, so they are pinned once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gpushare.daemon.client.registrations import Registered
+
+PIECE_BYTES = 1 << 24
+AHEAD = 2
+"""Pieces under way at a time, an arena each."""
+
+
+def write(registered: Registered, handle: int, values: np.ndarray) -> None:
+    """Copies these bytes into the array of that number."""
+    if (place := registered.pinned_place(values)) is not None:
+        registered.begin_copy("write", handle, 0, *place, values.size).result()
+        return
+    with ExitStack() as arenas:
+        pieces = _Pieces(registered, arenas, values.size)
+        for offset in range(0, values.size, PIECE_BYTES):
+            part = values[offset : offset + PIECE_BYTES]
+            arena, number = pieces.next_arena()
+            np.frombuffer(arena.view, np.uint8, part.size)[...] = part
+            pieces.began(registered.begin_copy("write", handle, offset, number, 0, part.size).result)
+        pieces.finish()
+
+
+def read(registered: Registered, handle: int, target: np.ndarray) -> None:
+    """Copies what is in the array into these bytes."""
+    if (place := registered.pinned_place(target)) is not None:
+        registered.begin_copy("read", handle, 0, *place, target.size).result()
+        return
+    with ExitStack() as arenas:
+        pieces = _Pieces(registered, arenas, target.size)
+        for offset in range(0, target.size, PIECE_BYTES):
+            part = target[offset : offset + PIECE_BYTES]
+            arena, number = pieces.next_arena()
+            reply = registered.begin_copy("read", handle, offset, number, 0, part.size)
+
+            def take(part: np.ndarray = part, arena=arena, reply=reply) -> None:
+                reply.result()
+                part[...] = np.frombuffer(arena.view, np.uint8, part.size)
+
+            pieces.began(take)
+        pieces.finish()
+
+
+class _Pieces:
+    """Those that are under way, and the arenas that they go through in turn."""
+
+    def __init__(self, registered: Registered, arenas: ExitStack, size: int) -> None:
+        count = AHEAD if size > PIECE_BYTES else 1
+        self._idle = [arenas.enter_context(registered.arena(min(size, PIECE_BYTES))) for _ in range(count)]
+        self._busy: deque[tuple[Callable[[], object], tuple]] = deque()
+        self._next: tuple | None = None
+
+    def next_arena(self) -> tuple:
+        """One that no piece is in any more, and its number."""
+        if not self._idle:
+            self._end_first()
+        self._next = self._idle.pop()
+        return self._next
+
+    def began(self, end: Callable[[], object]) -> None:
+        """A piece in that arena; ``end`` waits for it."""
+        self._busy.append((end, self._next))
+
+    def finish(self) -> None:
+        """Waits for all."""
+        while self._busy:
+            self._end_first()
+
+    def _end_first(self) -> None:
+        end, arena = self._busy.popleft()
+        end()
+        self._idle.append(arena)

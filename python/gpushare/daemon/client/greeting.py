@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first messages of a connection, as a client sees them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+from gpushare import _core
+from gpushare.daemon.errors import WorkerLostError, from_message
+from gpushare.daemon.protocol.limits import PROTOCOL_VERSION, WELCOME_TIMEOUT_S
+from gpushare.daemon.protocol.wire import Channel, Message, close_all
+
+
+def greeted(channel: Channel, path: Path, device: str | None) -> tuple[Message, _core.ClientPort]:
+    """What the worker says of itself, and the rings that come with it.
+
+    Raises:
+        WorkerLostError: nobody answers.
+        RefusedError: or whatever else the answer is.
+    """
+    answer, descriptors = _answer(channel, path, device)
+    if "error" in answer or len(descriptors) != 2:
+        close_all(descriptors)
+        raise from_message(answer.get("error", {"kind": "ProtocolError", "message": "the worker sent no rings"}))
+    return answer["ok"], _core.ClientPort(*descriptors)
+
+
+def _answer(channel: Channel, path: Path, device: str | None) -> tuple[Message, list[int]]:
+    name = "".join(each if each.isprintable() else "?" for each in Path(sys.argv[0]).name) or "python"
+    ends_s = time.monotonic() + WELCOME_TIMEOUT_S
+    timer = threading.Timer(WELCOME_TIMEOUT_S, channel.close)
+    timer.daemon = True
+    timer.start()
+    try:
+        channel.send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "device": device, "name": name[:200]})
+        return channel.receive()
+    except (EOFError, OSError) as error:
+        why = f"nothing came for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else str(error)
+        raise WorkerLostError(f"the server at {path} does not answer: {why}") from error
+    finally:
+        timer.cancel()

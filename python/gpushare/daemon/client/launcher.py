@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches of one kernel with one block on one worker: arguments become bytes, and go into the ring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.daemon.client.array import ArrayState
+from gpushare.daemon.client.registrations import Registered
+from gpushare.kernels.argument_packing import integer_range, pack, pointee_type
+from gpushare.kernels.kernel import Kernel
+from gpushare.kernels.parameters import Parameter
+from gpushare.model.kernel_model import KernelModel
+from gpushare.model.launch_geometry import Extent
+
+Plain = (bool, int, float, bytes)
+
+
+class Launcher:
+    """What is usual is packed by the core; this looks at the rest, and says what is wrong.
+
+    Args:
+        kernel: what runs.
+        registered: whose worker.
+        answer: the worker's, about the kernel with its block.
+
+    Attributes:
+        kernel: what runs.
+        module: tells its variables from those of others; None where it has none.
+    """
+
+    def __init__(self, kernel: Kernel | KernelModel, registered: Registered, answer: dict[str, Any]) -> None:
+        self.kernel = kernel
+        self._registered = registered
+        self.module = answer["module"]
+        known = answer["parameters"]
+        self._parameters = None if known is None else [Parameter(**each) for each in known]
+        packed = None if self._parameters is None else [_as_packed(each) for each in self._parameters]
+        self._packer = _core.LaunchPacker(answer["kernel"], registered.place, packed)
+        self._launch = registered.link.port.launch_packed
+
+    def launch(self, application: int, grid: Extent, arguments: Sequence[Any], job: Any) -> int:
+        """Into the ring; ``job`` comes back with its end. Returns the number that it has there.
+
+        Raises:
+            InvalidInput: an argument does not fit its parameter; the message names it.
+            WorkerGone: nobody is at the other end.
+        """
+        number = self._launch(self._packer, application, grid, arguments, job)
+        if number is None:
+            content, arrays = self._looked_at(arguments)
+            number = self._registered.link.port.launch_bytes(self._packer, application, grid, content, arrays, job)
+        return number
+
+    def _looked_at(self, arguments: Sequence[Any]) -> tuple[bytes, list[tuple[int, int]]]:
+        """Their bytes, and which of them are arrays: place and handle."""
+        values = [_sendable(f"kernel {self.kernel.name!r}, argument {place}", value)
+                  for place, value in enumerate(arguments, 1)]  # fmt: skip
+        if self._parameters is None:
+            offsets, content = range(0, 8 * len(values), 8), bytes(8 * len(values))
+        else:
+            offsets, content = [each.offset for each in self._parameters], self._packed(values)
+        handles = {offset: value.handle_on(self._registered)
+                   for offset, value in zip(offsets, values, strict=True) if isinstance(value, ArrayState)}  # fmt: skip
+        return content, list(handles.items())
+
+    def _packed(self, values: Sequence[Any]) -> bytes:
+        content = bytearray(max((each.offset + each.size for each in self._parameters), default=0))
+        pieces = pack(self.kernel.name, self._parameters, values)
+        for parameter, value, piece in zip(self._parameters, values, pieces, strict=True):
+            if not isinstance(value, ArrayState):  # the worker knows where arrays are
+                content[parameter.offset : parameter.offset + parameter.size] = piece
+        return bytes(content)
+
+
+def _as_packed(parameter: Parameter) -> tuple[str, int, int, str, int, int]:
+    kind, dtype, least, most = parameter.kind, "", 0, 0
+    if kind == "pointer":
+        dtype = pointee_type(parameter)
+    elif kind == "integer":
+        least, most = integer_range(parameter)
+        kind = "integer or pointer" if parameter.type == ".u64" else "integer"
+    return kind, parameter.offset, parameter.size, dtype, least, most
+
+
+def _sendable(subject: str, value: Any) -> Any:
+    """What can be handed to a worker.
+
+    Raises:
+        InvalidInput: this cannot; the message says what to do.
+    """
+    if isinstance(value, ArrayState):
+        value.require_kept()
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.generic | bytearray | memoryview) or value is None:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+        raise InvalidInput(f"{subject}: {value} fits no parameter of a kernel")
+    if type(value) in Plain:
+        return value
+    if _is_on_a_gpu(value):  # before the next: tensors of PyTorch and CuPy have __array__ wherever they are
+        what = f"a {type(value).__name__} in this process's own CUDA context"
+        raise InvalidInput(
+            f"{subject}: {what}, which the server cannot see; make the array with session.zeros(..., shared=True) and "
+            "the tensor of that, or copy its values with session.array(...)"
+        )
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        what = f"a {type(value).__name__} in host memory"
+        raise InvalidInput(f"{subject}: {what}; copy it to the device with session.array(...) first")
+    raise InvalidInput(f"{subject}: expected an array of this session or a number, got {value!r}")
+
+
+def _is_on_a_gpu(value: Any) -> bool:
+    try:
+        return hasattr(value, "__cuda_array_interface__")
+    except Exception:  # PyTorch: of one there that requires a gradient, for one
+        return True

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host arrays that lie in memory which the worker maps and pins: copied to the device and back in one go."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.model.kernel_model import require
+
+
+class PinnedBlock:
+    """The memory of one; it lasts as long as any view of it."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.arena = Arena.made(math.prod(shape) * dtype.itemsize)
+        self.address = np.frombuffer(self.arena.view, np.uint8).__array_interface__["data"][0]
+        self._shape = shape
+        self._dtype = dtype
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """NumPy keeps this object with what it makes of it."""
+        return {"version": 3, "shape": self._shape, "typestr": self._dtype.str, "data": (self.address, False)}
+
+    def contains(self, address: int, size: int) -> bool:
+        """Do all of these bytes lie in it?"""
+        return self.address <= address and address + size <= self.address + self.arena.size
+
+
+_blocks: weakref.WeakSet[PinnedBlock] = weakref.WeakSet()
+
+
+def pinned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A new one, of zeros."""
+    require(dtype.kind in "biufc", f"a pinned array holds numbers, not {dtype}")
+    block = PinnedBlock(shape, dtype)
+    _blocks.add(block)
+    return np.asarray(block)
+
+
+def pinned_block_of(values: np.ndarray) -> tuple[PinnedBlock, int] | None:
+    """The block in which these contiguous bytes lie, and where; None: they are ordinary memory."""
+    address = values.__array_interface__["data"][0]
+    for block in list(_blocks):
+        if block.contains(address, values.nbytes):
+            return block, address - block.address
+    return None

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session with the server: what :func:`gpushare.connect` returns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from gpushare._core import InvalidInput
+from gpushare.backends.cuda.device_array import _extent
+from gpushare.backends.cuda.on_device import host_array
+from gpushare.daemon.client.application import DaemonApplication
+from gpushare.daemon.client.array import ArrayState, DaemonArray
+from gpushare.daemon.client.connection import Connection
+from gpushare.daemon.client.job import DaemonJob, Submission
+from gpushare.daemon.client.pinned_arrays import pinned_array
+from gpushare.daemon.client.registrations import Registered
+from gpushare.daemon.client.reply import Reply
+from gpushare.daemon.client.status import DaemonStatus
+from gpushare.daemon.client.variable import found_variable
+from gpushare.daemon.errors import with_source
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.protocol.client_history import OwnPast
+from gpushare.daemon.protocol.wire import unpacked
+from gpushare.kernels.kernel import Kernel
+from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
+from gpushare.model.launch_geometry import Extent
+from gpushare.model.service_level import Terms
+from gpushare.model.workload import PRIORITIES
+from gpushare.session.job import DEFAULT_TIMEOUT_S
+
+SEQUENCES = (list, tuple)
+
+
+class DaemonSession:
+    """Applications of this process share a GPU with those of others. Any thread may use it.
+
+    If the worker that holds the GPU is lost, the session connects again by itself. A forked process that uses it gets a
+    connection of its own; arrays, applications' jobs and jobs stay with the process that made them.
+    """
+
+    def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
+        self._connection = Connection(path, device, trusted_uids, patience_s)
+        self._names: set[str] = set()
+
+    @property
+    def device(self) -> str:
+        """The name of the server's device."""
+        return self._connection.ask(lambda registered: registered.link.welcome["device"])
+
+    @property
+    def policy(self) -> str:
+        """The server's, now."""
+        return self.status()["policy"]
+
+    @property
+    def ordering(self) -> str:
+        """The server's; it stays."""
+        return self.status()["ordering"]
+
+    def application(
+        self,
+        name: str,
+        priority: int = 0,
+        weight: float = 1.0,
+        deadline_ns: float | None = None,
+        floor: float | None = None,
+        latency_ns: float | None = None,
+    ) -> DaemonApplication:
+        """A new application; it arrives with its first launch.
+
+        Args:
+            name: unique within this session; another process may use the same.
+            priority: larger is more urgent.
+            weight: share of the GPU, for weighted policies.
+            deadline_ns: when it should have ended, in nanoseconds after its first launch.
+            floor: the share of its speed alone that it is to keep beside others, at most 1.
+            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
+                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
+
+        Raises:
+            InvalidInput: the name is taken, or a value is out of range.
+            RefusedError: the server's configuration does not permit this priority, floor or latency.
+        """
+        require_name("an application's name", name)
+        require(name not in self._names, f"the session has an application {name!r} already: take another name")
+        priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
+        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        application = DaemonApplication(self, name, priority, terms)
+        self._connection.ask(lambda registered: registered.application(application))
+        self._names.add(name)
+        return application
+
+    def array(self, values: Any, *, durable: bool = False, shared: bool = False) -> DaemonArray:
+        """A copy of host values in device memory.
+
+        Args:
+            values: of whatever type and shape.
+            durable: it is there again after the loss of a worker.
+            shared: PyTorch, CuPy and Numba of this process take it without a copy. It takes whole units of 2 MiB.
+        """
+        host = host_array(values)
+        state = self._allocated(host.shape, host.dtype, durable, shared)
+        array = DaemonArray(self, state)
+        self._upload(state, host)
+        return array
+
+    def zeros(
+        self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False, shared: bool = False
+    ) -> DaemonArray:
+        """Zeroed device memory; it waits until others have freed enough."""
+        state = self._allocated(_extent(shape), np.dtype(dtype), durable, shared)
+        self._connection.log.uploaded(state, None)
+        return DaemonArray(self, state)
+
+    def pinned_array(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        """Zeroed host memory from and to which arrays are copied in one go: ``x.upload(pinned)``, ``x.numpy(pinned)``.
+
+        The server maps it, and pins it at its first use. A process that is forked shares it.
+        """
+        return pinned_array(_extent(shape), np.dtype(dtype))
+
+    def load(self, kernel: Kernel) -> None:
+        """Compiles the kernel and loads it now rather than at its first launch."""
+        with with_source(kernel.text):
+            self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+
+    def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
+        """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.
+
+        This session has a copy of its own of each. With a worker they are lost, and have the values of the source again
+        on the next one.
+        """
+        require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
+        require(isinstance(name, str), f"kernel {kernel.name!r}: a variable's name must be a text, got {name!r}")
+        with with_source(kernel.text):
+            ask = partial(found_variable, kernel=kernel, name=name, dtype=dtype, shape=shape)
+            return DaemonArray(self, self._connection.ask(ask))
+
+    def status(self) -> DaemonStatus:
+        """What goes on in the server: memory, clients, applications of all of them."""
+        answer = self._asked("status")
+        return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
+
+    def history(self, seconds: float) -> OwnPast:
+        """What the last seconds brought for this session's applications: launches, quotas and SMs."""
+        return OwnPast(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
+
+    def set_policy(self, policy: str) -> None:
+        """Another policy for everybody; for the server's operators."""
+        self._connection.ask(lambda registered: registered.link.request("policy", policy=policy))
+
+    def set_priority(self, application: str, priority: int) -> str:
+        """Another priority for anybody's application, by the name in the status; for the server's operators."""
+        fields = {"application": application, "priority": priority}
+        return self._connection.ask(lambda registered: registered.link.request("priority", **fields))
+
+    def trace(self, seconds: float, until: float = 0.0) -> bytes:
+        """What the server did, for ui.perfetto.dev; for the server's operators.
+
+        Args:
+            seconds: ago that it begins.
+            until: so many seconds ago; 0: now.
+        """
+        return self._asked("trace", seconds=float(seconds), until_s=float(until))
+
+    def _asked(self, verb: str, **fields: Any) -> Any:
+        """The answer; bytes, where it comes in a shared file."""
+
+        def fetch(registered: Registered) -> tuple[int, Reply]:
+            reply = registered.link.begin(verb, **fields)
+            return reply.result(), reply
+
+        answer, reply = self._connection.ask(fetch)
+        if not reply.descriptors:
+            return answer
+        arena = Arena.received(reply.descriptors.pop(), answer)
+        try:
+            return arena.view[:answer]
+        finally:
+            arena.close()
+
+    def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
+        """Waits for all jobs of this session, and ends it. There is no run to return: others go on.
+
+        Raises:
+            TimeoutError: a job has not ended in time.
+            CudaError: a job has failed.
+        """
+        self._connection.require_open()
+        deadline = time.monotonic() + number("timeout", timeout, 0, 1e6)
+        try:
+            for job in self._connection.jobs:
+                job.result(max(deadline - time.monotonic(), 0))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the session without waiting: what runs stops at the next block boundary."""
+        self._connection.close()
+
+    def __enter__(self) -> DaemonSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
+        require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")
+        require(not (durable and shared), "an array is durable or shared: a shared one is lost with its worker")
+        state = ArrayState(shape, dtype, is_durable=durable, is_shared=shared)
+        self._connection.ask(lambda registered: state.allocate(registered, self._connection.patience_s))
+        return state
+
+    def _upload(self, state: ArrayState, host: np.ndarray) -> None:
+        def upload(registered: Registered) -> None:
+            if not state.is_on(registered) and not state.is_shared:  # it was lost, and comes back with its new content
+                state.allocate(registered, self._connection.patience_s)
+            if host.size > 0:
+                registered.write(state.handle_on(registered), host)
+
+        state.require_kept()
+        self._connection.ask(upload)
+        self._connection.log.uploaded(state, host)
+
+    def _download(self, state: ArrayState, host: np.ndarray) -> np.ndarray:
+
+        def download(registered: Registered) -> None:
+            handle = state.handle_on(registered)
+            if host.size > 0:
+                registered.read(handle, host)
+
+        state.require_kept()
+        uses = self._connection.uses_of(state) if state.is_durable else None
+        self._connection.ask(download)
+        self._connection.log.downloaded(state, host, uses)
+        return host
+
+    def _submit(
+        self,
+        application: DaemonApplication,
+        kernel: Kernel | KernelModel,
+        grid: int | Extent,
+        block: int | Extent,
+        args: Sequence[Any],
+        shared_bytes: int,
+        idempotent: bool,
+    ) -> DaemonJob:
+        if not isinstance(args, SEQUENCES):
+            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
+        submission = Submission(application, kernel, grid, block, args, shared_bytes)
+        job = DaemonJob(submission, is_replayable=False)
+        self._connection.submit(job, idempotent=idempotent)
+        return job

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables of a client's kernels, as arrays in the server's device memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpushare.daemon.client.array import ArrayState
+from gpushare.daemon.client.registrations import Registered
+from gpushare.kernels.kernel import Kernel
+from gpushare.kernels.module_variables import ModuleVariable
+
+
+class VariableState(ArrayState):
+    """A variable of a kernel's source, and where it is now. Its memory is there with the kernel's code.
+
+    Args:
+        kernel: one of the source's.
+        symbol: its name in the machine code.
+        shape: that it is seen with.
+        dtype: likewise.
+    """
+
+    def __init__(self, kernel: Kernel, symbol: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        super().__init__(shape, dtype, is_durable=False)
+        self._kernel = kernel
+        self._symbol = symbol
+
+    def _requested(self, registered: Registered, patience_s: float) -> int:
+        return _asked(registered, self._kernel, self._symbol)["array"]
+
+    def found_on(self, registered: Registered, handle: int) -> None:
+        """It has this number there."""
+        self._remote.handle, self._remote.place, self._there = handle, registered.place, registered
+
+    @property
+    def _lost_words(self) -> str:
+        return (
+            f"this variable of the source of kernel {self._kernel.name!r} was lost with its worker, and is what it is "
+            "to begin with: upload a value, or ask for it again with session.variable(...)"
+        )
+
+
+def found_variable(registered: Registered, *, kernel: Kernel, name: str, dtype: Any, shape: Any) -> VariableState:
+    """What that worker knows by this name, for this session.
+
+    Raises:
+        InvalidInput: nothing, or it is not of that size.
+    """
+    answer = _asked(registered, kernel, name)
+    told = answer["variable"]
+    variable = ModuleVariable(**{**told, "extents": tuple(told["extents"])})
+    try:
+        state = VariableState(kernel, variable.symbol, *variable.described(dtype, shape))
+    except BaseException:
+        registered.link.free(answer["array"])
+        raise
+    state.found_on(registered, answer["array"])
+    return state
+
+
+def _asked(registered: Registered, kernel: Kernel, name: str) -> dict[str, Any]:
+    answer = registered.link.request("variable", kernel=registered.kernel(kernel), name=name)
+    registered.variables.used(answer["module"], registered.place)
+    return answer

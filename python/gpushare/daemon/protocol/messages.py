@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client may ask: one schema per request, named as its ``do`` says. Whatever is not in it is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.errors import ProtocolError
+from gpushare.daemon.protocol import limits
+from gpushare.files.toml_file import Schema, checked
+from gpushare.model.kernel_model import MOST_BYTES
+from gpushare.model.service_level import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS, Terms
+from gpushare.model.workload import PRIORITIES
+
+Handle = Annotated[int, Field(ge=0, lt=2**63)]
+Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
+CONTROLS = r"\x00-\x1f\x7f-\x9f"
+"""Of a terminal, which names are printed on: C0, DEL and C1."""
+Name = Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=rf"^[^{CONTROLS}]+$")]
+Text = Annotated[str, Field(max_length=4096)]
+Extent = Annotated[list[Annotated[int, Field(ge=1, le=2**31 - 1)]], Field(min_length=1, max_length=3)]
+Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
+
+
+class Hello(Schema):
+    """The first message of a connection."""
+
+    device: Name | None = None
+    name: Name = "client"
+
+
+class OpenApplication(Schema):
+    """A new application of this client; the answer is its handle. Messages quote its name, so it has no quotes."""
+
+    name: Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=rf"^[^{CONTROLS}'\"]+$")]
+    priority: Priority = 0
+    weight: Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])] = 1.0
+    deadline_ns: Annotated[float, Field(ge=DEADLINES_NS[0], le=DEADLINES_NS[1])] | None = None
+    floor: Annotated[float, Field(ge=FLOORS[0], le=FLOORS[1])] | None = None
+    latency_ns: Annotated[float, Field(ge=LATENCIES_NS[0], le=LATENCIES_NS[1])] | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """On which it shares the GPU, beside its priority."""
+        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
+
+
+class RegisterKernel(Schema):
+    """A kernel of CUDA code, whose source or cubin comes in a shared file beside it; the answer is its handle."""
+
+    name: Name
+    source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_CUBIN_BYTES)]
+    file_name: Name
+    folder: Text | None = None
+    is_cubin: bool = False
+    parameters: Annotated[list[Text], Field(max_length=limits.MOST_ARGUMENTS)] | None = None
+    preemptible: bool = True
+    names: Annotated[list[Text], Field(default_factory=list, max_length=limits.MOST_NAMES)]
+    options: Annotated[list[Text], Field(default_factory=list, max_length=limits.MOST_OPTIONS)]
+
+
+class RegisterModel(Schema):
+    """A kernel as a simulated device knows it; the answer is its handle."""
+
+    fields: Annotated[dict[str, str | int | float | None], Field(max_length=64)]
+
+
+class LoadKernel(Schema):
+    """Compiles and loads it now."""
+
+    kernel: Handle
+
+
+class AllocateArray(Schema):
+    """Zeroed device memory; waits ``patience_s`` for memory of others to be freed. The answer is its handle."""
+
+    shape: Annotated[list[Bytes], Field(max_length=64)]
+    dtype: Annotated[str, Field(pattern=r"^[<>|=]?[biufcV][0-9]{1,9}$")]
+    shared: bool = False
+    patience_s: Annotated[float, Field(ge=0, le=1e6)] = 60.0
+
+
+class FreeArrays(Schema):
+    """Gives arrays back, each once the jobs that use it have ended, up to the one of this number in the ring."""
+
+    arrays: Annotated[list[Handle], Field(max_length=4096)]
+    after: Handle = 0
+
+
+class ShareArena(Schema):
+    """Shared memory, whose file comes beside it; the answer is its handle."""
+
+    bytes: Annotated[int, Field(ge=1, le=limits.MOST_ARENA_BYTES)]
+
+
+class DropArena(Schema):
+    """The worker forgets it."""
+
+    arena: Handle
+
+
+class CopyArray(Schema):
+    """Some bytes of an array from or to shared memory."""
+
+    array: Handle
+    array_offset: Bytes
+    arena: Handle
+    arena_offset: Bytes
+    bytes: Annotated[int, Field(ge=1, le=MOST_BYTES)]
+
+
+class ExportArray(Schema):
+    """The descriptor of a shared array, for the client's own CUDA context; its size and its GPU go with it."""
+
+    array: Handle
+
+
+class ShapeKernel(Schema):
+    """Launches of a kernel with this block are to come through the ring.
+
+    The answer is what they are to name there, and the kernel's parameters, if anybody looks at them.
+    """
+
+    kernel: Handle
+    block: Extent
+    shared_bytes: Annotated[int, Field(ge=0, le=2**20)] = 0
+
+
+class FindVariable(Schema):
+    """A variable of a kernel's source, of which the client has its own copy.
+
+    The answer is its handle as an array, and what is known of it.
+    """
+
+    kernel: Handle
+    name: Text
+
+
+class CancelApplication(Schema):
+    """Drops its waiting jobs; a running one stops at the next block boundary.
+
+    Attributes:
+        after: the last job in the ring that may be of it.
+    """
+
+    application: Handle
+    after: Handle = 0
+
+
+class AttachProgram(Schema):
+    """The application is a program that gpushare run has started. The memory that it maps comes beside the message."""
+
+    application: Handle
+
+
+class AskStatus(Schema):
+    """What goes on, for a live view."""
+
+
+class SetPolicy(Schema):
+    """Another policy from now on."""
+
+    policy: Name
+
+
+class SetPriority(Schema):
+    """Another priority for an application of any client, by the name that the status has."""
+
+    application: Name
+    priority: Priority
+
+
+class SetOwnPriority(Schema):
+    """Another priority for an application of this client, as high as it may ask for."""
+
+    application: Handle
+    priority: Priority
+
+
+class TakeHistory(Schema):
+    """What this client's applications did in the last seconds, which comes in a shared file."""
+
+    seconds: Annotated[float, Field(ge=0, le=1e6)]
+
+
+class TakeTrace(Schema):
+    """A Perfetto trace of a window that began and ended so many seconds ago, which comes in a shared file."""
+
+    seconds: Annotated[float, Field(gt=0, le=1e6)]
+    until_s: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+
+
+REQUESTS: dict[str, type[Schema]] = {
+    "application": OpenApplication,
+    "kernel": RegisterKernel,
+    "model": RegisterModel,
+    "load": LoadKernel,
+    "array": AllocateArray,
+    "free": FreeArrays,
+    "arena": ShareArena,
+    "drop_arena": DropArena,
+    "write": CopyArray,
+    "read": CopyArray,
+    "export": ExportArray,
+    "shape": ShapeKernel,
+    "variable": FindVariable,
+    "cancel": CancelApplication,
+    "own_priority": SetOwnPriority,
+    "program": AttachProgram,
+    "history": TakeHistory,
+    "status": AskStatus,
+    "policy": SetPolicy,
+    "priority": SetPriority,
+    "trace": TakeTrace,
+}
+
+
+class Named(Schema):
+    """What is in a model of a kernel that is printed."""
+
+    name: Name
+
+
+def require_version(message: dict[str, Any]) -> None:
+    """Raise ProtocolError, which names both versions, unless the message is of this one."""
+    spoken = message.get("v")
+    if type(spoken) is not int or spoken != limits.PROTOCOL_VERSION:
+        raise ProtocolError(
+            f"the client speaks version {spoken!r} of the protocol, the server version {limits.PROTOCOL_VERSION}: "
+            "install the same release of gpushare for both"
+        )
+
+
+def number_of(message: dict[str, Any]) -> int:
+    """What the answer is to be told by.
+
+    Raises:
+        ProtocolError: it has none.
+    """
+    number = message.get("id")
+    if type(number) is not int or not 0 <= number < 2**63:
+        raise ProtocolError(f"a request has no id that could be answered: {number!r}")
+    return number
+
+
+def hello_in(message: dict[str, Any]) -> Hello:
+    """The first message, checked."""
+    require_version(message)
+    if message.get("do") != "hello":
+        raise ProtocolError(f"the first message must be 'hello', got {message.get('do')!r}")
+    return checked(_fields(message), Hello)
+
+
+def request_in(message: dict[str, Any]) -> tuple[str, Schema]:
+    """What is asked, checked.
+
+    Raises:
+        InvalidInput: there is no such request, or a field of it is wrong; the message names it.
+    """
+    verb = message.get("do")
+    if not isinstance(verb, str) or verb not in REQUESTS:
+        raise InvalidInput(f"no request {verb!r}; known: {', '.join(REQUESTS)}")
+    return verb, checked(_fields(message), REQUESTS[verb])
+
+
+def _fields(message: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if key not in ("v", "id", "do")}

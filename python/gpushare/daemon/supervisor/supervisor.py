@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server's first process: it owns the socket, decides who may connect, and keeps one worker per device running.
+
+It never touches CUDA, and reads no more of a client than its first message; the rest is between client and worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gpushare._core import InvalidInput
+from gpushare.daemon.errors import DaemonGoneError, ProtocolError, RefusedError, as_message
+from gpushare.daemon.protocol.grant import Grant
+from gpushare.daemon.protocol.limits import (
+    HELLO_TIMEOUT_S,
+    MOST_GREETINGS,
+    MOST_GREETINGS_OF_USER,
+    MOST_WAITING_CONNECTIONS,
+)
+from gpushare.daemon.protocol.messages import Hello, hello_in, number_of
+from gpushare.daemon.protocol.peer import Peer, peer_of
+from gpushare.daemon.protocol.wire import Channel, Message, close_all, packed
+from gpushare.daemon.settings import Rights, Settings, rights_of
+from gpushare.daemon.supervisor.listener import Listener
+from gpushare.daemon.supervisor.places_by_user import PlacesByUser
+from gpushare.daemon.supervisor.while_used import WhileUsed
+from gpushare.daemon.supervisor.worker_process import WorkerProcess
+
+LOG = logging.getLogger("gpushare.daemon.supervisor.supervisor")
+
+
+class Supervisor:
+    """Serves until it is closed.
+
+    Args:
+        settings: what is allowed, and which devices.
+        path: of the socket.
+        log_json: whether workers log JSON.
+        worker_command: how a worker is started; the descriptor of its socket is put behind it.
+        find_peer: says who has connected.
+        on_unused: called once its last client has ended; None: it goes on.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        path: Path,
+        *,
+        log_json: bool = False,
+        worker_command: Sequence[str] | None = None,
+        find_peer: Callable[[socket.socket], Peer] = peer_of,
+        on_unused: Callable[[], None] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._find_peer = find_peer
+        self._greetings = PlacesByUser(MOST_GREETINGS, MOST_GREETINGS_OF_USER)
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING_CONNECTIONS)
+        self._listener = Listener(path, settings.group)
+        try:
+            self._workers = {
+                device: WorkerProcess(device, number, settings, log_json, worker_command)
+                for number, device in enumerate(settings.devices)
+            }
+        except BaseException:
+            self._listener.close()
+            raise
+        self._closed = False
+        self._use = None if on_unused is None else WhileUsed(on_unused)
+
+    @property
+    def workers(self) -> dict[str, WorkerProcess]:
+        """By device."""
+        return self._workers
+
+    def start(self) -> None:
+        """Starts the workers.
+
+        Raises:
+            InvalidInput: a device cannot be opened.
+        """
+        for worker in self._workers.values():
+            worker.start()
+
+    def serve(self) -> None:
+        """Until :meth:`close` is called, in another thread or by a signal."""
+        LOG.info("serving %s at %s", ", ".join(self._workers), self._listener.path)
+        while not self._closed:
+            try:
+                connection, _ = self._listener.socket.accept()
+            except OSError as error:
+                if self._closed:
+                    return
+                LOG.warning("a connection cannot be taken: %s", error)  # out of descriptors, for one
+                time.sleep(0.1)
+                continue
+            self._take(connection)
+
+    def _take(self, connection: socket.socket) -> None:
+        try:
+            peer = self._find_peer(connection)
+        except OSError as error:
+            LOG.info("a connection came to nothing: %s", error)
+            return connection.close()
+        if not self._greetings.take(peer.uid):
+            return connection.close()
+        try:
+            threading.Thread(target=self._greet, args=[connection, peer], daemon=True).start()
+        except RuntimeError as error:
+            LOG.warning("a connection cannot be taken: %s", error)
+            self._greetings.give_back(peer.uid)
+            connection.close()
+
+    def close(self) -> None:
+        """Ends the workers, and with them the clients' connections; the socket goes."""
+        self._closed = True
+        self._listener.close()
+        for worker in self._workers.values():
+            worker.close()
+
+    def _greet(self, connection: socket.socket, peer: Peer) -> None:
+        """Hears who it is, and hands the connection over or says why not."""
+        number = 0
+        channel = Channel(connection)
+        try:
+            message = self._heard(connection, channel, peer)
+            number = number_of(message)
+            hello = hello_in(message)
+            rights = rights_of(peer, self._settings, os.getuid())
+            self._hand_over(connection, hello, packed_grant(number, hello, peer, rights))
+        except (ProtocolError, InvalidInput, RefusedError) as error:
+            LOG.warning("a connection was refused: %s", error)
+            _refuse(channel, number, error)
+        except DaemonGoneError as error:  # the worker's keeper says so once, and clients may ask again and again
+            LOG.debug("a connection was refused: %s", error)
+            _refuse(channel, number, error)
+        except (EOFError, OSError, RuntimeError) as error:  # the last where there can be no other thread
+            LOG.info("a connection came to nothing: %s", error)
+        finally:
+            connection.close()  # this process's copy
+
+    def _heard(self, connection: socket.socket, channel: Channel, peer: Peer) -> Message:
+        """Its first message; then it is no longer among those that have said nothing."""
+        heard, ready = threading.Event(), select.poll()
+        ready.register(connection, select.POLLIN)
+        try:
+            threading.Thread(target=_drop_if_silent, args=[ready, channel, heard], daemon=True).start()
+            message, descriptors = channel.receive()
+        finally:
+            heard.set()
+            self._greetings.give_back(peer.uid)
+        close_all(descriptors)
+        return message
+
+    def _hand_over(self, connection: socket.socket, hello: Hello, grant: bytes) -> None:
+        """Waits for a worker to be started; when one is lost, all its clients do so at once."""
+        worker = self._worker_for(hello)
+        if not self._waiting.acquire(blocking=False):
+            raise OSError(f"{MOST_WAITING_CONNECTIONS} connections wait for a worker already")
+        try:
+            worker.hand_over(connection, grant)
+            if self._use is not None:
+                self._use.add(connection)
+        finally:
+            self._waiting.release()
+
+    def _worker_for(self, hello: Hello) -> WorkerProcess:
+        device = hello.device or self._settings.devices[0]
+        if device not in self._workers:
+            raise InvalidInput(f"this server has no device {device!r}; it has: {', '.join(self._workers)}")
+        return self._workers[device]
+
+
+def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event) -> None:
+    """What has come and was not read yet is this process's fault: it may get little of the processor."""
+    while not heard.wait(HELLO_TIMEOUT_S):
+        if not ready.poll(0):
+            channel.close()
+            return
+
+
+def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes:
+    """As the worker takes it: a map in msgpack."""
+    grant = Grant(
+        hello=number,
+        name=hello.name,
+        pid=peer.pid,
+        user=peer.user,
+        highest_priority=rights.highest_priority,
+        highest_floor=rights.highest_floor,
+        weight=rights.weight,
+        memory_bytes=rights.memory_bytes,
+        is_operator=rights.is_operator,
+        may_compile=rights.may_compile,
+    )
+    return packed(grant.model_dump())[4:]
+
+
+def _refuse(channel: Channel, number: int, error: Exception) -> None:
+    with contextlib.suppress(OSError):  # it has gone already
+        channel.send({"id": number, "error": as_message(error)})

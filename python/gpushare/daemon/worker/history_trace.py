@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a worker did lately, for ui.perfetto.dev: per application its jobs, waiting and running, its quotas and SMs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count, groupby
+
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
+from perfetto.trace_builder.proto_builder import TraceProtoBuilder
+
+from gpushare.daemon.worker.history import Look
+from gpushare.daemon.worker.past import Past, PastHold, PastJob, PastQuota
+from gpushare.results.perfetto import SEQUENCE, slots
+
+MOST_WAITING = 16
+"""Tracks of jobs that wait; those behind them are counted, and not drawn."""
+COPY = "copy"
+"""The name of what runs no kernel."""
+
+
+def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, until_ns: int) -> bytes:
+    """The file. Times count from ``since_ns``; what began before is drawn from there, and what goes on to the end."""
+    trace = HistoryTrace(device, since_ns, until_ns)
+    trace.add_memory(looks)
+    trace.add_policies(looks)
+    everything = [*past.jobs, *past.quotas, *past.holds]
+    for name in sorted(
+        {each.application for each in everything} | {name for each in looks for name in each.unfinished}
+    ):
+        process = trace.add_application(name)
+        jobs = [each for each in past.jobs if each.application == name]
+        trace.add_running(process, jobs)
+        trace.add_waiting(process, jobs)
+        trace.add_quotas(process, [each for each in past.quotas if each.application == name])
+        trace.add_holds(process, [each for each in past.holds if each.application == name])
+        trace.add_looks(process, name, looks)
+    return trace.serialize()
+
+
+class HistoryTrace:
+    """Packets."""
+
+    def __init__(self, device: str, since_ns: int, until_ns: int) -> None:
+        self._since_ns = since_ns
+        self._uuids = count(1)
+        self._tracks: list[TracePacket] = []
+        self._events: list[TracePacket] = []
+        self._server = self._process("server", 1)
+        track = self._track("device", self._server)
+        for time_ns in (since_ns, until_ns):  # a reader takes the last event for the end
+            self._event(track, time_ns, TrackEvent.TYPE_INSTANT).name = device
+
+    def add_memory(self, looks: list[Look]) -> None:
+        """What clients held."""
+        self._counter(self._server, "memory", "bytes", ((each.time_ns, each.used_bytes) for each in looks))
+
+    def add_policies(self, looks: list[Look]) -> None:
+        """An instant for the first, and for each that replaced another."""
+        track = self._track("policy", self._server)
+        for name, same in groupby(looks, key=lambda each: each.policy):
+            self._event(track, next(same).time_ns, TrackEvent.TYPE_INSTANT).name = name
+
+    def add_application(self, name: str) -> int:
+        """The track that all its others are below."""
+        return self._process(name, 100 + len(self._tracks))
+
+    def add_running(self, process: int, jobs: list[PastJob]) -> None:
+        """From the first block to the end: one at a time."""
+        track = self._track("running", process)
+        for job in jobs:
+            if job.began_ns is not None:
+                words = f"{job.kernel or COPY}: cancelled" if job.is_cancelled else job.kernel or COPY
+                self._slice(track, words, job.began_ns, job.end_ns)
+
+    def add_waiting(self, process: int, jobs: list[PastJob]) -> None:
+        """From submission to the first block, on as many tracks as overlap."""
+        jobs = sorted(jobs, key=lambda each: each.submitted_ns)
+        ends = [_start_or_end(each) for each in jobs]
+        places = slots([each.submitted_ns for each in jobs], [end or 2**63 for end in ends])
+        tracks = [self._track(f"waiting {place}", process) for place in range(min(max(places, default=-1) + 1,
+                                                                                  MOST_WAITING))]  # fmt: skip
+        for job, end, place in zip(jobs, ends, places, strict=True):
+            if place < MOST_WAITING:
+                self._slice(tracks[place], job.kernel or COPY, job.submitted_ns, end)
+
+    def add_quotas(self, process: int, quotas: list[PastQuota]) -> None:
+        """Blocks per SM as slices, and those of all SMs as a counter."""
+        track = self._track("quota per SM", process)
+        steps: dict[int, int] = {}
+        for each in quotas:
+            self._slice(track, each.quota, each.begin_ns, each.end_ns)
+            steps[each.begin_ns] = each.blocks
+            steps[each.end_ns] = 0
+        self._counter(process, "quota of blocks", "blocks", steps.items())
+
+    def add_holds(self, process: int, holds: list[PastHold]) -> None:
+        """SMs with at least one block of it."""
+        self._counter(process, "SMs held", "SMs", ((each.time_ns, each.sms) for each in holds))
+
+    def add_looks(self, process: int, name: str, looks: list[Look]) -> None:
+        """How many jobs it had, and how far the present launch was."""
+        for what, unit in (("unfinished", "jobs"), ("blocks_done", "blocks")):
+            values = ((each.time_ns, getattr(each, what).get(name)) for each in looks)
+            known = [(time_ns, value) for time_ns, value in values if value is not None]
+            self._counter(process, what.replace("_", " "), unit, known)
+
+    def serialize(self) -> bytes:
+        """The file."""
+        builder = TraceProtoBuilder()
+        self._events.sort(key=lambda packet: packet.timestamp)  # stable: on a track an end comes before the next begin
+        builder.trace.packet.extend(self._tracks)
+        builder.trace.packet.extend(self._events)
+        builder.trace.packet[0].sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+        return builder.trace.SerializeToString(deterministic=True)
+
+    def _process(self, name: str, pid: int) -> int:
+        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
+        track = packet.track_descriptor
+        track.uuid, track.process.pid, track.process.process_name = next(self._uuids), pid, name
+        self._tracks.append(packet)
+        return track.uuid
+
+    def _track(self, name: str, parent: int, unit: str | None = None) -> int:
+        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
+        track = packet.track_descriptor
+        track.uuid, track.name, track.parent_uuid = next(self._uuids), name, parent
+        if unit is not None:
+            track.counter.unit_name = unit
+        self._tracks.append(packet)
+        return track.uuid
+
+    def _slice(self, track: int, name: str, begin_ns: int, end_ns: int | None) -> None:
+        """One without an end goes on to the end of the trace."""
+        self._event(track, begin_ns, TrackEvent.TYPE_SLICE_BEGIN).name = name
+        if end_ns is not None:
+            self._event(track, end_ns, TrackEvent.TYPE_SLICE_END)
+
+    def _counter(self, parent: int, name: str, unit: str, values: Iterable[tuple[int, int]]) -> None:
+        track = self._track(name, parent, unit)
+        for time_ns, value in values:
+            self._event(track, time_ns, TrackEvent.TYPE_COUNTER).counter_value = value
+
+    def _event(self, track: int, time_ns: int, kind: TrackEvent.Type) -> TrackEvent:
+        packet = TracePacket(timestamp=max(time_ns - self._since_ns, 0), trusted_packet_sequence_id=SEQUENCE)
+        packet.track_event.type, packet.track_event.track_uuid = kind, track
+        self._events.append(packet)
+        return packet.track_event
+
+
+def _start_or_end(job: PastJob) -> int | None:
+    return job.end_ns if job.began_ns is None else job.began_ns

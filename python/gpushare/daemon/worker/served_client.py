@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client, as the worker serves it: one thread reads what it asks and answers, tables hold what is its own.
+
+Its launches come through its port, past this thread and past Python.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
+from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.protocol.grant import Grant
+from gpushare.daemon.protocol.limits import MOST_ARENAS, MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
+from gpushare.daemon.protocol.messages import number_of, request_in, require_version
+from gpushare.daemon.protocol.wire import Channel, Message, close_all
+from gpushare.daemon.settings import Settings
+from gpushare.daemon.worker.application_table import ApplicationTable
+from gpushare.daemon.worker.handles import HandleTable
+from gpushare.daemon.worker.served_array import ServedArray
+from gpushare.model.launch_geometry import MOST_TASKS
+
+if TYPE_CHECKING:
+    from gpushare.daemon.worker.worker import Worker
+    from gpushare.kernels.compiled_kernel import CompiledKernel
+    from gpushare.kernels.kernel import Kernel
+
+LOG = logging.getLogger("gpushare.daemon.client")
+LONGEST_WAIT_S = 3600.0
+
+
+class ServedClient:
+    """A connection and all that belongs to it.
+
+    Attributes:
+        number: told from others of this worker by it.
+        grant: who it is and what it may do.
+        port: its rings.
+        bytes_of_kernels: that sources, options and code of its kernels take.
+        bytes_of_variables: that its kernels have in device memory.
+        code: its kernels, as they are loaded; None on a simulated device.
+        programs: those of its applications that are programs, as they are scheduled.
+    """
+
+    def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
+        self.worker = worker
+        self.number = number
+        self.channel = channel
+        self.grant = grant
+        self.applications = ApplicationTable()
+        self.kernels: HandleTable[Any] = HandleTable("kernel")
+        self.bytes_of_kernels = 0
+        self.arrays: HandleTable[ServedArray] = HandleTable("array")
+        self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)
+        self.port, *self._ends = worker.ports.add(_limits(worker.settings))
+        self.port_number = self.port.client
+        self.is_gone = threading.Event()
+        self._may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
+        self.connected_s = time.time()
+        self.bytes_of_variables = 0
+        self.code = worker.session.new_code(self._take_variables)
+        self.programs: list[_core.ProgramPort] = []
+
+    @property
+    def suffix(self) -> str:
+        """Of the names that its applications have in the session."""
+        return f"@{self.number}"
+
+    def serve(self) -> None:
+        """Answers until the client ends, says what is no message, or does not read."""
+        why = "has ended"
+        try:
+            self._welcome()
+            while True:
+                self._answer(*self.channel.receive())
+        except EOFError:
+            pass
+        except (ProtocolError, OSError) as error:
+            why = f"was dropped: {error}"
+            self._tell({"event": "dropped", "error": as_message(error)})
+        finally:
+            self._leave(why)
+
+    def compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
+        """A kernel of it, compiled in its turn; not any more once it is gone."""
+        made = self.worker.compilations.compile(kernel, arch, self.grant.user, self.number, self.channel.is_over)
+        self.take_kernel_bytes(kernel.name, len(made.original))
+        return made
+
+    def take_kernel_bytes(self, name: str, amount: int, kernels: int = 0) -> None:
+        """Sources, options and code of the kernels of a user's clients count together, and the kernels.
+
+        Raises:
+            InvalidInput: they would be too many.
+        """
+        settings, user = self.worker.settings, self.grant.user
+        with self.worker.opening:
+            own = self.worker.clients_of(user)
+            total = sum(each.bytes_of_kernels for each in own) + amount
+            count = sum(len(each.kernels) for each in own) + kernels
+            for what, found, most, setting in (
+                ("the bytes of kernels", total, settings.kernel_bytes_per_user, "kernel_bytes_per_user"),
+                ("the kernels", count, settings.kernels_per_user, "kernels_per_user"),
+            ):
+                if found > most:
+                    raise InvalidInput(
+                        f"kernel {name!r}: with it, {what} of user {user}'s clients are {found}, above {most}: connect "
+                        f"anew, without those that are not needed any more, or have the server's {setting} raised"
+                    )
+            self.bytes_of_kernels += amount
+
+    def turn_away(self, error: Exception) -> None:
+        """Answers nothing but this."""
+        self.refuse(self.grant.hello, error)
+        self.close_ends()
+        self._leave(f"was turned away: {error}")
+
+    def answer_with(self, number: int, ask: Callable[[], Any]) -> None:
+        """Answers the request of this number with what ``ask`` returns or raises; None is no answer yet."""
+        try:
+            answer = ask()
+        except ProtocolError:
+            raise
+        except Exception as error:
+            LOG.debug("client %d: %s", self.number, error)
+            if not self.worker.heed(error):  # else it was somebody's kernel, and every client hears whose
+                self.refuse(number, error)
+        else:
+            if answer is not None:
+                self.reply(number, answer)
+
+    def answer_later(self, answer: Callable[[], None]) -> None:
+        """Has a thread of its own wait and answer, so that the client can ask for other things meanwhile.
+
+        Raises:
+            InvalidInput: too many do already.
+        """
+        if not self._may_wait.acquire(blocking=False):
+            raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
+        try:
+            threading.Thread(target=self._wait_and_answer, args=[answer], daemon=True).start()
+        except BaseException:
+            self._may_wait.release()
+            raise
+
+    def _wait_and_answer(self, answer: Callable[[], None]) -> None:
+        try:
+            answer()
+        finally:
+            self._may_wait.release()
+
+    def reply(self, number: int, answer: Any, descriptors: Sequence[int] = ()) -> None:
+        """Answers it; a client that is gone hears nothing."""
+        try:
+            self._tell({"id": number, "ok": answer}, descriptors)
+        except ProtocolError as error:
+            self.refuse(number, InvalidInput(f"the answer is too large: {error}"))
+
+    def reply_in_file(self, number: int, content: bytes) -> None:
+        """Answers it with what may be too large for a message."""
+        arena = Arena.made(len(content))
+        try:
+            arena.view[: len(content)] = content
+            self.reply(number, len(content), [arena.descriptor])
+        finally:
+            arena.close()
+
+    def refuse(self, number: int, error: BaseException) -> None:
+        """Answers it with an error."""
+        self._tell({"id": number, "error": as_message(error)})
+
+    def lost(self, error: Exception, culprit: str | None = None) -> None:
+        """Tells the client that the worker ends. What it means for each job has been said through the rings.
+
+        Where it could not be, jobs of the ``culprit`` are to blame, if that is an application of this client.
+        """
+        again = WorkerLostError(f"the worker has ended, and with it what was on the GPU: {error}; submit again")
+        event: Message = {"event": "lost", "error": as_message(again), "failure": as_message(error)}
+        if culprit is not None and culprit.endswith(self.suffix):
+            event["culprit"] = culprit.removesuffix(self.suffix)
+        self._tell(event)
+
+    def drop(self, why: str) -> None:
+        """Ends its connection."""
+        self._tell({"event": "dropped", "error": as_message(ProtocolError(why))})
+        self.channel.close()
+
+    def require_operator(self) -> None:
+        """Raise RefusedError unless it may change what concerns others."""
+        if not self.grant.is_operator:
+            raise RefusedError(f"user {self.grant.user} is not among the server's 'operators', who may do this")
+
+    def _welcome(self) -> None:
+        welcome = {
+            "v": PROTOCOL_VERSION,
+            "client": self.number,
+            "device": self.worker.device,
+            "policy": self.worker.policy,
+            "highest_priority": self.grant.highest_priority,
+            "memory_bytes": self.grant.memory_bytes,
+        }
+        try:
+            self.reply(self.grant.hello, welcome, self._ends)  # its memory and its doorbell
+        finally:
+            self.close_ends()
+        self._log("client %d: process %d of user %s", self.number, self.grant.pid, self.grant.user)
+
+    def _take_variables(self, amount: int) -> None:
+        """They count as arrays do, but are not waited for.
+
+        Raises:
+            InvalidInput: there is no room.
+        """
+        accounts = self.worker.accounts
+        try:
+            ticket = accounts.take(self.number, amount, self.grant.memory_bytes)
+        except InvalidInput as error:
+            raise InvalidInput(f"the variables of this kernel's source, which count as arrays do: {error}") from None
+        if ticket is not None:
+            accounts.leave(ticket)
+            raise InvalidInput(
+                f"the variables of this kernel's source take {amount} bytes of device memory, and of "
+                f"{accounts.total_bytes} there are {accounts.used_bytes} in use: free arrays, or try again later"
+            )
+        self.bytes_of_variables += amount
+
+    def _give_back_variables(self) -> None:
+        if self.code is not None:
+            self.code.clear()
+        if self.bytes_of_variables > 0:
+            self.worker.accounts.give_back(self.number, self.bytes_of_variables)
+            self.bytes_of_variables = 0
+
+    def close_ends(self) -> None:
+        """The client's own: as long as they are open here, nobody notices that they are closed there."""
+        close_all(self._ends)
+        self._ends = []
+
+    def _answer(self, message: Message, descriptors: list[int]) -> None:
+        from gpushare.daemon.worker.requests import HANDLERS
+
+        number = number_of(message)
+        require_version(message)
+
+        def ask() -> Any:
+            verb, request = request_in(message)
+            return HANDLERS[verb](self, request, number, descriptors)
+
+        try:
+            self.answer_with(number, ask)
+        finally:
+            close_all(descriptors)
+
+    def _tell(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        try:
+            self.channel.send(message, descriptors)
+        except ProtocolError:
+            raise
+        except OSError as error:  # whoever receives sees that too, and the client leaves
+            LOG.debug("client %d cannot be told: %s", self.number, error)
+
+    def _leave(self, why: str) -> None:
+        """Its work stops at the next block boundary, and then its memory goes back."""
+        self.is_gone.set()
+        self.channel.close()
+        self.worker.accounts.wake()
+        for program in self.programs:
+            program.close()
+        self.worker.ports.remove(self.port_number)  # which withdraws its applications
+        self.port.remove_arrays()
+        while not self.port.wait_idle(LONGEST_WAIT_S):
+            pass  # the watchdog ends what does not
+        for arena in self.arenas:
+            arena.close()
+        self.channel.release()
+        self.applications.clear()
+        self.kernels.clear()  # each knows this client, by whom it is compiled
+        self._give_back_variables()
+        self.worker.forget(self)
+        del self.port  # its memory goes now, and not when somebody has forgotten this client
+        self._log("client %d %s", self.number, why)
+
+    def _log(self, words: str, *given: object) -> None:
+        LOG.info(words, *given, extra={"user": self.grant.user})
+
+
+def _limits(settings: Settings) -> _core.PortLimits:
+    """Every place of a user's has an equal part of the jobs."""
+    limits = _core.PortLimits()
+    limits.most_jobs = max(min(settings.jobs_per_user // settings.clients_per_user, MOST_UNFINISHED_JOBS), 1)
+    limits.most_blocks = MOST_TASKS
+    return limits
+
+
+def descriptor_in(descriptors: list[int]) -> int:
+    """The one that had to come with the message, which is then the caller's to close."""
+    if len(descriptors) != 1:
+        raise InvalidInput(f"this request needs one descriptor beside it, got {len(descriptors)}")
+    return descriptors.pop()

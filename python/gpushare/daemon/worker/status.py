@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes on in a worker, as plain values: for ``gpushare status``, ``gpushare top`` and Prometheus."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from gpushare.daemon.descriptors import open_descriptors
+
+if TYPE_CHECKING:
+    from gpushare.daemon.worker.served_client import ServedClient
+    from gpushare.daemon.worker.worker import Worker
+
+FIELDS = (
+    "name",
+    "number",
+    "priority",
+    "weight",
+    "state",
+    "waiting",
+    "kernel",
+    "blocks",
+    "started",
+    "done",
+    "quota",
+    "sm_time_ns",
+    "operations",
+    "preemptions",
+    "elapsed_ns",
+    "remaining_ns",
+    "is_late",
+)
+"""Of an application, as the session's status has them."""
+
+
+def status_of(worker: Worker) -> dict[str, Any]:
+    """Times in seconds since 1970, durations in seconds or, where the name says so, in nanoseconds."""
+    clients = worker.clients
+    status = worker.session.status()
+    known = {each.name: _fields(each) for each in status.applications}
+    return {
+        "now_ns": status.now_ns,
+        "device": worker.device,
+        "policy": worker.policy,
+        "ordering": worker.settings.ordering,
+        "started_s": worker.started_s,
+        "descriptors": open_descriptors(),
+        "memory": {
+            "total_bytes": worker.accounts.total_bytes,
+            "used_bytes": worker.accounts.used_bytes,
+            "waiting_requests": worker.accounts.waiting,
+        },
+        "loaded_kernels": worker.session.loaded_kernels,
+        "clients": [_client(each) for each in clients],
+        "applications": [
+            known.get(application.name, {"name": application.name})
+            | {
+                "client": client.number,
+                "unfinished_jobs": totals.unfinished,
+                "ended_jobs": totals.ended,
+                "turnaround_s": totals.turnaround_ns / 1e9,
+                "ntt": totals.ntt,
+            }
+            for client in clients
+            for application in client.applications
+            for totals in [application.totals]
+        ],
+    }
+
+
+def _client(client: ServedClient) -> dict[str, Any]:
+    return {
+        "client": client.number,
+        "name": client.grant.name,
+        "pid": client.grant.pid,
+        "user": client.grant.user,
+        "connected_for_s": time.time() - client.connected_s,
+        "memory_bytes": client.worker.accounts.held_by(client.number),
+        "arrays": len(client.arrays),
+        "kernels": len(client.kernels),
+        "applications": len(client.applications),
+    }
+
+
+def _fields(application: Any) -> dict[str, Any]:
+    """What the session tells of it."""
+    return {name: getattr(application, name) for name in FIELDS}

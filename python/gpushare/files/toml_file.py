@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads TOML files against a schema, with errors that name file, line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from gpushare._core import InvalidInput
+from gpushare.files.toml_text import ENCODING
+
+Key = tuple[str | int, ...]
+
+
+class Schema(BaseModel):
+    """A table of a file: unknown keys are errors, and numbers are not read from strings."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def tag_of(schema: type[Schema]) -> str:
+    """What marks this schema in a union of several: the places of errors hold it, and it is no key of the file."""
+    return f"<{schema.__name__}>"
+
+
+def accepted_by(check: Callable[[Any], Any]) -> AfterValidator:
+    """A key whose value is left as it is, but must not make ``check`` raise InvalidInput."""
+
+    def validated(value: Any) -> Any:
+        try:
+            if value is not None:  # as good as absent
+                check(value)
+        except InvalidInput as error:
+            raise PydanticCustomError("refused", "{why}", {"why": str(error)}) from error
+        return value
+
+    return AfterValidator(validated)
+
+
+AnySchema = TypeVar("AnySchema", bound=Schema)
+Made = TypeVar("Made")
+
+
+def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
+    """The file's content as the schema's object.
+
+    Raises:
+        InvalidInput: the file is missing, is no TOML, or does not follow the schema.
+    """
+    try:
+        text = path.read_text(encoding=ENCODING)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not UTF-8 text") from error
+    try:
+        return schema.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
+    except ValueError as error:  # TOMLDecodeError, and Python's own for an integer of thousands of digits
+        raise InvalidInput(f"{path}: is not TOML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{path}: lists or tables lie too deep in one another") from error
+
+
+def made_from(path: Path, schema: type[AnySchema], make: Callable[[AnySchema], Made]) -> Made:
+    """What ``make`` makes of the file's content; what it complains of is told with file and line, too."""
+    table = read_toml(path, schema)
+    try:
+        return make(table)
+    except InvalidInput as error:
+        raise InvalidInput(said_at(path, error)) from error
+
+
+def checked(data: Any, schema: type[AnySchema]) -> AnySchema:
+    """The data as the schema's object; InvalidInput names the key of what is wrong."""
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise InvalidInput("\n".join(_wrong(each, schema) for each in error.errors())) from error
+
+
+def complaint(path: Path, text: str, error: Any, schema: type[Schema]) -> str:
+    """One line for one error: file, line, key, and what is wrong."""
+    line = line_of(text, _without_tags(error["loc"]))
+    return f"{path}:{line}: {_wrong(error, schema)}" if line else f"{path}: {_wrong(error, schema)}"
+
+
+@contextmanager
+def at_key(*key: str | int) -> Iterator[None]:
+    """Says of an InvalidInput from within that it is about what the file has at this key, for :func:`said_at`."""
+    try:
+        yield
+    except InvalidInput as error:
+        error.key = (*key, *getattr(error, "key", ()))
+        raise
+
+
+def said_at(path: Path, error: InvalidInput) -> str:
+    """The error with the file and, if :func:`at_key` told the key, the line."""
+    line = line_of(path.read_text(encoding=ENCODING), getattr(error, "key", ()))
+    return f"{path}:{line}: {error}" if line else f"{path}: {error}"
+
+
+def _wrong(error: Any, schema: type[Schema]) -> str:
+    key: Key = error["loc"]
+    name = ".".join(str(part) for part in _without_tags(key))
+    if error["type"] == "extra_forbidden":
+        return f"unknown key '{name}'; known here: {', '.join(known_keys(schema, key[:-1]))}"
+    if error["type"] == "missing":
+        return f"key '{name}' is missing"
+    if error["type"] == "refused":
+        return f"key '{name}': {error['msg']}"
+    return f"key '{name}': {error['msg']}, got {error['input']!r}"
+
+
+def _without_tags(key: Key) -> Key:
+    return tuple(part for part in key if not str(part).startswith("<"))
+
+
+def known_keys(schema: type[Schema], table: Key) -> list[str]:
+    """The keys that the schema has in this table."""
+    choices: list[type[Schema]] = []
+    for part in table:
+        fields = {field.alias or name: field for name, field in schema.model_fields.items()}
+        if part in fields:
+            choices = _models_in(fields[part].annotation)
+            schema = next(iter(choices), schema)
+        else:
+            schema = next((each for each in choices if tag_of(each) == part), schema)
+    return [field.alias or name for name, field in schema.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[Schema]]:
+    if isinstance(annotation, type) and issubclass(annotation, Schema):
+        return [annotation]
+    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
+
+
+HEADER = re.compile(r"^\s*\[(\[?)\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
+ASSIGNMENT = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*=""")
+
+
+def line_of(text: str, key: Key) -> int | None:
+    r"""The line (from 1) where the key, or the nearest table around it, is written.
+
+    >>> line_of("a = 1\n[[kernel]]\nname = 'x'\n[[kernel]]\nthreds = 2", ("kernel", 1, "threds"))
+    5
+    """
+    lines = _lines_by_key(text)
+    for length in range(len(key), 0, -1):
+        if key[:length] in lines:
+            return lines[key[:length]]
+    return None
+
+
+def _lines_by_key(text: str) -> dict[Key, int]:
+    lines: dict[Key, int] = {}
+    table: Key = ()
+    count: Counter[Key] = Counter()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := HEADER.match(line):
+            table = _numbered(header[2].split("."), count)
+            if header[1]:
+                table = (*table, count[table])
+                count[table[:-1]] += 1
+            lines.setdefault(table, number)
+        elif assignment := ASSIGNMENT.match(line):
+            lines.setdefault((*table, *assignment[1].split(".")), number)
+    return lines
+
+
+def _numbered(parts: Sequence[str], count: Counter[Key]) -> Key:
+    """Puts the index of the latest element behind every array of tables on the way to the last part."""
+    key: Key = ()
+    for part in parts[:-1]:
+        key = (*key, part.strip())
+        if count[key]:
+            key = (*key, count[key] - 1)
+    return (*key, parts[-1].strip())

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels by the names that users have for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.kernels.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
+
+REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
+MOST_HARMLESS_REFERENCES = 24
+"""In a mangled name, to earlier parts of it: each can make it a little less than twice as long."""
+LONGEST_HARMLESS_NAME = 1000
+TOKEN = re.compile(r"\w+|[^\w\s]")
+UNNAMED = re.compile(r"(?:_INTERNAL_\w+|\(anonymous namespace\))::")
+"""What the compiler puts before names that only their source knows."""
+
+
+def demangled(symbol: str) -> str:
+    """The C++ signature behind a symbol; empty where there is none.
+
+    In a server the symbol may be anybody's, and a short one may stand for gigabytes: such are the compiler's business,
+    which is a process of its own.
+
+    >>> demangled("_Z1kPf")
+    'k(float*)'
+    """
+    if len(symbol) <= LONGEST_HARMLESS_NAME and len(REFERENCE.findall(symbol)) <= MOST_HARMLESS_REFERENCES:
+        return _core.demangled(symbol)
+    try:
+        return COMPILER.demangled(symbol)
+    except (CompilerCrashError, CompilerTimeoutError):
+        return ""
+
+
+def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
+    """The symbol of a kernel.
+
+    It may be named by its symbol, its signature, a cast to its type as in C++, or its C++ name if only one has that.
+
+    Raises:
+        InvalidInput: there is none, or there are several; the message lists them, by names that are taken here.
+
+    >>> entry_named("ns::k", ["_ZN2ns1kEPf", "other"], "k.ptx")
+    '_ZN2ns1kEPf'
+    >>> entry_named("(void(*)(const float*))k", ["_Z1kPKf", "_Z1kPi"], "k.ptx")
+    '_Z1kPKf'
+    """
+    if wanted in symbols:
+        return wanted
+    name = _canonical(wanted)
+    matching = [each for each in symbols if name in map(_canonical, _names(each))]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        # The same name in two files or anonymous namespaces: there the symbol alone tells them apart.
+        shown = [_shown(each) for each in matching]
+        listed = "; ".join(shown if len(set(shown)) == len(shown) else matching)
+        raise InvalidInput(f"{file_name}: {wanted!r} may be any of: {listed}; name one of them")
+    raise InvalidInput(no_such_entry(wanted, symbols, file_name))
+
+
+def no_such_entry(wanted: str, symbols: Sequence[str], file_name: str) -> str:
+    """With those that there are."""
+    listed = "; ".join(map(_shown, symbols)) or "none"
+    return f"{file_name} has no kernel {wanted!r}; it has: {listed}"
+
+
+def _shown(symbol: str) -> str:
+    return UNNAMED.sub("", demangled(symbol)) or symbol
+
+
+def _names(symbol: str) -> list[str]:
+    """``void ns::k<float>(float*)`` is also ``ns::k<float>``, and what a cast to ``void(*)(float*)`` picks."""
+    full = demangled(symbol)
+    signature = UNNAMED.sub("", full)
+    if not signature.endswith(")"):
+        return [full, signature]
+    begin = matching_parenthesis(signature)
+    name, parameters = signature[:begin], signature[begin:]
+    if name.endswith(">"):  # the result's type is part of the symbol of a template alone
+        name = name.partition(" ")[2]
+    return [full, signature, name + parameters, name, f"(void(*){parameters}){name}", f"(void(*){parameters})&{name}"]
+
+
+def matching_parenthesis(signature: str) -> int:
+    """Where the one at the end was opened."""
+    depth = 0
+    for place in range(len(signature) - 1, -1, -1):
+        depth += (signature[place] == ")") - (signature[place] == "(")
+        if depth == 0:
+            return place
+    return 0
+
+
+def _canonical(name: str) -> str:
+    """Without spaces, and with a type's const behind it, as symbols have it.
+
+    >>> _canonical("k( const unsigned int *, int)")
+    'k(unsignedintconst*,int)'
+    """
+    written: list[str] = []
+    held: list[int] = []  # depths at which a const waits for the end of its type
+    depth = 0
+    for token in TOKEN.findall(name):
+        if token in "*&,)>" and held and held[-1] == depth:
+            written.append("const")
+            held.pop()
+        depth += (token in "(<[") - (token in ")>]")
+        if token == "const" and (not written or written[-1] in "(<,"):
+            held.append(depth)
+        else:
+            written.append(token)
+    return "".join(written)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel as the user hands it over."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpushare.kernels.cache import KernelCache, cache_folder
+from gpushare.kernels.cache_key import cache_key
+from gpushare.kernels.compile_request import CompileRequest
+from gpushare.kernels.compiled_kernel import CompiledKernel
+from gpushare.kernels.cubin_kernel import cubin_kernel
+from gpushare.kernels.source import KernelSource, compile_options, kernel_source
+from gpushare.model.kernel_model import require, require_name
+
+TARGET = re.compile(r"^[^\S\n]*\.target\s+(sm_\w+)", re.MULTILINE)
+
+
+class Kernel:
+    """A CUDA kernel: source and name. It compiles when it is first needed, once per architecture.
+
+    Args:
+        source: CUDA C++ or PTX, as text or as the path of a ``.cu`` or ``.ptx`` file, which is read at once; or a
+            cubin, as bytes or the path of a ``.cubin`` file, which runs as it is.
+        name: of the kernel; a C++ expression such as ``"ns::saxpy<float>"`` will do. No ``extern "C"`` needed.
+        options: for NVRTC, such as ``"-std=c++20"`` or ``"-Iinclude"``.
+        preemptible: False leaves the kernel as it is: say so of kernels whose blocks wait for all others.
+        parameters: of a cubin, the types as in C++, such as ``["float*", "int"]``, where its symbol does not have them.
+
+    >>> scale = Kernel('''
+    ... template <typename T> __global__ void scale(T* values, T factor, int count) {
+    ...   int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...   if (i < count) values[i] *= factor;
+    ... }
+    ... ''', "scale<float>")
+    >>> compiled = scale.compile("sm_90")
+    >>> [parameter.type for parameter in compiled.parameters], compiled.refusal
+    (['float*', 'float', 'int'], None)
+    """
+
+    def __init__(
+        self,
+        source: str | bytes | Path,
+        name: str,
+        *,
+        options: Sequence[str] = (),
+        preemptible: bool = True,
+        parameters: Sequence[str] | None = None,
+    ) -> None:
+        require_name("kernel: name", name)
+        require(isinstance(preemptible, bool), f"kernel {name!r}: preemptible must be True or False")
+        self.name = name
+        self.preemptible = preemptible
+        self._source = kernel_source(source, name)
+        self._options = compile_options(options, self._source)
+        self.options = tuple(options)
+        self.parameters = None if parameters is None else _types(name, parameters, self._source)
+        self._compiled: dict[str, CompiledKernel] = {}
+        self._elsewhere: Callable[[Kernel, str], CompiledKernel] | None = None
+        self._names: tuple[str, ...] = ()
+        self._lock = threading.Lock()
+
+    @property
+    def text(self) -> str:
+        """CUDA C++ or PTX; empty for a cubin."""
+        return self._source.text
+
+    def compile(self, arch: str = "sm_90") -> CompiledKernel:
+        """Machine code, from this object, from the cache on disk, or from the compiler, in that order.
+
+        A cubin is only read, and has to be one that runs on this architecture.
+
+        Raises:
+            CompileError: the source does not compile; the message is the compiler's log.
+            InvalidInput: there is no such kernel or architecture; the message lists those there are.
+            CudaError: NVRTC or nvJitLink is missing; the message says how to install them.
+        """
+        require(isinstance(arch, str), f"architecture must be a text such as 'sm_90', got {arch!r}")
+        arch = self._arch_for(arch)
+        with self._lock:
+            if arch not in self._compiled:
+                self._compiled[arch] = self._compiled_for(arch)
+            return self._compiled[arch]
+
+    def compile_elsewhere(self, compile_it: Callable[[Kernel, str], CompiledKernel]) -> None:
+        """Has it compiled by this, from kernel and architecture, and by nothing in this process."""
+        self._elsewhere = compile_it
+
+    def _compiled_for(self, arch: str) -> CompiledKernel:
+        if self._elsewhere is not None:
+            return self._elsewhere(self, arch)
+        if self._source.cubin is not None:
+            return cubin_kernel(self._source, self.name, self.parameters, arch)
+        request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch, self._names)
+        return _cached_or_built(request)
+
+    def _compiled_with(self, names: Iterable[str]) -> None:
+        """Where its source has variables, kernels of these names are to share them with it."""
+        self._names = tuple(sorted(names))
+
+    @property
+    def source_identity(self) -> object:
+        """Equal for kernels of one source, as a compiler sees it."""
+        return self.text, self._source.cubin, (*self._source.header_options, *self.options)
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity == other._identity if isinstance(other, Kernel) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.source_identity, self.name, self._names, self.preemptible, self.parameters
+
+    def _arch_for(self, arch: str) -> str:
+        """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""
+        if self._source.is_ptx and isinstance(arch, str):
+            target = TARGET.search(self._source.text)
+            if target and target[1].rstrip("af") == arch:
+                return target[1]
+        return arch
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.name!r} of {self._source.file_name})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+
+def _types(name: str, parameters: Sequence[str], source: KernelSource) -> tuple[str, ...]:
+    require(
+        source.cubin is not None,
+        f"kernel {name!r}: 'parameters' are types of a cubin's; of CUDA C++ and PTX the compiler tells them",
+    )
+    require(
+        not isinstance(parameters, str) and all(isinstance(each, str) for each in parameters),
+        f"kernel {name!r}: parameters must be a list of types such as 'float*', got {parameters!r}",
+    )
+    return tuple(parameters)
+
+
+@cache
+def _cache(folder: Path) -> KernelCache:
+    return KernelCache(folder)
+
+
+def _cached_or_built(request: CompileRequest) -> CompiledKernel:
+    key = cache_key(request)
+    stored = _cache(cache_folder())
+    entry = stored.load(key) if key else None
+    if entry is not None:
+        return CompiledKernel.from_entry(*entry)
+
+    from gpushare.kernels.build import build  # and with it all that starts a process
+
+    built = build(request)
+    if key:
+        stored.store(key, *built.to_entry())
+    return built

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file format of devices (docs/devices.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gpushare import _core
+from gpushare._core import Device
+from gpushare.files.toml_file import Schema, checked, made_from
+
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Microseconds = Annotated[float, Field(ge=0, le=1e12)]
+"""The core refuses what makes no sense within these limits, which are those of its own numbers."""
+
+
+class SmTable(Schema):
+    """What all resident blocks of one SM share."""
+
+    threads: Count
+    warps: Count
+    blocks: Count
+    registers: Count
+    shared_memory_bytes: Count
+    issue_order: Literal["fair", "oldest-first"] = "fair"
+    shared_memory_splits_bytes: list[Count] = Field(default_factory=list)
+
+
+class GranularityTable(Schema):
+    """The units in which an SM hands out resources."""
+
+    threads_per_warp: Count = 32
+    registers_per_warp: Count = 256
+    warps: Count = 4
+    shared_memory_bytes: Count = 128
+    reserved_shared_memory_bytes: Count = 0
+
+
+class OffSmTable(Schema):
+    """Bandwidth beyond the SMs; 0 means no limit."""
+
+    noc_gb_per_s: float = 0.0
+    llc_gb_per_s: float = 0.0
+    dram_gb_per_s: float = 0.0
+    delay_linear: float = 0.0
+    delay_saturating: float = 0.0
+
+
+class CopyTable(Schema):
+    """One direction of the copy engines."""
+
+    bandwidth_gb_per_s: float
+    latency_us: Microseconds = 0.0
+
+
+class DelaysTable(Schema):
+    """How long the host's commands take to have effect."""
+
+    launch_us: Microseconds = 0.0
+    signal_us: Microseconds = 0.0
+    relaunch_us: Microseconds = 0.0
+    block_dispatch_us: Microseconds = 0.0
+    completion_us: Microseconds = 0.0
+    top_up_us: Microseconds = 0.0
+    follow_us: Microseconds = 0.0
+
+
+class DeviceTable(Schema):
+    """The whole file."""
+
+    name: str
+    sms: Count
+    clock_mhz: float
+    peak_gflop_per_s: float = Field(0.0, ge=0, le=1e12)
+    memory_bytes: Annotated[int, Field(ge=0, le=2**50)] = 0
+    per_sm: SmTable
+    granularity: GranularityTable = GranularityTable()
+    off_sm: OffSmTable = OffSmTable()
+    to_device: CopyTable
+    to_host: CopyTable
+    delays: DelaysTable = DelaysTable()
+
+
+def read_device(path: Path) -> Device:
+    """The device in this file; InvalidInput names file, line and key of what is wrong."""
+    return made_from(path, DeviceTable, _device)
+
+
+def device_from_dict(data: dict[str, Any]) -> Device:
+    """The inverse of :func:`device_to_dict`."""
+    return _device(checked(data, DeviceTable))
+
+
+def device_to_dict(device: Device) -> dict[str, Any]:
+    """The device in the structure of its file format."""
+    return {
+        "name": device.name,
+        "sms": device.sms,
+        "clock_mhz": device.clock_hz / 1e6,
+        "peak_gflop_per_s": device.flops_per_s / 1e9,
+        "memory_bytes": device.memory_bytes,
+        "per_sm": {field: getattr(device.per_sm, field) for field in SmTable.model_fields},
+        "granularity": {field: getattr(device.granularity, field) for field in GranularityTable.model_fields},
+        "off_sm": {
+            "noc_gb_per_s": device.off_sm.noc_bytes_per_s / 1e9,
+            "llc_gb_per_s": device.off_sm.llc_bytes_per_s / 1e9,
+            "dram_gb_per_s": device.off_sm.dram_bytes_per_s / 1e9,
+            "delay_linear": device.off_sm.delay_linear,
+            "delay_saturating": device.off_sm.delay_saturating,
+        },
+        "to_device": _copy_to_dict(device.to_device),
+        "to_host": _copy_to_dict(device.to_host),
+        "delays": {
+            "launch_us": device.delays.launch_ns / 1e3,
+            "signal_us": device.delays.signal_ns / 1e3,
+            "relaunch_us": device.delays.relaunch_ns / 1e3,
+            "block_dispatch_us": device.delays.block_dispatch_ns / 1e3,
+            "completion_us": device.delays.completion_ns / 1e3,
+            "top_up_us": device.delays.top_up_ns / 1e3,
+            "follow_us": device.delays.follow_ns / 1e3,
+        },
+    }
+
+
+def _copy_to_dict(engine: _core.CopyEngine) -> dict[str, float]:
+    return {"bandwidth_gb_per_s": engine.bandwidth_bytes_per_s / 1e9, "latency_us": engine.latency_ns / 1e3}
+
+
+def _device(table: DeviceTable) -> Device:
+    return Device(
+        name=table.name,
+        sms=table.sms,
+        clock_hz=table.clock_mhz * 1e6,
+        flops_per_s=table.peak_gflop_per_s * 1e9,
+        memory_bytes=table.memory_bytes,
+        per_sm=_core.SmCapacity(**table.per_sm.model_dump()),
+        granularity=_core.AllocationGranularity(**table.granularity.model_dump()),
+        off_sm=_core.OffSmBandwidth(
+            noc_bytes_per_s=table.off_sm.noc_gb_per_s * 1e9,
+            llc_bytes_per_s=table.off_sm.llc_gb_per_s * 1e9,
+            dram_bytes_per_s=table.off_sm.dram_gb_per_s * 1e9,
+            delay_linear=table.off_sm.delay_linear,
+            delay_saturating=table.off_sm.delay_saturating,
+        ),
+        to_device=_copy_engine(table.to_device),
+        to_host=_copy_engine(table.to_host),
+        delays=_core.CommandDelays(
+            launch_ns=round(table.delays.launch_us * 1e3),
+            signal_ns=round(table.delays.signal_us * 1e3),
+            relaunch_ns=round(table.delays.relaunch_us * 1e3),
+            block_dispatch_ns=round(table.delays.block_dispatch_us * 1e3),
+            completion_ns=round(table.delays.completion_us * 1e3),
+            top_up_ns=round(table.delays.top_up_us * 1e3),
+            follow_ns=round(table.delays.follow_us * 1e3),
+        ),
+    )
+
+
+def _copy_engine(table: CopyTable) -> _core.CopyEngine:
+    return _core.CopyEngine(
+        bandwidth_bytes_per_s=table.bandwidth_gb_per_s * 1e9, latency_ns=round(table.latency_us * 1e3)
+    )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launches of one kernel, grid and block have in common, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from gpushare.kernels.kernel import Kernel
+from gpushare.model.kernel_model import KernelModel
+
+MOST_SHAPES = 1024
+Shape = TypeVar("Shape")
+
+
+class LaunchShapes(Generic[Shape]):
+    """Remembers what was made of the last shapes.
+
+    Args:
+        make: of a kernel, grid, block, and bytes of shared memory.
+    """
+
+    def __init__(self, make: Callable[[Any, Any, Any, Any], Shape]) -> None:
+        self._make = make
+        self._known = lru_cache(MOST_SHAPES)(make)
+
+    def of(self, kernel: Any, grid: Any, block: Any, shared_bytes: Any) -> Shape:
+        """The shape, checked; 1 is the same as True or 1.0 to a dictionary, but not to a launch."""
+        is_usual = isinstance(kernel, Kernel | KernelModel) and type(shared_bytes) is int
+        if is_usual and _is_plain(grid) and _is_plain(block):
+            return self._known(kernel, grid, block, shared_bytes)
+        return self._make(kernel, grid, block, shared_bytes)
+
+
+def _is_plain(extent: Any) -> bool:
+    return type(extent) is int or (type(extent) is tuple and all(type(each) is int for each in extent))

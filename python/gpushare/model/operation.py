@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an application does, one after the other: launches of kernels, and copies to and from the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.model.host_pace import AT_ONCE, HostPace
+from gpushare.model.kernel_model import LONGEST_BLOCK_NS, MOST_BYTES, KernelModel, number, require, whole
+from gpushare.model.launch_arguments import built, checked_arguments, key_of
+from gpushare.model.launch_geometry import Extent, block_of, grid_of
+from gpushare.suite.arguments import SuiteArguments, suite_kernel
+
+if TYPE_CHECKING:
+    from gpushare.kernels.kernel import Kernel
+
+MOST_BLOCKS = 2**40
+MOST_SHARED_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One grid of a kernel: of a model, for simulated devices, or of CUDA code, for a GPU.
+
+    Launches are equal if all of this is; arrays are compared by what they hold. Do not change an array once it is in a
+    launch: a run uploads it as it is then, and results remember the runtime alone of equal launches.
+
+    Args:
+        kernel: what runs, a KernelModel or a Kernel.
+        blocks: thread blocks in the grid, for a KernelModel; for a Kernel they follow from ``grid``.
+        grid: blocks of a Kernel, an int or up to three, x first.
+        block: threads per block of a Kernel, an int or up to three, x first.
+        args: arguments of a Kernel: NumPy arrays (uploaded before each run), ``gs.Zeros``, NumPy scalars, int, float,
+            bool. How many and which types are due is checked against the compiled kernel before the run.
+        shared_bytes: dynamic shared memory per block of a Kernel.
+        pace: how much later than the end of the operation before it starts; only simulated devices keep it.
+
+    Raises:
+        InvalidInput: a value is of another kind or out of range.
+
+    >>> launch = Launch.of_suite("transpose")
+    >>> launch.grid, launch.block, launch.blocks
+    ((320, 384, 1), (32, 8, 1), 122880)
+    """
+
+    kernel: KernelModel | Kernel
+    blocks: int | None = None
+    _: KW_ONLY
+    grid: Extent | None = None
+    block: Extent | None = None
+    args: Sequence[Any] | SuiteArguments = field(default=(), compare=False)
+    shared_bytes: int = 0
+    pace: HostPace = AT_ONCE
+    _args_key: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_pace(self.pace)
+        if isinstance(self.kernel, KernelModel):
+            self._check_model()
+        else:
+            require(_is_cuda(self.kernel), f"launch: kernel must be a KernelModel or a Kernel, got {self.kernel!r}")
+            self._check_cuda()
+
+    def _check_model(self) -> None:
+        subject = f"launch of {self.kernel.name!r}"
+        given = [name for name in ("grid", "block") if getattr(self, name) is not None]
+        given += ["args"] if not isinstance(self.args, tuple | list) or len(self.args) > 0 else []
+        given += ["shared_bytes"] if self.shared_bytes != 0 else []
+        require(not given, f"{subject}: a KernelModel takes blocks alone, not {', '.join(given)}")
+        object.__setattr__(self, "blocks", whole(f"{subject}: blocks", self.blocks, 1, MOST_BLOCKS))
+        object.__setattr__(self, "args", ())
+        object.__setattr__(self, "_args_key", ())
+
+    def _check_cuda(self) -> None:
+        subject = f"launch of {self.kernel.name!r}"
+        require(self.grid is not None and self.block is not None, f"{subject}: a Kernel needs grid and block")
+        object.__setattr__(self, "grid", grid_of(f"{subject}: grid", self.grid))
+        object.__setattr__(self, "block", block_of(f"{subject}: block", self.block))
+        blocks = math.prod(self.grid)
+        require(
+            self.blocks in (None, blocks),
+            f"{subject}: blocks follow from grid {self.grid}, which has {blocks}; leave out blocks={self.blocks!r}",
+        )
+        object.__setattr__(self, "blocks", blocks)
+        shared_bytes = whole(f"{subject}: shared_bytes", self.shared_bytes, 0, MOST_SHARED_BYTES)
+        object.__setattr__(self, "shared_bytes", shared_bytes)
+        if isinstance(self.args, SuiteArguments):
+            object.__setattr__(self, "_args_key", self.args)
+            return
+        object.__setattr__(self, "args", checked_arguments(subject, self.args))
+        object.__setattr__(self, "_args_key", tuple(key_of(value) for value in self.args))
+
+    @staticmethod
+    def of_suite(name: str, size: str = "large", seed: int = 0, layers: int = 1) -> Launch:
+        """A kernel of ``gpushare.suite`` on its own data, which is made when a run needs it.
+
+        Args:
+            name: of the kernel, a key of ``gpushare.suite.KERNELS``.
+            size: "small" or "large".
+            seed: of the data.
+            layers: how often the launch does its work: its grid is so many times as large, and it takes so many times
+                as long, with the same blocks.
+
+        Raises:
+            InvalidInput: there is no such kernel or size, or it has no layers, since its blocks read what others of
+                them write, or use the grid's z already.
+
+        >>> Launch.of_suite("transpose", layers=10).grid
+        (320, 384, 10)
+        """
+        arguments = SuiteArguments(name, size, seed, layers)
+        grid, block, shared_bytes = arguments.geometry
+        return Launch(_kernel_of_suite(name), grid=grid, block=block, args=arguments, shared_bytes=shared_bytes)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is of CUDA code, which a GPU can run, and a simulated device if there is a profile of it."""
+        return not isinstance(self.kernel, KernelModel)
+
+    def build_arguments(self) -> tuple[Any, ...]:
+        """The arguments with every array made; the launch keeps none of those, so they go when the caller drops them.
+
+        Returns:
+            One per parameter: a C-contiguous array to upload, a ``Zeros`` to allocate, or a value.
+        """
+        if isinstance(self.args, SuiteArguments):
+            return self.args.build()
+        return tuple(built(value) for value in self.args)
+
+    def model_on(self, device: Device) -> KernelModel:
+        """What it costs on a simulated device: its KernelModel, or the one that its kernel's profile says.
+
+        Raises:
+            InvalidInput: it is of CUDA code of which there is no profile.
+        """
+        if isinstance(self.kernel, KernelModel):
+            return self.kernel
+        from gpushare.profile.model import model_of
+
+        return model_of(self, device)
+
+    def on(self, device: Device, alone_ns: int | None = None) -> _core.Launch:
+        """The launch as the core takes it to simulate it."""
+        model = self.model_on(device).on(device)
+        return _core.Launch(model, self.blocks, alone_ns=alone_ns, pace=self.pace.core())
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of ``bytes`` bytes.
+
+    Args:
+        direction: ``"to_device"`` or ``"to_host"``.
+        bytes: how many.
+        time_ns: how long it takes a simulated device with the copy engine to itself, in nanoseconds, where that is
+            known; by default what the device's description says.
+        pace: how much later than the end of the operation before it starts; only simulated devices keep it.
+    """
+
+    direction: str
+    bytes: int
+    _: KW_ONLY
+    time_ns: float | None = None
+    pace: HostPace = AT_ONCE
+
+    def __post_init__(self) -> None:
+        require(
+            self.direction in ("to_device", "to_host"),
+            f"copy: direction must be 'to_device' or 'to_host', got {self.direction!r}",
+        )
+        object.__setattr__(self, "bytes", whole("copy: bytes", self.bytes, 1, MOST_BYTES))
+        if self.time_ns is not None:
+            number("copy: time_ns", self.time_ns, 1, LONGEST_BLOCK_NS)
+        require_pace(self.pace)
+
+    def on(self, device: Device | None = None, alone_ns: int | None = None) -> _core.Copy:
+        """The copy as the core takes it: the same on every device."""
+        directions = _core.Copy.Direction
+        direction = directions.TO_DEVICE if self.direction == "to_device" else directions.TO_HOST
+        time_ns = None if self.time_ns is None else round(self.time_ns)
+        return _core.Copy(direction, self.bytes, alone_ns=time_ns, pace=self.pace.core())
+
+
+Operation = Launch | Copy
+
+
+def require_pace(pace: HostPace) -> None:
+    """Raise InvalidInput unless this is a pace."""
+    if not isinstance(pace, HostPace):
+        raise InvalidInput(f"pace must be a HostPace, got {pace!r}")
+
+
+@cache
+def _kernel_of_suite(name: str) -> Kernel:
+    """One object for all its launches, so that it is compiled once."""
+    from gpushare.kernels.kernel import Kernel
+
+    known = suite_kernel(name)
+    return Kernel(known.source_path, known.entry)
+
+
+def _is_cuda(kernel: object) -> bool:
+    from gpushare.kernels.kernel import Kernel
+
+    return isinstance(kernel, Kernel)

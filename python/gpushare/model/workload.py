@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be run: applications, each an in-order stream of copies and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.model.host_pace import AT_ONCE
+from gpushare.model.kernel_model import MOST_BYTES, number, require, require_name, whole
+from gpushare.model.operation import Copy, Launch, Operation
+from gpushare.model.service_level import Terms
+
+__all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
+
+LATEST_ARRIVAL_NS = 9e15  # 104 days; from 2**53 on the simulator's time, a float, has no whole nanoseconds
+PRIORITIES = (-(2**31), 2**31 - 1)
+WORKLOADS_FOLDER = Path(__file__).parents[1] / "workloads"
+
+ToCore = Callable[[Operation, int | None], _core.Launch | _core.Copy]
+"""Makes an operation as the core takes it, given its runtime alone in nanoseconds where that is known."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """An in-order stream of operations: each starts when the one before it has ended.
+
+    Args:
+        name: unique within a workload.
+        operations: launches and copies, at least one. ``10 * [launch]`` issues one ten times.
+        arrival_ns: when the first operation may start, in whole nanoseconds from the start of the run.
+        priority: larger is more urgent (policies with priorities use it).
+        weight: share of the GPU (weighted policies use it), positive; of the owner's share where there is an owner.
+        memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
+            that have not ended waits, in order of arrival. 0: it never waits for any.
+        deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
+        floor: the share of its speed alone that it is to keep beside others, at most 1 (``mix`` and ``auto`` use it).
+        latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted (likewise).
+        owner: whose it is. Weighted policies give every owner the same share, however many applications there are.
+    """
+
+    name: str
+    operations: tuple[Operation, ...]
+    arrival_ns: float = 0
+    priority: int = 0
+    weight: float = 1.0
+    memory_bytes: int = 0
+    deadline_ns: float | None = None
+    floor: float | None = None
+    latency_ns: float | None = None
+    owner: str | None = None
+
+    def __post_init__(self) -> None:
+        require_name("an application's name", self.name)
+        subject = f"application {self.name!r}"
+        object.__setattr__(self, "operations", _all_of(Operation, self.operations, f"{subject}: operations"))
+        require(len(self.operations) > 0, f"{subject} has no operations: add a launch or a copy")
+        arrival_ns = number(f"{subject}: arrival_ns", self.arrival_ns, 0, LATEST_ARRIVAL_NS)
+        object.__setattr__(self, "arrival_ns", float(round(arrival_ns)))
+        object.__setattr__(self, "priority", whole(f"{subject}: priority", self.priority, *PRIORITIES))
+        if self.owner is not None:
+            require_name(f"{subject}: owner", self.owner)
+        memory_bytes = whole(f"{subject}: memory_bytes", self.memory_bytes, 0, MOST_BYTES)
+        object.__setattr__(self, "memory_bytes", memory_bytes)
+        for name, value in self.terms.checked(subject).given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def terms(self) -> Terms:
+        """On which it shares the GPU, beside its priority."""
+        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether a launch of it is of CUDA code."""
+        return any(isinstance(operation, Launch) and operation.is_real for operation in self.operations)
+
+    def core(self, to_core: ToCore, alone_ns: Iterable[int | None] = ()) -> _core.Application:
+        """The application as the core takes it. ``alone_ns``: per operation, the runtime alone where it is known."""
+        known = list(alone_ns) or [None] * len(self.operations)
+        operations = [to_core(operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
+        return _core.Application(
+            self.name,
+            operations,
+            arrival_ns=round(self.arrival_ns),
+            priority=self.priority,
+            memory_bytes=self.memory_bytes,
+            owner=self.owner or "",
+            **self.terms.core,
+        )
+
+    def launches(self) -> Iterator[tuple[str, Launch]]:
+        """The launches, each with words that say which one it is."""
+        for place, operation in enumerate(self.operations, 1):
+            if isinstance(operation, Launch):
+                yield f"application {self.name!r}, operation {place}", operation
+
+
+def _all_of(kind: Any, values: Any, subject: str) -> tuple[Any, ...]:
+    try:
+        found = tuple(values)
+    except TypeError as error:
+        raise InvalidInput(f"{subject} must be a list, got {values!r}") from error
+    for value in found:
+        if not isinstance(value, kind):  # recordings have very many: no text is made for those that may stay
+            raise InvalidInput(f"{subject}: {value!r} has no place there")
+    return found
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Applications that share a GPU.
+
+    Args:
+        name: for tables and plots.
+        applications: at least one, names unique.
+        device: the device it was written for, used where the caller names none.
+
+    >>> from gpushare import KernelModel
+    >>> kernel = KernelModel("k", threads=128, latency_ns=10_000, issue_ns=2_000)
+    >>> pair = Workload("pair", [Application("a", [Launch(kernel, 500)]), Application("b", [Launch(kernel, 50)])])
+    >>> [application.name for application in pair.applications]
+    ['a', 'b']
+    """
+
+    name: str
+    applications: tuple[Application, ...]
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        require_name("a workload's name", self.name)
+        subject = f"workload {self.name!r}: applications"
+        object.__setattr__(self, "applications", _all_of(Application, self.applications, subject))
+        require(len(self.applications) > 0, f"workload {self.name!r} is empty: add at least one application")
+        names = [application.name for application in self.applications]
+        for name in names:
+            require(names.count(name) == 1, f"workload {self.name!r}: the name {name!r} is used by two applications")
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it has a launch of CUDA code."""
+        return any(application.is_real for application in self.applications)
+
+    def on(self, device: Device, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
+        """The workload as the core takes it to simulate it, validated for this device.
+
+        Raises:
+            InvalidInput: something cannot run there; the message names application, field and value.
+        """
+        self._require_models(device)
+        core = self.core(lambda operation, ns: operation.on(device, ns), alone_ns)
+        core.validate(device)
+        return core
+
+    def core(self, to_core: ToCore, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
+        """The workload as the core takes it, each operation made by ``to_core``."""
+        known = alone_ns or {}
+        applications = [application.core(to_core, known.get(application.name, ())) for application in self.applications]
+        return _core.CoreWorkload(self.name, applications)
+
+    def _require_models(self, device: Device) -> None:
+        for application in self.applications:
+            for place, launch in application.launches():
+                try:
+                    launch.model_on(device)
+                except InvalidInput as error:
+                    raise InvalidInput(f"{place}: {error}") from error
+
+    def require_real(self) -> None:
+        """Raise InvalidInput if a launch is of a model, or an operation has a pace: a GPU runs CUDA code, at once."""
+        for application in self.applications:
+            paced = [operation for operation in application.operations if operation.pace != AT_ONCE]
+            require(
+                not paced,
+                f"application {application.name!r}: an operation has a pace (host_us, after_us or gap_us in a file), "
+                "which only simulated devices keep",
+            )
+            for place, launch in application.launches():
+                require(
+                    launch.is_real,
+                    f"{place}: {launch.kernel.name!r} is a KernelModel, which only a simulated device can run: "
+                    "choose one, such as device='h100', or launch a gs.Kernel instead",
+                )
+
+    def alone(self, application: str) -> Workload:
+        """The same work with only this application in it, arriving at time 0."""
+        for each in self.applications:
+            if each.name == application:
+                return Workload(f"{application} alone", (replace(each, arrival_ns=0),), self.device)
+        known = ", ".join(each.name for each in self.applications)
+        raise InvalidInput(f"workload {self.name!r} has no application {application!r}; it has: {known}")
+
+    def arriving(self, **arrival_ns: float) -> Workload:
+        """A copy in which the named applications arrive at other times (nanoseconds)."""
+        for name in arrival_ns:
+            self.alone(name)
+        changed = [replace(each, arrival_ns=arrival_ns.get(each.name, each.arrival_ns)) for each in self.applications]
+        return replace(self, applications=tuple(changed))
+
+    def pairs(self, stagger_ns: float = 0) -> list[Workload]:
+        """All ordered pairs of its applications, named ``A+B``: A is listed, and at equal arrivals served, first.
+
+        Args:
+            stagger_ns: how much later than listed the second application arrives, in nanoseconds.
+
+        >>> len(bundled_workload("ercbench").pairs())
+        56
+        >>> bundled_workload("ercbench").pairs(stagger_ns=36)[0].applications[1].arrival_ns
+        36.0
+        """
+        number("pairs: stagger_ns", stagger_ns, 0, LATEST_ARRIVAL_NS)
+        return [
+            Workload(
+                f"{first.name}+{second.name}",
+                (first, replace(second, arrival_ns=second.arrival_ns + stagger_ns)),
+                self.device,
+            )
+            for first, second in permutations(self.applications, 2)
+        ]
+
+    @staticmethod
+    def from_toml(path: str | Path) -> Workload:
+        """Reads a workload file (docs/workloads.md).
+
+        Raises:
+            InvalidInput: the file is no TOML, or a key or value is wrong; the message names file, line and key.
+        """
+        from gpushare.model.workload_file import read_workload
+
+        return read_workload(Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The workload in the structure of its file format."""
+        from gpushare.model.workload_file import workload_to_dict
+
+        return workload_to_dict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Workload:
+        """The inverse of :meth:`to_dict`."""
+        from gpushare.model.workload_file import workload_from_dict
+
+        return workload_from_dict(data)
+
+    def _repr_html_(self) -> str:
+        from gpushare.results.display import workload_html
+
+        return workload_html(self)
+
+
+def workload_names() -> list[str]:
+    """The workloads that come with the package.
+
+    >>> workload_names()
+    ['cd_search', 'cumas', 'ercbench', 'slate', 'suite', 'suite_pair']
+    """
+    return sorted(path.stem for path in WORKLOADS_FOLDER.glob("*.toml"))
+
+
+def bundled_workload(name: str) -> Workload:
+    """A workload that comes with the package.
+
+    >>> bundled_workload("ercbench").device
+    'gtx480'
+    """
+    known = workload_names()
+    require(name in known, f"no workload {name!r}; known: {', '.join(known)}, or the path of a TOML file")
+    return Workload.from_toml(WORKLOADS_FOLDER / f"{name}.toml")

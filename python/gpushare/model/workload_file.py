@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and writes workload files (docs/workloads.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare.files.toml_file import at_key, checked, made_from
+from gpushare.model.argument_file import argument_from_data
+from gpushare.model.host_pace import HostPace
+from gpushare.model.kernel_model import KernelModel, require
+from gpushare.model.operation import Copy, Launch, Operation
+from gpushare.model.workload import Application, Workload
+from gpushare.model.workload_dict import from_us, workload_to_dict
+from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
+
+if TYPE_CHECKING:
+    from gpushare.kernels.kernel import Kernel
+
+__all__ = ["WorkloadTable", "read_workload", "workload_from_dict", "workload_to_dict"]
+
+Kernels = Mapping[str, "KernelModel | Kernel"]
+
+FORMS: dict[str, tuple[set[str], set[str]]] = {
+    "{launch = NAME, blocks = N} for a model": ({"launch", "blocks"}, set()),
+    "{launch = NAME, grid = [X, Y, Z], block = [X, Y, Z], args = [...]} for CUDA code": (
+        {"launch", "grid", "block"},
+        {"args", "shared_bytes"},
+    ),
+    "{suite = NAME}": ({"suite"}, {"size", "seed", "layers"}),
+    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_us"}),
+}
+"""The keys that an operation must and may have."""
+ANYWHERE = {"repeat", "host_us", "after_us", "gap_us"}
+"""The keys that every operation may have."""
+
+
+def read_workload(path: Path) -> Workload:
+    """The workload in this file; InvalidInput names file, line and key of what is wrong."""
+    return made_from(path, WorkloadTable, lambda table: _workload(table, path.parent))
+
+
+def workload_from_dict(data: Mapping[str, Any]) -> Workload:
+    """The inverse of :func:`workload_to_dict`. CUDA files are looked for from the current folder."""
+    return _workload(checked(data, WorkloadTable), Path())
+
+
+def _workload(table: WorkloadTable, folder: Path) -> Workload:
+    kernels: dict[str, KernelModel | Kernel] = {}
+    for place, kernel in enumerate(table.kernels):
+        with at_key("kernel", place, "name"):
+            require(kernel.name not in kernels, f"kernel {kernel.name!r} is described twice")
+        with at_key("kernel", place):
+            kernels[kernel.name] = _cuda(kernel, folder) if isinstance(kernel, CudaTable) else _model(kernel)
+    applications = []
+    for place, application in enumerate(table.applications):
+        with at_key("application", place):
+            applications.append(_application(application, kernels))
+    return Workload(table.name, tuple(applications), table.device)
+
+
+def _model(table: ModelTable) -> KernelModel:
+    values = table.model_dump()
+    for name in ("latency", "issue", "mean_block_time", "memory"):
+        microseconds = values.pop(f"{name}_us")
+        values[f"{name}_ns"] = _ns(microseconds)
+    return KernelModel(**values)
+
+
+def _cuda(table: CudaTable, folder: Path) -> Kernel:
+    from gpushare.kernels.kernel import Kernel
+
+    require(
+        (table.source is None) != (table.code is None),
+        f"kernel {table.name!r}: give its CUDA code as one of source (a file) and code (the text)",
+    )
+    source: str | Path | None = table.code
+    if table.source is not None:
+        source = folder / table.source
+        require(source.is_file(), f"kernel {table.name!r}: source: there is no file {str(source)!r}")
+    entry = table.name if table.entry is None else table.entry
+    kernel = Kernel(source, entry, options=tuple(table.options), preemptible=table.preemptible)
+    kernel._compiled_with(table.names)
+    return kernel
+
+
+def _application(table: ApplicationTable, kernels: Kernels) -> Application:
+    operations: list[Operation] = []
+    for place, operation in enumerate(table.operations):
+        with at_key("operations", place):
+            subject = f"application {table.name!r}, operation {place + 1}"
+            operations += operation.repeat * [_operation(operation, subject, kernels)]
+    return Application(
+        table.name,
+        tuple(operations),
+        arrival_ns=from_us(table.arrival_us),
+        priority=table.priority,
+        weight=table.weight,
+        memory_bytes=table.memory_bytes,
+        deadline_ns=_ns(table.deadline_us),
+        floor=table.floor,
+        latency_ns=_ns(table.latency_us),
+        owner=table.owner,
+    )
+
+
+def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operation:
+    given = {name for name, value in table if name not in ANYWHERE and value is not None}
+    fits = [form for form, (needed, possible) in FORMS.items() if needed <= given <= needed | possible]
+    require(bool(fits), f"{subject}: write {' or '.join(FORMS)}")
+    if table.copy_ is not None and table.bytes is not None:
+        return Copy(table.copy_, table.bytes, time_ns=_ns(table.time_us), pace=_pace(table))
+    if table.suite is not None:
+        launch = Launch.of_suite(table.suite, table.size or "large", table.seed or 0, table.layers or 1)
+        return replace(launch, pace=_pace(table))
+    return _launch(table, subject, kernels)
+
+
+def _pace(table: OperationTable) -> HostPace:
+    return HostPace(from_us(table.host_us or 0), _ns(table.after_us), from_us(table.gap_us or 0))
+
+
+def _ns(microseconds: float | None) -> float | None:
+    return None if microseconds is None else from_us(microseconds)
+
+
+def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:
+    require(table.launch in kernels, f"{subject}: no kernel {table.launch!r} in this file; it has: {_listed(kernels)}")
+    kernel = kernels[table.launch]
+    if isinstance(kernel, KernelModel):
+        require(table.blocks is not None, f"{subject}: kernel {table.launch!r} is a model: write blocks = N alone")
+        return Launch(kernel, table.blocks, pace=_pace(table))
+    require(table.blocks is None, f"{subject}: kernel {table.launch!r} is CUDA code: write grid and block, not blocks")
+    args = [argument_from_data(data) for data in table.args or ()]
+    shared_bytes = table.shared_bytes or 0
+    return Launch(kernel, grid=table.grid, block=table.block, args=args, shared_bytes=shared_bytes, pace=_pace(table))
+
+
+def _listed(kernels: Kernels) -> str:
+    return ", ".join(kernels) or "none"

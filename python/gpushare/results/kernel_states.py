@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""EffiSha's states of a launch, and how often each application was preempted, from a run's trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpushare import _core
+from gpushare.model.kernel_model import require
+from gpushare.model.workload import Launch, Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.results.run import Run
+
+
+def kernel_states(run: Run) -> pd.DataFrame:
+    """See :meth:`gpushare.Run.kernel_states`."""
+    import pandas as pd
+
+    require(run.has_blocks, f"the run of {run.policy!r} has no states: the GPU scheduled by itself")
+    table = pd.DataFrame(_core.kernel_states(run.trace, as_counted(run.workload)))
+    names = [application.name for application in run.workload.applications]
+    table["application"] = [names[application] for application in table["application"]]
+    return table
+
+
+def preemptions(run: Run) -> pd.DataFrame:
+    """See :meth:`gpushare.Run.preemptions`."""
+    import pandas as pd
+
+    states = kernel_states(run)
+    evictions = states[states["state"] == "TOEVICT"]
+    delays = (evictions["end_ns"] - evictions["begin_ns"]).groupby(evictions["application"])
+    counts, means = delays.count(), delays.mean()
+    return pd.DataFrame(
+        [
+            {
+                "application": application.name,
+                "priority": application.priority,
+                "preemptions": int(counts.get(application.name, 0)),
+                "eviction_ns": float(means.get(application.name, float("nan"))),
+            }
+            for application in run.workload.applications
+        ]
+    )
+
+
+def as_counted(workload: Workload) -> _core.CoreWorkload:
+    """The workload with nothing but the blocks of its launches: all that the states depend on."""
+    kernel = _core.KernelModel("any", threads=1, latency_ns=1)
+    return workload.core(
+        lambda operation, _: _core.Launch(kernel, operation.blocks) if isinstance(operation, Launch) else operation.on()
+    )

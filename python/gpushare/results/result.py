@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a comparison was worth: all its runs, as tables, plots and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare._core import InvalidInput
+from gpushare.results.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.results.plot import ResultPlots
+
+GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
+"""Ratios; over workloads they are averaged geometrically, as the papers do."""
+WHERE_KNOWN = "board_joules"
+"""The column that there is only if the energy of some run is known."""
+
+
+def known_among(columns: Iterable[str], table: pd.DataFrame) -> list[str]:
+    """These columns, and the energy where the table has it."""
+    return [*columns, *([WHERE_KNOWN] if WHERE_KNOWN in table else [])]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The runs of a comparison.
+
+    Attributes:
+        runs: one per workload, policy and repeat.
+        errors: policy name -> what went wrong, for policies that failed; none of their runs are kept.
+    """
+
+    runs: Sequence[Run]
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """In short: the runs would fill the screen."""
+        failed = f", failed: {', '.join(self.errors)}" if self.errors else ""
+        return f"<Result: {len(self.runs)} runs, {len(self.workloads)} workloads, {', '.join(self.policies)}{failed}>"
+
+    @property
+    def policies(self) -> list[str]:
+        """Names of the policies that ran, in the order they were given."""
+        return list(dict.fromkeys(run.policy for run in self.runs))
+
+    @property
+    def workloads(self) -> list[str]:
+        """Names of the workloads, in the order they were given."""
+        return list(dict.fromkeys(run.workload.name for run in self.runs))
+
+    @property
+    def is_real(self) -> bool:
+        """Whether all its runs were made by a real GPU."""
+        return all(run.is_real for run in self.runs) and len(self.runs) > 0
+
+    @property
+    def numbered_by(self) -> str:
+        """The column that tells repeats apart: ``seed``, on a real GPU ``repeat``."""
+        return "repeat" if self.is_real else "seed"
+
+    def run(self, policy: str | None = None, workload: str | None = None, repeat: int = 0) -> Run:
+        """One of the runs; the first policy and workload unless named.
+
+        Raises:
+            InvalidInput: there is no such run; the message lists what there is.
+        """
+        self._require_runs()
+        policy = policy or self.policies[0]
+        workload = workload or self.workloads[0]
+        found = [run for run in self.runs if run.policy == policy and run.workload.name == workload]
+        if not found:
+            raise InvalidInput(
+                f"no run of policy {policy!r} on workload {workload!r}; "
+                f"policies: {', '.join(self.policies)}; workloads: {', '.join(self.workloads)}"
+            )
+        if not 0 <= repeat < len(found):
+            raise InvalidInput(f"no repeat {repeat}; there are {len(found)}, counted from 0")
+        return found[repeat]
+
+    def _require_runs(self) -> None:
+        if not self.runs:
+            raise InvalidInput(f"no policy ran; errors: {self.errors}")
+
+    def runs_table(self) -> pd.DataFrame:
+        """One row per run: workload, policy, seed (on a GPU: repeat), and the columns of :meth:`Run.metrics`."""
+        self._require_runs()
+        return self._figures.copy()
+
+    @cached_property
+    def _figures(self) -> pd.DataFrame:
+        import pandas as pd
+
+        rows = [
+            {"workload": run.workload.name, "policy": run.policy, self.numbered_by: run.seed, **run.metrics()}
+            for run in self.runs
+        ]
+        return pd.DataFrame(rows)
+
+    def per_workload(self) -> pd.DataFrame:
+        """Median over the repeats, indexed by (workload, policy); ``*_spread`` is largest - smallest."""
+        table = self.runs_table().drop(columns=self.numbered_by)
+        grouped = table.groupby(["workload", "policy"], sort=False)
+        spread = grouped[GEOMEAN_COLUMNS].max() - grouped[GEOMEAN_COLUMNS].min()
+        return grouped.median().join(spread.add_suffix("_spread"))
+
+    def metrics(self) -> pd.DataFrame:
+        """One row per policy: geomean over the workloads of stp, antt and strictf; mean of everything else.
+
+        The mean energy is that of all workloads, or unknown.
+        """
+        import numpy as np
+
+        table = self.per_workload()
+        grouped = table.groupby("policy", sort=False)
+        means = grouped.mean()
+        if WHERE_KNOWN in table:
+            is_known = table[WHERE_KNOWN].notna().groupby("policy", sort=False).all()
+            means[WHERE_KNOWN] = means[WHERE_KNOWN].where(is_known)
+        logs = np.log(table[GEOMEAN_COLUMNS]).groupby("policy", sort=False).mean()
+        means[GEOMEAN_COLUMNS] = np.exp(logs)
+        return means.loc[self.policies]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Tidy: one row per workload, policy, seed (on a GPU: repeat) and application.
+
+        The rest of the columns is that of :meth:`Run.applications`.
+        """
+        import pandas as pd
+
+        self._require_runs()
+        columns: dict[str, list[Any]] = {}
+        for run in self.runs:
+            of_run = {"workload": run.workload.name, "policy": run.policy, self.numbered_by: run.seed}
+            repeated = {name: [value] * len(run.workload.applications) for name, value in of_run.items()}
+            for name, values in (repeated | run._application_columns()).items():
+                columns.setdefault(name, []).extend(values)
+        return pd.DataFrame(columns)
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Plots: ``plot.timeline(policy)``, ``staircase(policy, sm)``, ``tradeoff(x, y)``, ``policies(metric)``."""
+        from gpushare.results.plot import ResultPlots
+
+        return ResultPlots(self)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Writes a report in one self-contained file and returns its path."""
+        from gpushare.results.report import write_report
+
+        return write_report(self, Path(path))
+
+    def to_perfetto(self, path: str | Path, policy: str | None = None, workload: str | None = None) -> Path:
+        """Writes one run's trace for ui.perfetto.dev and returns its path."""
+        return self.run(policy, workload).to_perfetto(path)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes all runs to one file, with the traces that were recorded, and returns its path."""
+        from gpushare.results.result_file import save_result
+
+        return save_result(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Result:
+        """The inverse of :meth:`save`.
+
+        Raises:
+            InvalidInput: the file is no saved result, or comes from a newer version.
+        """
+        from gpushare.results.result_file import load_result
+
+        return load_result(Path(path))
+
+    def _repr_html_(self) -> str:
+        from gpushare.results.display import result_html
+
+        return result_html(self)

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one run was worth, and everything that happened in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare._core import Device, InvalidInput
+from gpushare.backends.cuda.conditions import Measured
+from gpushare.model.workload import Copy, Launch, Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gpushare.results.plot import RunPlots
+
+
+@dataclass(frozen=True)
+class Run:
+    """One workload under one policy on one device.
+
+    Attributes:
+        workload: what ran.
+        policy: the policy's name.
+        device: where.
+        seed: of the variation between simulated blocks; on a real GPU which repeat it was.
+        alone_ns: per application, its turnaround alone on this device with this seed, in nanoseconds.
+        record: the core's figures, in nanoseconds.
+        rerun: makes the run again, with its trace; None where it cannot be made again.
+        measured: the conditions of a run on a real GPU; None for a simulated one.
+    """
+
+    workload: Workload
+    policy: str
+    device: Device
+    seed: int
+    alone_ns: dict[str, int]
+    record: _core.RunRecord = field(repr=False)
+    rerun: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
+    measured: Measured | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        """In short: a workload and its times would fill the screen."""
+        applications = len(self.workload.applications)
+        counted = f"{applications} application{'s' * (applications != 1)}"
+        return (
+            f"<Run: {self.workload.name} ({counted}) under {self.policy} on {self.device.name}, "
+            f"{self.numbered_by} {self.seed}, {self.record.makespan / 1e6:.6g} ms>"
+        )
+
+    @property
+    def is_real(self) -> bool:
+        """Whether a real GPU made it."""
+        return self.measured is not None
+
+    @property
+    def numbered_by(self) -> str:
+        """What tells it from other runs of the same workload and policy: its seed, or which repeat it was."""
+        return "repeat" if self.is_real else "seed"
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether it tells of its thread blocks: a GPU that schedules by itself does not."""
+        return self.record.blocks > 0 or not any(isinstance(each, Launch) for each in self._operations)
+
+    @property
+    def has_trace(self) -> bool:
+        """Whether there is a trace, or one can be made."""
+        return self.record.trace is not None or self.rerun is not None
+
+    @cached_property
+    def trace(self) -> _core.Trace:
+        """Every event and every plan. Made by running again, identically, where it was not recorded."""
+        if self.record.trace is not None:
+            return self.record.trace
+        if self.rerun is None:
+            raise InvalidInput(self._why_no_trace())
+        return self.rerun().record.trace
+
+    def _why_no_trace(self) -> str:
+        if not self.is_real:
+            return f"the run of {self.policy!r} was saved without its trace"
+        return (
+            f"the run of {self.policy!r} on workload {self.workload.name!r} has no trace, and on a GPU no run comes "
+            "again: gpushare.run keeps the trace, a comparison those of first repeats, or of all if it has one workload"
+        )
+
+    @cached_property
+    def max_residency(self) -> dict[int, int]:
+        """Per launch, by the number of its operation, how many of its blocks fill an SM."""
+        launches = {number: each for number, each in enumerate(self._operations) if isinstance(each, Launch)}
+        if self.measured is not None:
+            return {number: self.measured.max_residency[number] for number in launches}
+        fitting = {each: each.model_on(self.device).max_residency(self.device) for each in set(launches.values())}
+        return {number: fitting[launch] for number, launch in launches.items()}
+
+    def late(self) -> list[str]:
+        """The applications that have ended after their deadline, in the workload's order."""
+        ends = zip(self.workload.applications, self.record.arrivals, self.record.ends, strict=True)
+        return [each.name for each, arrival, end in ends if end - arrival > (each.deadline_ns or float("inf"))]
+
+    def ntt(self) -> list[float]:
+        """Normalized turnaround time (shared / alone) per application, in the workload's order.
+
+        A turnaround is the time for which an application has a job in the system, submitted and not ended: from its
+        arrival to its end, and in a session without the pauses in which it had submitted nothing.
+        """
+        turnarounds = zip(self.workload.applications, self.record.turnarounds, strict=True)
+        return [self._ntt(application.name, turnaround) for application, turnaround in turnarounds]
+
+    def _ntt(self, application: str, turnaround_ns: int) -> float:
+        try:
+            return _core.normalized_turnaround(turnaround_ns, self.alone_ns[application])
+        except InvalidInput as error:
+            raise InvalidInput(f"application {application!r}: {error}") from error
+
+    def metrics(self) -> dict[str, float]:
+        """The run in figures.
+
+        Keys: ``stp`` (system throughput), ``antt`` (average normalized turnaround time), ``strictf`` (smallest
+        slowdown / largest slowdown), ``makespan_ns``, ``turnaround_p50_ns``, ``_p95_ns`` and ``_p99_ns``,
+        ``sm_utilisation`` (mean share of the makespan in which an SM had a block; NaN where the hardware scheduled
+        by itself and told of no block), ``to_device_utilisation`` and ``to_host_utilisation`` (of the copy engines);
+        ``board_joules`` where a GPU's energy is known (:class:`gpushare.backends.cuda.conditions.Measured`).
+        """
+        ntt = self.ntt()
+        record = self.record
+        return {
+            "stp": _core.system_throughput(ntt),
+            "antt": _core.average_normalized_turnaround(ntt),
+            "strictf": _core.strict_fairness(ntt),
+            "makespan_ns": record.makespan,
+            "turnaround_p50_ns": _core.percentile(record.turnarounds, 0.5),
+            "turnaround_p95_ns": _core.percentile(record.turnarounds, 0.95),
+            "turnaround_p99_ns": _core.percentile(record.turnarounds, 0.99),
+            "sm_utilisation": self._sm_utilisation(),
+            "to_device_utilisation": record.to_device_busy / record.makespan,
+            "to_host_utilisation": record.to_host_busy / record.makespan,
+            **self._energy(),
+        }
+
+    def _energy(self) -> dict[str, float]:
+        joules = None if self.measured is None else self.measured.board_joules
+        return {} if joules is None else {"board_joules": joules}
+
+    def _sm_utilisation(self) -> float:
+        if not self.has_blocks:
+            return math.nan
+        return sum(self.record.sm_busy) / len(self.record.sm_busy) / self.record.makespan
+
+    def applications(self) -> pd.DataFrame:
+        """One row per application: application, arrival_ns, end_ns, turnaround_ns (:meth:`ntt`), alone_ns, ntt."""
+        import pandas as pd
+
+        return pd.DataFrame(self._application_columns())
+
+    def _application_columns(self) -> dict[str, list[Any]]:
+        names = [application.name for application in self.workload.applications]
+        return {
+            "application": names,
+            "arrival_ns": self.record.arrivals,
+            "end_ns": self.record.ends,
+            "turnaround_ns": self.record.turnarounds,
+            "alone_ns": [self.alone_ns[name] for name in names],
+            "ntt": self.ntt(),
+        }
+
+    def blocks(self) -> pd.DataFrame:
+        """One row per thread block, or per group of them, in order of ending.
+
+        Columns: application, launch, kernel, sm, block, blocks, start_ns, end_ns. ``blocks`` is 1, unless a real GPU
+        reported several blocks of one launch on one SM that ended together. Such a row stands for that many: ``block``
+        counts those of the launch that ended before, ``end_ns`` is when the GPU was looked at, and their mean duration
+        is ``end_ns - start_ns``. Weigh rows by ``blocks`` when you count or average.
+        """
+        table = self._named(self.trace.blocks()).rename(columns={"operation": "launch"})
+        table.insert(2, "kernel", table["launch"].map(lambda launch: self._operations[launch].kernel.name))
+        return table[["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]]
+
+    def copies(self) -> pd.DataFrame:
+        """One row per copy, in order of ending: application, operation, direction, bytes, start_ns, end_ns."""
+        table = self._named(self.trace.copies())
+        copies = [self._operations[operation] for operation in table["operation"]]
+        table.insert(2, "direction", [copy.direction for copy in copies])
+        table.insert(3, "bytes", [copy.bytes for copy in copies])
+        return table
+
+    def launches(self) -> pd.DataFrame:
+        """One row per launch, in order of arrival: application, launch, kernel, blocks, arrival_ns, end_ns."""
+        columns = {"operation": "launch", "time_ns": "arrival_ns"}
+        table = self._named(self.trace.launch_arrivals()).rename(columns=columns)
+        ends = self._named(self.trace.launch_ends()).set_index("operation")["time_ns"]
+        launches = [self._operations[launch] for launch in table["launch"]]
+        table.insert(2, "kernel", [launch.kernel.name for launch in launches])
+        table.insert(3, "blocks", [launch.blocks for launch in launches])
+        table["end_ns"] = table["launch"].map(ends)
+        return table
+
+    def decisions(self) -> pd.DataFrame:
+        """One row per share of a plan.
+
+        Columns time_ns, rank, launch, application, quota (an int, or a list, one per SM), and leaves_rest (may lower
+        ranks use the rest of an SM where the launch has its quota, though that be all it can have?).
+        """
+        import pandas as pd
+
+        columns = ["time_ns", "rank", "launch", "quota", "leaves_rest"]
+        table = pd.DataFrame(self.trace.decisions(), columns=columns)
+        table.insert(3, "application", table["launch"].map(lambda launch: self._owners[launch]))
+        return table
+
+    def kernel_states(self) -> pd.DataFrame:
+        """One row per state that a launch was in: application, operation, state, begin_ns, end_ns.
+
+        The states are EffiSha's. PREP: its application waits for memory, copies, or the launch before; READY: no plan
+        gives it anything; TORUN: a plan does, and no block has started yet; RUNNING; TOEVICT: the plan has taken
+        everything away, and its blocks end; DONE, which has no length.
+        """
+        from gpushare.results.kernel_states import kernel_states
+
+        return kernel_states(self)
+
+    def preemptions(self) -> pd.DataFrame:
+        """One row per application: application, priority, preemptions, eviction_ns.
+
+        ``preemptions``: how often a launch of it was to leave the GPU before its end; ``eviction_ns``: how long that
+        took on average.
+        """
+        from gpushare.results.kernel_states import preemptions
+
+        return preemptions(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The thread blocks, as :meth:`blocks`."""
+        return self.blocks()
+
+    @property
+    def plot(self) -> RunPlots:
+        """Plots of this run: ``plot.timeline()``, ``plot.staircase(sm=0)``."""
+        from gpushare.results.plot import RunPlots
+
+        return RunPlots(self)
+
+    def to_perfetto(self, path: str | Path) -> Path:
+        """Writes a trace for ui.perfetto.dev and returns its path."""
+        from gpushare.results.perfetto import write_perfetto
+
+        return write_perfetto(self, Path(path))
+
+    @cached_property
+    def _operations(self) -> list[Launch | Copy]:
+        return [operation for application in self.workload.applications for operation in application.operations]
+
+    @cached_property
+    def _owners(self) -> list[str]:
+        return [application.name for application in self.workload.applications for _ in application.operations]
+
+    def _named(self, columns: dict[str, Any]) -> pd.DataFrame:
+        import pandas as pd
+
+        table = pd.DataFrame(columns)
+        names = [application.name for application in self.workload.applications]
+        table["application"] = [names[application] for application in table["application"]]
+        return table
+
+    def _repr_html_(self) -> str:
+        from gpushare.results.display import run_html
+
+        return run_html(self)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application of a session, as its user holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare.kernels.kernel import Kernel
+from gpushare.model.kernel_model import KernelModel, require, whole
+from gpushare.model.launch_geometry import Extent
+from gpushare.model.service_level import Terms
+from gpushare.model.workload import PRIORITIES, Application
+from gpushare.policy import Policy
+from gpushare.session.job import Job, Submitted
+
+if TYPE_CHECKING:
+    from gpushare.session.session import Session
+
+
+class SessionApplication:
+    """An application of a session: its launches run one after the other. Made by :meth:`Session.application`."""
+
+    def __init__(self, session: Session, name: str, priority: int, terms: Terms) -> None:
+        self.name = name
+        self._priority = self._first_priority = priority
+        self.terms = terms
+        self._session = session
+        self._number: int | None = None
+        self._launches: list[Submitted] = []
+        self._cancelled = False
+
+    @property
+    def priority(self) -> int:
+        """Larger is more urgent, for policies that look at it."""
+        return self._priority
+
+    def set_priority(self, priority: int) -> None:
+        """Changes the priority, while launches are under way or before.
+
+        Raises:
+            InvalidInput: it is above the session's ``highest_priority``.
+            PolicyError: the session's policy has no use for it.
+        """
+        self._session._set_priority(self, priority)
+
+    def cancel(self) -> None:
+        """Ends the application: what waits is dropped, and what runs stops at the next block boundary.
+
+        Its jobs that have not ended raise :class:`gpushare.Cancelled`; others notice nothing. Returns at once.
+        """
+        self._session._cancel(self)
+
+    def _register(self, core: _core.CoreSession, first: _core.Launch) -> None:
+        """The core knows it from its first launch on."""
+        if self._cancelled:
+            raise _core.Cancelled(f"application {self.name!r} has been cancelled")
+        if self._number is not None:
+            return
+        described = _core.Application(self.name, [], priority=self.priority, **self.terms.core)
+        self._number, self._first_priority = core.add(described, first), self.priority
+
+    def _as_run(self, arrival_ns: int, launches: int) -> Application:
+        """What a run says of it, of which so many launches had begun."""
+        return Application(
+            self.name,
+            tuple(submitted.launch for submitted in self._launches[:launches]),
+            arrival_ns=arrival_ns,
+            priority=self._first_priority,  # the trace tells of those after it
+            **self.terms.given,
+        )
+
+    def submit(
+        self,
+        kernel: Kernel | KernelModel,
+        *,
+        grid: int | Extent,
+        block: int | Extent,
+        args: Sequence[Any] = (),
+        shared_bytes: int = 0,
+    ) -> Job:
+        """Submits a launch and returns at once.
+
+        Args:
+            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
+            grid: blocks, an int or up to three, x first.
+            block: threads per block, likewise.
+            args: one per parameter: arrays in device memory (of this session, PyTorch, CuPy, Numba) for pointers,
+                numbers for values.
+            shared_bytes: dynamic shared memory per block.
+
+        Raises:
+            InvalidInput: an argument, the grid or the block cannot be; the message names it. Or it is the first launch,
+                and takes too long for the application's deadline or latency bound.
+            Cancelled: the application has been cancelled.
+            DeviceError: the session has failed; on a GPU a CudaError.
+        """
+        return self._session._submit(self, kernel, grid, block, args, shared_bytes)
+
+
+def permitted_priority(name: str, priority: int, most: int | None, policy: str | Policy) -> int:
+    """The priority, checked.
+
+    Raises:
+        InvalidInput: it is none, or above the highest that the session permits.
+        PolicyError: the policy has no use for it.
+    """
+    priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
+    require(
+        most is None or priority <= most,
+        f"application {name!r}: priority {priority} is above {most}, the highest that this session permits: "
+        "whoever opened it said Session(highest_priority=...)",
+    )
+    if isinstance(policy, str):
+        _core.require_priority(policy, name, priority)
+    return priority
+
+
+def require_permitted_latency(name: str, latency_ns: float | None, most: int | None) -> None:
+    """Raise InvalidInput unless an application may ask for this, where ``most`` is the highest priority that it may."""
+    require(
+        latency_ns is None or most is None or most > 0,
+        f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
+        "whoever opened it said Session(highest_priority=...)",
+    )

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch of a session, from its submission to its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare.model.kernel_model import number
+from gpushare.model.workload import Launch
+
+if TYPE_CHECKING:
+    from gpushare.session.session import Session
+
+DEFAULT_TIMEOUT_S = 300.0
+LEAST_KEPT = 64
+
+
+class FutureLike:
+    """Has the questions of :class:`concurrent.futures.Future` that go by waiting."""
+
+    __slots__ = ()
+    name: str
+
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._wait(0)
+
+    def result(self, timeout: float | None = None) -> None:
+        """Waits until it has ended; its results are in the arrays that it was given.
+
+        Raises:
+            TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
+            Cancelled: its application has been cancelled.
+            DeviceError: it, or another job that was on the device with it, failed; on a GPU a CudaError.
+            WorkerLostError: the server's worker ended before it did; submit it again.
+        """
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """Waits until it has ended; what :meth:`result` raises then, None if it has ended well.
+
+        Raises:
+            TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
+        """
+        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
+        if not self._wait(seconds):
+            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
+        return self._failure()
+
+    def _wait(self, seconds: float) -> bool:
+        """Whether it has ended within that time, well or not."""
+        raise NotImplementedError
+
+    def _failure(self) -> Exception | None:
+        """Of a job that has ended."""
+        raise NotImplementedError
+
+
+class Job(FutureLike):
+    """A launch that has been submitted.
+
+    Attributes:
+        name: application and kernel, for messages.
+    """
+
+    def __init__(self, session: Session, number: int, name: str, arguments: Sequence[Any]) -> None:
+        self.name = name
+        self._session = session
+        self._number = number
+        self._arguments: Sequence[Any] | None = arguments  # alive until the job has ended
+        self._error: Exception | None = None
+
+    def _wait(self, seconds: float) -> bool:
+        if self._error is not None or self._arguments is None:
+            return True
+        try:
+            ended = self._session._core.wait(self._number, seconds)
+        except Exception as error:
+            self._error = error
+            if isinstance(error, _core.Cancelled):
+                self._arguments = None
+            return True
+        if ended:
+            self._arguments = None
+        return ended
+
+    def _failure(self) -> Exception | None:
+        return self._error
+
+    def __repr__(self) -> str:
+        return f"<Job {self.name}>"
+
+
+class UnfinishedJobs:
+    """Keeps jobs, and with them their arguments, until they have ended, whether anybody waits for them or not.
+
+    It looks for those that have when it has twice as many as after the last look, so that a job costs the same however
+    many there are.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: list[Job] = []
+        self._look_at = LEAST_KEPT
+        self._lock = threading.Lock()
+
+    def add(self, job: Job) -> None:
+        """It has been submitted."""
+        with self._lock:
+            self._jobs.append(job)
+            if len(self._jobs) >= self._look_at:
+                self._jobs = [each for each in self._jobs if not each.done()]
+                self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
+
+
+@dataclass(frozen=True, eq=False)
+class Submitted:
+    """A launch as it was submitted."""
+
+    launch: Launch
+    core: _core.Launch
+    program: _core.CudaProgram | None
+    arguments: Sequence[Any]

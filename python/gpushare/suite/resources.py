@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the suite's kernels and their workers take from an SM, by what the assembler reports; needs no GPU."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpushare.kernels.resource_usage import ResourceUsage
+from gpushare.suite.arguments import known_geometry
+
+if TYPE_CHECKING:
+    from gpushare._core import Device
+    from gpushare.suite import SuiteKernel
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Of a kernel, or of its worker.
+
+    Attributes:
+        usage: registers, shared memory and spills.
+        blocks_per_sm: that fit, with the case's block and dynamic shared memory.
+    """
+
+    usage: ResourceUsage
+    blocks_per_sm: int
+
+
+@dataclass(frozen=True)
+class SuiteResources:
+    """What became of one kernel.
+
+    Attributes:
+        name: of the kernel.
+        original: the kernel as it is.
+        worker: None if it has none.
+        refusal: why it has none.
+    """
+
+    name: str
+    original: Occupancy
+    worker: Occupancy | None
+    refusal: str | None
+
+
+def suite_resources(kernel: SuiteKernel, arch: str, device: Device, size: str = "large") -> SuiteResources:
+    """Compiled for this architecture, on the SMs of this device, which should be one of it.
+
+    Raises:
+        InvalidInput: NVRTC does not know the architecture.
+        CudaError: CUDA's libraries are missing.
+    """
+    from gpushare.kernels.kernel import Kernel
+
+    compiled = Kernel(kernel.source_path, kernel.entry).compile(arch)
+    _, block, shared_bytes = known_geometry()[kernel.name][size]
+
+    def occupancy(usage: ResourceUsage) -> Occupancy:
+        return Occupancy(usage, usage.blocks_per_sm(device, math.prod(block), shared_bytes))
+
+    worker = compiled.worker_usage
+    return SuiteResources(
+        kernel.name, occupancy(compiled.original_usage), occupancy(worker) if worker else None, compiled.refusal
+    )

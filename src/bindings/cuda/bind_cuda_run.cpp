@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/cuda/cuda_views.hpp"
+#include "bindings/runs/run_record.hpp"
+#include "bindings/stopwatch.hpp"
+#include "bindings/without_gil.hpp"
+#include "core/model/job_names.hpp"
+#include "core/ordering/ordering_registry.hpp"
+#include "core/trace/trace_recorder.hpp"
+#include "cuda/cuda_gpu.hpp"
+#include "cuda/hardware_run.hpp"
+#include "cuda/shared_library.hpp"
+
+namespace gpushare::bindings {
+namespace {
+
+void add_launch(CudaProgram& program, std::shared_ptr<cuda::KernelCode> kernel, cuda::Extent grid, cuda::Extent block,
+                unsigned shared_bytes, const std::vector<py::bytes>& arguments) {
+  cuda::DeviceLaunch launch{.kernel = std::move(kernel), .grid = grid, .block = block, .shared_bytes = shared_bytes};
+  for (const py::bytes& argument : arguments) {
+    const std::string_view view(argument);
+    const auto* first = reinterpret_cast<const std::byte*>(view.data());
+    launch.arguments.emplace_back(first, first + view.size());
+  }
+  program.operations.push_back(std::move(launch));
+}
+
+void add_copy(CudaProgram& program, const std::shared_ptr<CopyBuffers>& buffers, Copy::Direction direction) {
+  program.buffers.push_back(buffers);
+  program.operations.push_back(cuda::DeviceCopy{
+      .direction = direction, .device = buffers->device.get(), .host = buffers->host.get(), .bytes = buffers->bytes});
+}
+
+void extend(CudaProgram& program, const CudaProgram& other) {
+  program.operations.insert(program.operations.end(), other.operations.begin(), other.operations.end());
+  program.buffers.insert(program.buffers.end(), other.buffers.begin(), other.buffers.end());
+}
+
+/// Owns what states, events and policies of one run point into.
+struct CudaWorld {
+  cuda::SharedContext context;
+  Workload workload;
+  Device estimates;  // what an ordering tells times by
+};
+
+std::vector<std::string> names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload, const CudaProgram& program) {
+  std::vector<std::string> names;
+  for (const BegunOperation& each : gpu.begun()) {
+    const bool is_launch = std::holds_alternative<cuda::DeviceLaunch>(program.operations[index(each.id)]);
+    if (is_launch && each.stage == Stage::OnDevice) names.push_back(job_name(workload, each.id));
+  }
+  return names;
+}
+
+/// A run that ends early leaves nothing behind on the GPU.
+void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, const CudaProgram& program,
+                 std::span<RunObserver* const> observers, Ordering* ordering) {
+  constexpr Duration patience(1'000'000'000);
+  try {
+    run(gpu, policy, workload, observers, ordering);
+  } catch (const cuda::CudaError& error) {
+    const std::string message = failure_among(names_on_gpu(gpu, workload, program), error.what());
+    gpu.stop(patience);
+    throw cuda::CudaError(message);
+  } catch (...) {
+    gpu.stop(patience);
+    throw;
+  }
+}
+
+RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
+                      const py::object& policy, std::uint64_t seed, bool record_trace, const py::object& ended,
+                      const std::optional<Device>& estimates, const std::shared_ptr<KernelTimes>& learnt) {
+  const auto world = std::make_shared<CudaWorld>(
+      CudaWorld{device.context, workload, estimates.value_or(device.context->description())});
+  const auto [ordering_name, sharing] = in_two_parts(policy);
+  const std::unique_ptr<Policy> decides = to_policy(sharing, world, seed);
+  const auto ordering =
+      make_ordering(ordering_name, world->estimates, world->workload, {.stopwatch = over_after, .learnt = learnt});
+  UsageMeter meter(device.context->description(), world->workload);
+  std::optional<TraceRecorder> recorder;
+  const Interruption interruption(ended);
+  std::vector<RunObserver*> observers{&meter};
+  if (record_trace) observers.push_back(&recorder.emplace());
+  cuda::SchedulerDelays delays;
+  Duration began{};
+  {
+    const py::gil_scoped_release no_gil;
+    cuda::CudaGpu gpu(*device.resources, program.operations);
+    gpu.set_heartbeat([&] { interruption.look([&] { return names_on_gpu(gpu, world->workload, program); }); });
+    run_or_stop(gpu, *decides, world->workload, program, observers, ordering.get());
+    delays = gpu.scheduler_delays();
+    began = gpu.began().time_since_epoch();
+  }
+  RunRecord record = record_of(meter);
+  record.began = count(began);
+  record.longest_pause = count(delays.longest_pause);
+  record.without_processor = count(delays.without_processor);
+  if (recorder) record.trace = recorder->take();
+  return record;
+}
+
+RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& program, const Workload& workload,
+                               cuda::HardwareSharing sharing, std::vector<int> levels, std::vector<int> sms,
+                               bool record_trace, const py::object& ended) {
+  UsageMeter meter(device.context->description(), workload);
+  std::optional<TraceRecorder> recorder;
+  const Interruption interruption(ended);
+  std::vector<RunObserver*> observers{&meter};
+  if (record_trace) observers.push_back(&recorder.emplace());
+  {
+    const py::gil_scoped_release no_gil;
+    cuda::run_on_hardware(device.context, workload, program.operations,
+                          {.sharing = sharing, .levels = std::move(levels), .sms = std::move(sms)}, observers,
+                          [&](const cuda::NamesOnGpu& on_gpu) { interruption.look(on_gpu); });
+  }
+  RunRecord record = record_of(meter);
+  if (recorder) record.trace = recorder->take();
+  return record;
+}
+
+void bind_program(py::module_& module) {
+  py::class_<CopyBuffers, std::shared_ptr<CopyBuffers>>(module, "CopyBuffers", "Pinned memory, and as much on the GPU.")
+      .def(py::init([](const CudaDevice& device, std::size_t bytes) {
+             const py::gil_scoped_release no_gil;
+             return std::shared_ptr<CopyBuffers>(new CopyBuffers(device, bytes), WithoutGil<CopyBuffers>{});
+           }),
+           py::arg("device"), py::arg("bytes"))
+      .def_readonly("bytes", &CopyBuffers::bytes)
+      .def(
+          "host",
+          [](const CopyBuffers& self) {
+            return py::memoryview::from_memory(self.host.get(), static_cast<py::ssize_t>(self.bytes));
+          },
+          py::keep_alive<0, 1>(), "The pinned memory.")
+      .def_property_readonly(
+          "device", [](const CopyBuffers& self) -> const cuda::DeviceMemory& { return self.device; },
+          py::return_value_policy::reference_internal, "The GPU's.");
+
+  py::class_<CudaProgram>(module, "CudaProgram", "What the operations of a workload are on a GPU, in its order.")
+      .def(py::init<>())
+      .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
+           py::arg("arguments"))
+      .def("extend", &extend, py::arg("other"), "Appends the other's operations.")
+      .def("add_copy", &add_copy, py::arg("buffers"), py::arg("direction"), "A copy of all that is in the buffers.");
+}
+
+}  // namespace
+
+void bind_cuda_run(py::module_& module) {
+  bind_program(module);
+
+  py::enum_<cuda::HardwareSharing>(module, "HardwareSharing", "How applications share a GPU without gpushare.")
+      .value("SERIAL", cuda::HardwareSharing::Serial)
+      .value("STREAMS", cuda::HardwareSharing::Streams)
+      .value("PRIORITY", cuda::HardwareSharing::Priority)
+      .value("GREEN_CONTEXTS", cuda::HardwareSharing::GreenContexts);
+
+  module.def(
+      "run_on_cuda", &run_on_cuda, py::arg("device"), py::arg("program"), py::arg("workload"), py::arg("policy"),
+      py::kw_only(), py::arg("seed") = 0, py::arg("record") = false, py::arg("ended") = py::none(),
+      py::arg("estimates") = py::none(), py::arg("learnt") = py::none(),
+      "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
+      "Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. "
+      "An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has "
+      "been `learnt`.");
+  module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
+             py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},
+             py::arg("sms") = std::vector<int>{}, py::arg("record") = false, py::arg("ended") = py::none(),
+             "Runs the original kernels on streams, without a scheduler.");
+}
+
+}  // namespace gpushare::bindings

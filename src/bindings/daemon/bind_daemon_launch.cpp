@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bindings/daemon/daemon_waits.hpp"
+#include "bindings/daemon/launch_packer.hpp"
+
+namespace gpushare::daemon {
+namespace {
+
+/// (kind, offset, bytes, dtype, least, most); an unknown kind is one that is not packed here.
+using ParameterTuple = std::tuple<std::string, std::size_t, std::size_t, std::string, std::int64_t, std::uint64_t>;
+
+PackedParameter parameter_of(const ParameterTuple& tuple) {
+  const auto& [kind, offset, bytes, dtype, least, most] = tuple;
+  using Kind = PackedParameter::Kind;
+  const Kind known = kind == "pointer"   ? Kind::Pointer
+                     : kind == "integer" ? Kind::Integer
+                     : kind == "float"   ? Kind::Float
+                                         : Kind::Other;
+  const bool is_either = kind == "integer or pointer" && bytes == 8;
+  return {.kind = is_either ? Kind::Integer : known,
+          .offset = offset,
+          .bytes = bytes,
+          .dtype = dtype,
+          .least = least,
+          .most = most,
+          .may_be_pointer = is_either};
+}
+
+std::unique_ptr<LaunchPacker> make_packer(Handle kernel, std::uint64_t place,
+                                          const std::optional<std::vector<ParameterTuple>>& parameters) {
+  std::optional<std::vector<PackedParameter>> known;
+  if (parameters) {
+    known.emplace();
+    for (const ParameterTuple& each : *parameters) known->push_back(parameter_of(each));
+  }
+  return std::make_unique<LaunchPacker>(kernel, place, std::move(known));
+}
+
+/// Usually there is room, and then the GIL is kept: to give it away and take it again would take longer than this, and
+/// in between whoever is told of jobs' ends would have it.
+JobNumber send_owned(ClientPort& port, LaunchRequest request, const py::object& owner, double timeout_s) {
+  request.owner = owner.is_none() ? nullptr : owner.inc_ref().ptr();
+  try {
+    try {
+      return port.launch(request, Duration{});
+    } catch (const PeerBusy&) {
+      return send_in_pieces(timeout_s, [&](Duration patience) { return port.launch(request, patience); });
+    }
+  } catch (...) {
+    if (request.owner != nullptr) owner.dec_ref();
+    throw;
+  }
+}
+
+std::optional<JobNumber> launch_packed(ClientPort& port, const LaunchPacker& packer, Handle application,
+                                       const std::array<std::uint32_t, 3>& grid, const py::sequence& arguments,
+                                       const py::object& owner, double timeout_s) {
+  LaunchPacker::Packed packed;
+  if (!packer.pack(arguments, packed)) return std::nullopt;
+  const LaunchRequest request{.application = application,
+                              .kernel = packer.kernel(),
+                              .grid = grid,
+                              .arguments = packed.bytes,
+                              .arrays = packed.arrays};
+  return send_owned(port, request, owner, timeout_s);
+}
+
+using PackedArray = std::pair<std::uint32_t, Handle>;  // position, handle
+
+JobNumber launch_bytes(ClientPort& port, const LaunchPacker& packer, Handle application,
+                       const std::array<std::uint32_t, 3>& grid, const py::bytes& arguments,
+                       const std::vector<PackedArray>& arrays, const py::object& owner, double timeout_s) {
+  const std::string_view view(arguments);
+  std::vector<wire::ArrayReference> references;
+  for (const auto& [position, array] : arrays) references.push_back({.array = array, .position = position});
+  const LaunchRequest request{.application = application,
+                              .kernel = packer.kernel(),
+                              .grid = grid,
+                              .arguments = std::as_bytes(std::span(view)),
+                              .arrays = references};
+  return send_owned(port, request, owner, timeout_s);
+}
+
+/// (owner, status or None where the connection was lost before the end, message)
+py::list told(std::vector<EndedJob> ended) {
+  py::list list;
+  for (EndedJob& each : ended) {
+    if (each.owner == nullptr) continue;
+    auto owner = py::reinterpret_steal<py::object>(static_cast<PyObject*>(each.owner));
+    const Completion& end = each.completion;
+    list.append(py::make_tuple(std::move(owner), end.is_lost ? py::object(py::none()) : py::cast(end.status),
+                               py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
+                                   end.message.data(), static_cast<Py_ssize_t>(end.message.size()), "replace"))));
+  }
+  return list;
+}
+
+/// The usual end of a job that nobody waits for in another way, without any code of Python's: that could be interrupted
+/// (Ctrl-C), and then nobody would ever hear of the end. False: it has to be told by Python.
+bool settle(const EndedJob& ended) {
+  static PyObject* const event = PyUnicode_InternFromString("_event");
+  static PyObject* const has_ended = PyUnicode_InternFromString("has_ended");
+  if (ended.completion.is_lost || ended.completion.status != JobStatus::Done) return false;
+  auto* owner = static_cast<PyObject*>(ended.owner);
+  const auto waiting = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, event));
+  if (waiting.is_none() && PyObject_SetAttr(owner, has_ended, Py_True) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+/// Of all; returns those that have to be told by Python.
+std::vector<EndedJob> settle_all(std::vector<EndedJob> ended) {
+  std::vector<EndedJob> left;
+  std::vector<py::object> settled;  // they may be the last of their arrays, whose end may be anything
+  for (EndedJob& each : ended) {
+    if (each.owner == nullptr) continue;
+    if (settle(each)) {
+      settled.push_back(py::reinterpret_steal<py::object>(static_cast<PyObject*>(each.owner)));
+    } else {
+      left.push_back(std::move(each));
+    }
+  }
+  return left;
+}
+
+/// False: not in time.
+bool await(ClientPort& port, JobNumber job, double timeout_s, const py::function& rouse) {
+  for (Duration left = seconds(timeout_s);; left -= piece) {
+    Awaited awaited;
+    {
+      const py::gil_scoped_release released;
+      awaited = port.await(job, std::clamp(left, Duration{}, piece));
+    }
+    if (auto left_over = settle_all(std::move(awaited.ended)); !left_over.empty()) {
+      port.leave(std::move(left_over));
+      rouse();
+    }
+    if (awaited.job != Awaited::Job::Unfinished) return true;
+    heed_signals();
+    if (left <= piece) return false;
+  }
+}
+
+void bind_launch_types(py::module_& module) {
+  py::class_<RemoteArray>(module, "RemoteArray", "A client's array on a worker.")
+      .def(py::init([](std::string dtype) { return RemoteArray{.dtype = std::move(dtype)}; }), py::arg("dtype"))
+      .def_readwrite("place", &RemoteArray::place, "Which connection knows it; 0: none.")
+      .def_readwrite("handle", &RemoteArray::handle);
+  py::class_<LaunchPacker>(module, "LaunchPacker", "Launches of one kernel with one block.")
+      .def(py::init(&make_packer), py::arg("kernel"), py::arg("place"), py::arg("parameters"),
+           "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.");
+}
+
+}  // namespace
+
+void bind_daemon_launch(py::module_& module) {
+  bind_launch_types(module);
+  py::class_<ClientPort, std::unique_ptr<ClientPort, PortDeleter>> port(module.attr("ClientPort"));
+  constexpr double patience = 60;  // seconds
+  port.def("launch_packed", &launch_packed, py::arg("packer"), py::arg("application"), py::arg("grid"),
+           py::arg("arguments"), py::arg("owner"), py::arg("timeout_s") = patience,
+           "Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. "
+           "`owner` comes back from take_owners.")
+      .def("launch_bytes", &launch_bytes, py::arg("packer"), py::arg("application"), py::arg("grid"),
+           py::arg("arguments"), py::arg("arrays"), py::arg("owner"), py::arg("timeout_s") = patience,
+           "The same with arguments that have been packed. `arrays`: (position, handle).")
+      .def(
+          "take_owners",
+          [](ClientPort& self) {
+            std::vector<EndedJob> ended;
+            const bool more = self.take_all_ended(ended);
+            return std::pair(told(settle_all(std::move(ended))), more);
+          },
+          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which "
+          "that "
+          "is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody "
+          "waits for.")
+      .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
+           "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an "
+           "`_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.")
+      .def("hear", &ClientPort::hear, "To be called when the bell rings. False: the worker is gone.")
+      .def_property_readonly("bell", &ClientPort::bell, "A descriptor, not to be closed, to wait at.")
+      .def(
+          "abandon",
+          [](ClientPort& self) {
+            std::vector<EndedJob> ended;
+            {
+              const py::gil_scoped_release released;
+              ended = self.abandon();
+            }
+            return told(std::move(ended));
+          },
+          "Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.")
+      .def_property_readonly("last_job", &ClientPort::last_job, "The number of the job that was submitted last.");
+}
+
+}  // namespace gpushare::daemon

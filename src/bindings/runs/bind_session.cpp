@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "bindings/arguments.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/cuda/cuda_views.hpp"
+#include "bindings/runs/policy_maker.hpp"
+#include "bindings/runs/run_record.hpp"
+#include "bindings/runs/session_ordering.hpp"
+#include "bindings/without_gil.hpp"
+#include "core/policies/registry.hpp"
+#include "core/session/paced_gpu.hpp"
+#include "core/session/session.hpp"
+#include "cuda/cuda_gpu.hpp"
+
+namespace gpushare::bindings {
+
+Session::MakePolicy maker_of(const py::object& policy) {
+  if (py::isinstance<py::str>(policy)) {
+    static_cast<void>(to_policy(policy, nullptr, 0));  // an unknown name is said here
+    require_open_policy(in_two_parts(policy).second.cast<std::string>());
+  }
+  auto kept = std::shared_ptr<py::object>(new py::object(policy), [](py::object* object) {
+    const py::gil_scoped_acquire gil;
+    delete object;
+  });
+  return [kept](std::shared_ptr<const void> world) {
+    const py::gil_scoped_acquire gil;
+    return to_policy(*kept, std::move(world), 0);
+  };
+}
+
+namespace {
+
+using SessionPtr = std::shared_ptr<Session>;
+
+/// Of a policy of the user's. What built-in ones say needs none.
+std::string name_to_blame(const py::object& policy) {
+  return py::isinstance<py::str>(policy) ? "" : policy.attr("name").cast<std::string>();
+}
+
+/// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
+SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record, const std::string& ordering,
+                        const std::optional<Device>& estimates) {
+  const Session::MakePolicy make_policy = maker_of(policy);
+  SessionOptions options{.ordering = session_ordering(ordering, estimates.value_or(*device.description)),
+                         .keeps_record = keeps_record,
+                         .policy_name = name_to_blame(policy)};
+  const py::gil_scoped_release no_gil;
+  return {new Session(std::move(device), make_policy, std::move(options)), WithoutGil<Session>{}};
+}
+
+Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
+
+/// Waits in pieces, so that Ctrl-C is heeded.
+template <typename HasEnded>
+bool wait_in_pieces(double timeout_s, HasEnded has_ended_within) {
+  constexpr Duration piece(50'000'000);
+  Duration left = seconds(timeout_s);
+  while (true) {
+    bool ended = false;
+    {
+      const py::gil_scoped_release no_gil;
+      ended = has_ended_within(std::min(left, piece));
+    }
+    if (ended) return true;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    left -= piece;
+    if (left <= Duration{}) return false;
+  }
+}
+
+bool wait(Session& session, JobId job, double timeout_s) {
+  return wait_in_pieces(timeout_s, [&](Duration piece) { return session.wait(job, piece); });
+}
+
+py::tuple finish(Session& session, const Device& device, double timeout_s) {
+  wait_in_pieces(timeout_s, [&](Duration piece) { return session.wait_for_all(piece); });
+  SessionRecord done;
+  {
+    const py::gil_scoped_release no_gil;
+    done = session.finish(Duration{});
+  }
+  UsageMeter meter(device, done.workload);
+  for (const Event& event : done.trace.events) meter.saw(event);
+  RunRecord record = record_of(meter);
+  record.turnarounds = counts(done.turnarounds);
+  record.trace = std::move(done.trace);
+  return py::make_tuple(std::move(done.workload), std::move(record));
+}
+
+int add(Session& session, Application application, const Launch& first) {
+  const py::gil_scoped_release no_gil;
+  return static_cast<int>(session.add(std::move(application), first));
+}
+
+JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program) {
+  std::shared_ptr<const DeviceCode> code;
+  if (program != nullptr) code = std::make_shared<cuda::SubmittedCode>(program->operations.front());
+  const py::gil_scoped_release no_gil;
+  return session.submit(static_cast<ApplicationId>(application), launch, std::move(code));
+}
+
+void set_priority(Session& session, int application, int priority) {
+  session.set_priority(static_cast<ApplicationId>(application), priority);
+}
+
+void set_policy(Session& session, const py::object& policy) {
+  Session::MakePolicy make_policy = maker_of(policy);
+  std::string name = name_to_blame(policy);
+  const py::gil_scoped_release no_gil;
+  session.set_policy(std::move(make_policy), std::move(name));
+}
+
+void bind_status(py::module_& module) {
+  py::class_<ApplicationStatus>(module, "ApplicationStatus", "An application of a session at one moment.")
+      .def_property_readonly("number", [](const ApplicationStatus& self) { return static_cast<int>(self.id); })
+      .def_readonly("name", &ApplicationStatus::name)
+      .def_readonly("priority", &ApplicationStatus::priority)
+      .def_readonly("weight", &ApplicationStatus::weight)
+      .def_readonly("state", &ApplicationStatus::state,
+                    "idle, copying, waiting, starting, running, leaving or cancelled")
+      .def_readonly("waiting", &ApplicationStatus::waiting, "Operations behind the present one.")
+      .def_readonly("kernel", &ApplicationStatus::kernel, "Of the present launch.")
+      .def_readonly("blocks", &ApplicationStatus::blocks, "Of the present launch.")
+      .def_readonly("started", &ApplicationStatus::started, "Blocks of the present launch.")
+      .def_readonly("done", &ApplicationStatus::done, "Blocks of the present launch.")
+      .def_readonly("quota", &ApplicationStatus::quota, "Blocks per SM, by ranges of SMs.")
+      .def_property_readonly("sm_time_ns", [](const ApplicationStatus& self) { return self.sm_time.count(); })
+      .def_readonly("operations", &ApplicationStatus::operations, "Those that have ended.")
+      .def_readonly("preemptions", &ApplicationStatus::preemptions)
+      .def_property_readonly("elapsed_ns", [](const ApplicationStatus& self) { return self.elapsed.count(); })
+      .def_property_readonly(
+          "remaining_ns", [](const ApplicationStatus& self) { return optional_count(self.remaining); },
+          "Of the present launch, if it has the GPU to itself from now on; None where nothing says so.")
+      .def_readonly("is_late", &ApplicationStatus::is_late,
+                    "It has missed its deadline, or does with its present launch, even alone from now on.");
+  py::class_<SessionStatus>(module, "SessionStatus", "A session at one moment.")
+      .def_property_readonly("now_ns", [](const SessionStatus& self) { return self.now.time_since_epoch().count(); })
+      .def_readonly("applications", &SessionStatus::applications);
+}
+
+void bind_opening(py::class_<Session, SessionPtr>& session) {
+  session
+      .def(py::init([](const CudaDevice& device, const py::object& policy, bool keeps_record,
+                       const std::string& ordering, const std::optional<Device>& estimates) {
+             return open_session(cuda::live_device(device.resources), policy, keeps_record, ordering, estimates);
+           }),
+           py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true, py::arg("ordering") = "arrival",
+           py::arg("estimates") = py::none(), "An ordering tells times by the device `estimates`.")
+      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
+                       bool keeps_record, const std::string& ordering) {
+             return open_session(paced_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
+           }),
+           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
+           py::arg("ordering") = "arrival",
+           "On a simulated device; `speed`: seconds of it in one of the wall clock's.");
+}
+
+}  // namespace
+
+void bind_session(py::module_& module) {
+  bind_status(module);
+  module.def(
+      "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
+      py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
+  constexpr py::call_guard<py::gil_scoped_release> no_gil;
+  py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
+  bind_opening(session);
+  session
+      .def("add", &add, py::arg("application"), py::arg("first"),
+           "An application without operations arrives; returns its number. Throws InvalidInput where its first launch "
+           "cannot run, or misses the deadline or the latency bound even alone, by its profile.")
+      .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
+           "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
+           "the job.")
+      .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
+      .def(
+          "withdraw", [](Session& self, int application) { self.withdraw(static_cast<ApplicationId>(application)); },
+          py::arg("application"), no_gil, "The application goes: its jobs are cancelled.")
+      .def("set_priority", &set_priority, py::arg("application"), py::arg("priority"), no_gil)
+      .def("set_policy", &set_policy, py::arg("policy"), "Another policy decides from now on.")
+      .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's own thread.")
+      .def("status", &Session::status, no_gil)
+      .def("close", &Session::close, no_gil,
+           "Ends everything at the next block boundary; jobs that have not ended fail.")
+      .def("finish", &finish, py::arg("device"), py::arg("timeout_s"),
+           "Waits for everything; returns what was done as a workload, and its record.");
+}
+
+}  // namespace gpushare::bindings

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between device and policy: what happens goes to the state, to those who look on and to the policy, and what the
+// policy decides goes to the device. Runs of known work (engine.cpp) and of work that comes in by and by (open_run.cpp)
+// share it.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/engine/engine.hpp"
+#include "core/engine/gpu.hpp"
+#include "core/engine/policy.hpp"
+
+namespace gpushare {
+
+/// When a policy is asked for a plan: after an event that it wants one for, and of several that the device knows
+/// already, once, after the last.
+class PlanDue {
+ public:
+  bool after(const Event& event, const Policy& policy, const State& state) {
+    is_wanted_ |= !state.running().empty() && policy.wants(event);
+    was_put_off_ |= is_wanted_ && event.next_is_known;
+    if (event.next_is_known) return false;
+    const bool is_due = std::exchange(is_wanted_, false) && !state.running().empty();
+    was_put_off_ &= is_due;
+    return is_due;
+  }
+
+  /// Events that are known already may be some time apart. If the policy would have had itself woken between them, it
+  /// is woken at once.
+  Plan plan(const Policy& policy, const State& state) {
+    Plan plan = policy.decide(state);
+    if (std::exchange(was_put_off_, false) && plan.wake_at) {
+      plan.wake_at = std::max(*plan.wake_at, state.now() + Duration(1));
+    }
+    return plan;
+  }
+
+ private:
+  bool is_wanted_ = false;
+  bool was_put_off_ = false;
+};
+
+class Dispatcher {
+ public:
+  Dispatcher(Gpu& gpu, Policy& policy, State state, std::span<RunObserver* const> observers)
+      : gpu_(gpu), policy_(&policy), observers_(observers), state_(std::move(state)) {}
+
+  State& state() { return state_; }
+  const State& state() const { return state_; }
+  /// When the policy wants to be asked again, whatever happens.
+  std::optional<Time> wake_at() const { return wake_at_; }
+  /// Time has come this far, though no event says so.
+  void advance_to(Time time) { now_ = time; }
+  /// Of the latest event, or what advance_to() said.
+  Time now() const { return std::max(now_, state_.now()); }
+
+  void deliver(const Event& event);
+  /// Something that no device reports: an arrival, an end of an application.
+  void deliver(EventKind kind, ApplicationId application);
+  /// Hands an operation to the device; a launch has then arrived.
+  void submit(const Submission& submission);
+  /// wake_at() has been reached.
+  void wake_policy();
+
+  void change_priority(ApplicationId application, int priority);
+
+  /// What holds: the plan in force, and before it who was admitted and has not ended.
+  const Plan& plan() const { return plan_; }
+  /// Another policy decides from now on, after it has seen a history that leads to the present state. Of that history
+  /// the last event is told to those who look on. If the policy throws, everything stays as it was.
+  void hand_over(Policy& policy, State empty, std::span<const Event> history);
+
+ private:
+  void wake_before(const Event& event);
+  void admit(const RunningLaunch& launch);
+  void forget_admitted(OperationId ended);
+  void enforce(Plan plan);
+
+  Gpu& gpu_;
+  Policy* policy_;
+  std::span<RunObserver* const> observers_;
+  State state_;
+  Plan plan_;
+  std::vector<Share> admitted_;
+  std::optional<Time> wake_at_;  // plan_'s, until it has been reached
+  Time now_{};
+  PlanDue plan_due_;
+};
+
+}  // namespace gpushare

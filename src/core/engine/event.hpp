@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device tells the scheduler. Policies, predictors, traces and metrics all live on this one stream.
+#pragma once
+
+#include "core/model/units.hpp"
+
+namespace gpushare {
+
+enum class EventKind : std::uint8_t {
+  ApplicationArrived,  ///< its first operation may start
+  LaunchArrived,       ///< a launch waits for a plan that gives it a quota
+  BlockStarted,
+  BlockEnded,
+  LaunchEnded,  ///< all its blocks have ended; those of one that was withdrawn: all that had started
+  CopyStarted,
+  CopyEnded,
+  ApplicationEnded,  ///< its last operation has ended
+  DeadlineReached,   ///< the plan's wake_at
+  PriorityChanged,   ///< the application's priority is another one from now on
+};
+
+/// A block event stands for one block, as in the simulator, or for a group: a real GPU tells how many blocks of a
+/// launch started or ended on an SM since the last look, not which ones. A group of ends has the time of the look.
+struct Event {
+  Time time{};
+  Time started;            ///< of the block or copy that ended; of a group, `time` - the mean duration of its blocks
+  std::int64_t block = 0;  ///< index in its grid; of a group, how many of the launch started (ended) before it; of a
+                           ///< change of priority, the new one
+  ApplicationId application{};
+  OperationId operation{};
+  SmId sm{};
+  std::int32_t blocks = 1;  ///< how many blocks started or ended together; a real GPU reports groups
+  EventKind kind{};
+  /// The device knows the next event already, and no plan is asked for in between: a look at a real GPU may show one
+  /// for every SM, and deciding after each of them would take longer than what they tell holds.
+  bool next_is_known = false;
+
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between scheduling and the device. SimulatedGpu (virtual time) and CudaGpu (a real one) implement it; they
+// know nothing of each other, and the engine knows nothing of either.
+#pragma once
+
+#include <optional>
+
+#include "core/engine/event.hpp"
+#include "core/engine/plan.hpp"
+#include "core/model/workload.hpp"
+
+namespace gpushare {
+
+/// What an operation is on one kind of device, such as machine code with its arguments. Only that device looks inside.
+class DeviceCode {
+ public:
+  virtual ~DeviceCode() = default;
+};
+
+/// An operation that is ready to run: everything before it in its application has ended.
+struct Submission {
+  OperationId id{};
+  ApplicationId application{};
+  const Operation* operation = nullptr;  ///< owned by the workload, which outlives the run
+  /// Made from the application's name and the operation's place in it: the same in every workload that holds them.
+  std::uint64_t identity = 0;
+  const DeviceCode* code = nullptr;  ///< where work comes in while a run goes on; it lives as long as the operation
+  /// Of the copies that wait for a direction the one with the smallest rank goes first, of equals who came first.
+  std::int64_t rank = 0;
+  /// A copy goes in pieces of this size, between which one of a smaller rank may go. 0: whole.
+  Bytes piece{};
+  /// So many of its pieces the engine has at a time: more keep it busier, and let the others wait for longer.
+  int pieces_at_a_time = 1;
+};
+
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+
+  virtual const Device& device() const = 0;
+
+  /// Hands over an operation. A launch does not start before a plan gives it a quota or it is admitted; copies are
+  /// served by rank, one at a time per direction. Must not block. Emits no arrival events: the engine does.
+  virtual void submit(const Submission& submission) = 0;
+
+  /// An operation that will be submitted as soon as the one before it in its application has ended, unless the run ends
+  /// before. A device may start a launch behind that one, in its place: nothing is reported of it before it has been
+  /// submitted, and from then on plans hold for it as for any other.
+  virtual void announce(const Submission& /*next*/) {}
+
+  /// Of an operation that was announced and will never be submitted, because its application was withdrawn: has it been
+  /// started, and not left yet? Until it has, the end of the one before it is not reported.
+  virtual bool is_leaving(OperationId /*announced*/) const { return false; }
+
+  /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
+  /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
+  virtual void apply(const Plan& plan) = 0;
+
+  /// A launch that was just submitted begins at once, ahead of all others, with all that it can have, until a plan
+  /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block. Of many that are
+  /// admitted a device may let so many begin at a time, and each of the others when one of these has ended.
+  virtual void admit(OperationId launch) = 0;
+  static constexpr int admitted_at_once = 8;  ///< the hardware has few queues for streams, and others need some
+
+  /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and
+  /// once those that run have ended, it ends, perhaps with blocks that never ran. What cannot be stopped, such as a
+  /// copy, ends as it would have. Must not block.
+  virtual void withdraw(OperationId operation) = 0;
+
+  /// Advances to the next event and returns it, but not beyond the deadline: nullopt means that the deadline was
+  /// reached, or, without one, that nothing can happen any more under the present plan. A real device that has fallen
+  /// behind its deadlines returns what it has seen since all the same, now and then.
+  virtual std::optional<Event> next_event(std::optional<Time> deadline) = 0;
+};
+
+}  // namespace gpushare

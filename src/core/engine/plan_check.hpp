@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every plan must satisfy before a device sees it, and what to say when a policy lets work starve.
+#pragma once
+
+#include <string>
+
+#include "core/engine/plan.hpp"
+#include "core/engine/state.hpp"
+
+namespace gpushare {
+
+/// Throws PolicyError naming the launch, the SM and the quota that cannot be.
+void check(const Plan& plan, const State& state);
+
+/// Names the launches that wait although nothing can happen any more.
+std::string starvation_message(const State& state);
+
+}  // namespace gpushare

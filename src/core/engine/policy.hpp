@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between deciding and doing. A policy sees the state and says what should hold; it never reads a clock,
+// starts a thread or talks to a GPU, so the same policy drives the simulated and the real one, and a recorded run
+// can be decided again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/engine/event.hpp"
+#include "core/engine/plan.hpp"
+#include "core/engine/state.hpp"
+
+namespace gpushare {
+
+class PolicyOptions;  // policies/options.hpp
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  /// Called once, before all else. A policy that leaves something to chance takes its random numbers from this seed and
+  /// from nothing else: it differs between the repeats of a comparison and between policies, and in equal runs it is
+  /// the same (policies/policy_seed.hpp).
+  virtual void begin(std::uint64_t /*seed*/) {}
+
+  /// Throws PolicyError for an application that this policy cannot serve. Called before the
+  /// application arrives, and before a priority changes or a policy takes over.
+  virtual void check(const Application& /*application*/) const {}
+
+  /// Asked of each launch that has arrived, before observe(): is there room that has been kept for it, or will be soon?
+  /// Then it begins at once (see Gpu::admit), ahead of all others and with all that it can have, until a plan names it.
+  /// To ask for a plan and to bring it about takes longer than some launches do. Nobody asks about what arrived under
+  /// another policy.
+  virtual bool admits(const RunningLaunch& /*launch*/, const State& /*state*/) { return false; }
+
+  /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.
+  virtual void observe(const Event& /*event*/, const State& /*state*/) {}
+
+  /// Called after observe(): is a new plan needed? The default asks for one when a launch arrives or ends, when the
+  /// plan's wake_at is reached, and when a priority changes. Until the next plan the last one holds. Of several events
+  /// that the device knows already (Event::next_is_known), one plan for all comes after the last.
+  virtual bool wants(const Event& event) const {
+    return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
+           event.kind == EventKind::DeadlineReached || event.kind == EventKind::PriorityChanged;
+  }
+
+  /// The plan for this state. Must be a function of the events seen so far and nothing else. Never called when no
+  /// launch is running. An empty plan stops everybody at the next block boundary.
+  virtual Plan decide(const State& state) const = 0;
+};
+
+/// The quota that limits a launch by nothing but the SM itself.
+inline Quota full_quota(const RunningLaunch& launch) { return Quota::everywhere(launch.max_residency); }
+
+inline Share full_share(const RunningLaunch& launch) { return {.launch = launch.id, .quota = full_quota(launch)}; }
+
+}  // namespace gpushare

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU as data: how much room an SM has, in which units it is handed out, what lies beyond the SMs, and how long
+// the host's commands take. python/gpushare/devices/*.toml says where each figure is from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/units.hpp"
+
+namespace gpushare {
+
+/// Whose warps an SM's schedulers serve first.
+enum class IssueOrder {
+  Fair,         ///< all alike
+  OldestFirst,  ///< those of the blocks that have been on the SM for longest; a worker is one block as long as it stays
+};
+
+/// What all resident blocks of one SM share.
+struct SmCapacity {
+  int threads = 0;
+  int warps = 0;
+  int blocks = 0;
+  int registers = 0;
+  Bytes shared_memory;
+  IssueOrder issue_order = IssueOrder::Fair;
+  /// What of the L1 cache can be shared memory, ascending; it is split anew only while the SM is empty. Empty: any
+  /// part, at any time.
+  std::vector<Bytes> shared_memory_splits{};
+};
+
+/// The units in which an SM hands out its resources; they decide how many blocks really fit.
+struct AllocationGranularity {
+  int threads_per_warp = 32;
+  int registers_per_warp = 256;     ///< a warp's registers are rounded up to this
+  int warps = 4;                    ///< the warps that fit the register file are rounded down to this
+  Bytes shared_memory{128};         ///< a block's shared memory is rounded up to this
+  Bytes reserved_shared_memory{0};  ///< what the system takes per block on top
+};
+
+/// How much later memory answers when it is busy: a kernel's time in memory grows by delay(utilisation) times itself.
+/// The first term is felt at any load, the second near saturation; both are fitted
+/// (docs/results/simulator-accuracy.md).
+struct LoadDelay {
+  double linear = 0;
+  double saturating = 0;
+
+  double at(double utilisation) const {
+    const double square = utilisation * utilisation;
+    return linear * utilisation + saturating * square * square / (1 - utilisation);
+  }
+  bool is_none() const { return linear == 0 && saturating == 0; }
+};
+
+/// The bandwidth beyond the SMs, all SMs together (CD-search, section 4.1.2). Zero means: not a limit.
+struct OffSmBandwidth {
+  Bandwidth noc;
+  Bandwidth llc;
+  Bandwidth dram;
+  LoadDelay delay;
+};
+
+/// One direction of the copy engines: time = latency + bytes / bandwidth.
+struct CopyEngine {
+  Duration latency{};
+  Bandwidth bandwidth;
+};
+
+/// How long the host's commands take to have effect.
+struct CommandDelays {
+  Duration launch{};          ///< from a launch's arrival to the dispatch of its first block
+  Duration signal{};          ///< from a new plan to workers that obey it
+  Duration relaunch{};        ///< from the new plan to the first block of a launch that had been evicted
+  Duration block_dispatch{};  ///< between two blocks that one SM starts
+  Duration completion{};      ///< from the end of a launch's last block until the host knows
+  /// From when a launch could have more blocks on an SM than it has workers there, to the first of them: a worker that
+  /// has made room for somebody else is gone.
+  Duration top_up{};
+  /// From the end of a launch's last block to the first of its application's next one, where that waits in hardware
+  /// behind it. Zero: none does.
+  Duration follow{};
+};
+
+struct Device {
+  std::string name;
+  int sms = 0;
+  double clock_hz = 0;
+  SmCapacity per_sm;
+  AllocationGranularity granularity;
+  OffSmBandwidth off_sm;
+  CopyEngine to_device;
+  CopyEngine to_host;
+  CommandDelays delays;
+  double flops_per_s = 0;  ///< single-precision peak, where known
+  Bytes memory{};          ///< where known; 0: nobody has to wait for any
+};
+
+/// Throws InvalidInput naming the first field that no GPU can have.
+void validate(const Device& device);
+
+}  // namespace gpushare

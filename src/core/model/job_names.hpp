@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How messages name jobs, and say which of them a device failed with: the same words wherever that happens.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/model/workload.hpp"
+
+namespace gpushare {
+
+/// 'saxpy' of 'alice' (launch 3): launches of an application are counted from 0. For a copy: a copy of 'alice'.
+std::string job_name(const Operation& operation, const std::string& application, std::int64_t launches_before);
+
+/// Of an operation of a workload, in which they are counted application by application.
+std::string job_name(const Workload& workload, OperationId operation);
+
+/// one, two, three
+std::string joined(std::span<const std::string> names);
+
+/// A device does not say which of the launches that were on it has failed: of several it was one.
+std::string failure_among(std::span<const std::string> on_device, const std::string& error);
+
+}  // namespace gpushare

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a launch will take alone, from what launches of the same kernel took (CuMAS, section 5.3): the time per
+// thread block of a first run on part of the grid, times the blocks. Two runs whose times per block differ show that
+// this is not so. If the larger one takes less a block, there is a part that does not grow with the grid, such as the
+// launch, and the time is a straight line; if it takes more, the time is a power of the blocks.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "core/model/recent_map.hpp"
+#include "core/predictors/name_and_threads.hpp"
+
+namespace gpushare {
+
+class KernelTime {
+ public:
+  /// A launch of so many blocks, alone on the GPU, took so long. Of runs of one size the latest counts, and of sizes
+  /// those that came last: a session has no end.
+  void add(std::int64_t blocks, Duration time);
+
+  /// Do the times grow with the blocks, as far as is known? One run says nothing against it.
+  bool is_linear() const;
+  /// Nothing before the first run.
+  std::optional<Duration> of(std::int64_t blocks) const;
+
+ private:
+  std::map<std::int64_t, Duration> runs_;  // by blocks
+  std::deque<std::int64_t> sizes_;         // of those, in the order in which they came
+};
+
+/// Those of many kernels.
+class KernelTimes {
+ public:
+  void add(const Kernel& kernel, std::int64_t blocks, Duration time) {
+    times_[name_and_threads(kernel)].add(blocks, time);
+  }
+  std::size_t size() const { return times_.size(); }
+  std::optional<Duration> of(const Kernel& kernel, std::int64_t blocks) const {
+    const KernelTime* known = times_.peek(name_and_threads(kernel));
+    return known == nullptr ? std::nullopt : known->of(blocks);
+  }
+
+ private:
+  RecentMap<NameAndThreads, KernelTime> times_{4096};
+};
+
+}  // namespace gpushare

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large copies in pieces, so that a task which comes later need not wait for a copy of somebody else's to end: between
+// two pieces its own copies may go first. A piece costs the latency of a copy (Eq. 6: a x + b), so its size follows
+// from the share of the bandwidth that may be lost: b / (a x + b) = loss.
+//
+// Suits open arrivals of short tasks beside large copies. Costs the loss, whether somebody comes or not; where all
+// tasks are there from the beginning their order says who goes first, and pieces only cost.
+#pragma once
+
+#include "core/model/workload.hpp"
+#include "core/ordering/solvers/flow_tables.hpp"
+#include "core/ordering/transfer_time.hpp"
+
+namespace gpushare {
+
+/// Whose copies go between the pieces of a copy under way?
+enum class CutIn {
+  Nobody,   ///< copies go whole
+  Shorter,  ///< those of a task that needs the engine for less time than the one under way has left
+  Urgent    ///< those of an application of a higher priority, and among equals of a shorter task
+};
+
+struct CopyPieces {
+  CutIn who = CutIn::Nobody;
+  Bytes to_device{};  ///< size of a piece; unused where nobody cuts in
+  Bytes to_host{};
+  int at_a_time = 1;  ///< that an engine has
+
+  /// 0 where a copy of this size goes whole.
+  Bytes piece_of(const Copy& copy) const {
+    if (who == CutIn::Nobody) return {};
+    const Bytes piece = copy.direction == Copy::Direction::ToDevice ? to_device : to_host;
+    return copy.size > piece ? piece : Bytes{};
+  }
+};
+
+/// A task's claim to a copy engine.
+struct CopyClaim {
+  int priority = 0;
+  Duration left{};  ///< for which it needs the engine
+};
+
+inline bool goes_before(CutIn who, const CopyClaim& newcomer, const CopyClaim& under_way) {
+  if (who == CutIn::Nobody) return false;
+  if (who == CutIn::Urgent && newcomer.priority != under_way.priority) return newcomer.priority > under_way.priority;
+  return newcomer.left < under_way.left;
+}
+
+}  // namespace gpushare

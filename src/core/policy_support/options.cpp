@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policy_support/options.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "core/model/errors.hpp"
+#include "core/model/quoted_list.hpp"
+
+namespace gpushare {
+namespace {
+
+std::string shown(double value) {
+  std::array<char, 32> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
+}
+
+/// Takes what stands before the first colon off the front, and the colon with it.
+std::string_view take_part(std::string_view& rest) {
+  const std::size_t colon = rest.find(':');
+  const std::string_view part = rest.substr(0, colon);
+  rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  return part;
+}
+
+}  // namespace
+
+PolicyOptions::PolicyOptions(std::string_view text) {
+  const std::string whole(text);
+  require(!whole.ends_with(':'),
+          "policy '" + whole + "': options are written NAME:KEY=VALUE, and none follows the colon");
+  policy_ = take_part(text);
+  while (!text.empty()) {
+    const std::string part(take_part(text));
+    const auto equals = part.find('=');
+    require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(),
+            "policy '" + whole + "': options are written NAME:KEY=VALUE, got '" + part + "'");
+    const bool is_new = values_.emplace(part.substr(0, equals), part.substr(equals + 1)).second;
+    require(is_new, "policy '" + whole + "': option '" + part.substr(0, equals) + "' is given twice");
+  }
+}
+
+const std::string* PolicyOptions::find(const std::string& key) const {
+  asked_.insert(key);
+  const auto value = values_.find(key);
+  return value == values_.end() ? nullptr : &value->second;
+}
+
+std::string PolicyOptions::word(const std::string& key, std::initializer_list<std::string_view> words) const {
+  const std::string* value = find(key);
+  if (value == nullptr) return std::string(*words.begin());
+  std::string known;
+  for (const std::string_view word : words) {
+    if (*value == word) return *value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw InvalidInput("policy '" + policy_ + "': " + key + " must be one of " + known + ", got '" + *value + "'");
+}
+
+double PolicyOptions::number(const std::string& key, double otherwise, double least, double most) const {
+  const std::string* value = find(key);
+  if (value == nullptr) return otherwise;
+  double number = 0;
+  const char* end = value->data() + value->size();
+  const auto [stopped, error] = std::from_chars(value->data(), end, number);
+  require(error == std::errc{} && stopped == end && number >= least && number <= most,
+          "policy '" + policy_ + "': " + key + " must be a number in " + shown(least) + ".." + shown(most) + ", got '" +
+              *value + "'");
+  return number;
+}
+
+std::int64_t PolicyOptions::whole(const std::string& key, std::int64_t otherwise, std::int64_t least,
+                                  std::int64_t most) const {
+  const double value =
+      number(key, static_cast<double>(otherwise), static_cast<double>(least), static_cast<double>(most));
+  require_lazily(value == std::floor(value), [&] {
+    return "policy '" + policy_ + "': " + key + " must be a whole number, got '" + *find(key) + "'";
+  });
+  return static_cast<std::int64_t>(value);
+}
+
+void PolicyOptions::require_not_both(const std::string& key, const std::string& other) const {
+  require(!values_.contains(key) || !values_.contains(other),
+          "policy '" + policy_ + "': " + key + " and " + other + " are two ways to say the same; give one of them");
+}
+
+void PolicyOptions::require_all_known() const {
+  for (const auto& [key, value] : values_) {
+    if (asked_.contains(key)) continue;
+    const std::string known =
+        asked_.empty() ? "it has none" : "known: " + quoted_list(asked_, [](const std::string& key) { return key; });
+    throw InvalidInput("policy '" + policy_ + "' has no option '" + key + "'; " + known);
+  }
+}
+
+}  // namespace gpushare

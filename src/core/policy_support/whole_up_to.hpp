@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any policy, with short launches left whole. To preempt a launch takes some tens of microseconds, and to be able to
+// costs it some percent of its time; one that ends by itself as soon had better run as it was written. The policy then
+// decides between launches where it would decide between blocks. While an application is there that is more urgent, by
+// its priority or by a latency bound, launches stay preemptible, for its sake, and for some milliseconds longer: the
+// next request may be an application of its own, and before a GPU leaves launches whole on a part of it all stand
+// still.
+//
+// Suits: applications of many short launches. Fails: whoever cannot wait for the end of such a launch, and has not said
+// so by either.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "core/engine/policy.hpp"
+#include "core/policy_support/highest_urgency.hpp"
+#include "core/policy_support/options.hpp"
+
+namespace gpushare {
+
+/// The option that every policy has; `usual` microseconds where it is not given.
+inline double whole_up_to_us(const PolicyOptions& options, double usual) {
+  return options.number("whole_up_to_us", usual, 0, 1e6);
+}
+
+class WholeUpTo : public Policy {
+ public:
+  WholeUpTo(std::unique_ptr<Policy> policy, double longest_us)
+      : policy_(std::move(policy)), longest_(std::llrint(1e3 * longest_us)) {}
+
+  void begin(std::uint64_t seed) override { policy_->begin(seed); }
+  void check(const Application& application) const override { policy_->check(application); }
+  bool admits(const RunningLaunch& launch, const State& state) override { return policy_->admits(launch, state); }
+  void observe(const Event& event, const State& state) override {
+    const int before = there_.highest();
+    if (event.kind == EventKind::ApplicationEnded) there_.leave(event.application, event.time);
+    if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::PriorityChanged) {
+      there_.come(event.application, urgency(event.application, state), event.time);
+    }
+    there_.forget_past(event.time);
+    has_fallen_ = there_.highest() < before && there_.anybody_there();  // seen at the next event: whoever runs has some
+    policy_->observe(event, state);
+  }
+  bool wants(const Event& event) const override { return policy_->wants(event) || has_fallen_; }
+  Plan decide(const State& state) const override {
+    Plan plan = policy_->decide(state);
+    for (Share& share : plan.shares) {
+      const bool gives_way_to_nobody = urgency(state.find(share.launch)->application, state) >= there_.highest();
+      share.whole_up_to = gives_way_to_nobody ? longest_ : Duration{};
+    }
+    return plan;
+  }
+
+ private:
+  static int urgency(ApplicationId application, const State& state) {
+    return state.application(application).latency ? std::numeric_limits<int>::max() : state.priority(application);
+  }
+
+  std::unique_ptr<Policy> policy_;
+  Duration longest_;
+  HighestUrgency there_;
+  bool has_fallen_ = false;
+};
+
+}  // namespace gpushare

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "core/transform/flow/control_flow.hpp"
+
+namespace gpushare::ptx {
+
+/// Knows where threads part of which some may have left the function while the others still wait for them. Where
+/// `if (c) v = __shfl_sync(~0u, ...);` comes before `__syncthreads();` none can have: to leave, a thread would have to
+/// pass the barrier, which waits for those that wait. So the wait is for lanes that come, or hangs in the original.
+class LeavingChoices {
+ public:
+  LeavingChoices(const Function& function, const ControlFlow& flow);
+
+  /// Of those that part at the end of this block: may some have left, or be past a barrier, before all meet again?
+  bool may_lose_threads(std::size_t block) const;
+
+ private:
+  /// What a thread may meet in a block, in order: the first of these.
+  enum class Meets { Nothing, Barrier, Others };  ///< Others: a barrier of some threads, or a call
+
+  const ControlFlow& flow_;
+  std::vector<Meets> meets_;  ///< by block
+  std::vector<bool> leaves_;  ///< by block: may a thread come from its beginning to the end without a barrier of all?
+};
+
+}  // namespace gpushare::ptx

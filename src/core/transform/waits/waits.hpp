@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/transform/flow/control_flow.hpp"
+#include "core/transform/waits/executed_reads.hpp"
+
+namespace gpushare::ptx {
+
+/// Does the function hold a loop that may go on until another block has done something? `reads`: of the function
+/// and what it calls. Locks count, as do all loops that end by the result of an atomic, but for compare-and-swaps that
+/// are tried again with what they have found.
+bool has_waiting_loop(const Module& module, const Function& function, const ControlFlow& flow,
+                      const ExecutedReads& reads);
+
+}  // namespace gpushare::ptx

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights where applications have owners: an owner's weight is divided among the applications that are there, in
+// proportion to theirs, so that ten applications of one owner weigh no more than one of another.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/engine/state.hpp"
+
+namespace gpushare {
+
+/// An application and the weight that it has asked for.
+struct OwnWeight {
+  ApplicationId application{};
+  double weight = 1;
+};
+
+/// What each of these weighs among them all. An application without an owner weighs what it has asked for.
+std::vector<double> weights_among_owners(std::span<const OwnWeight> present, const State& state);
+
+}  // namespace gpushare

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/policy_support/options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/model/errors.hpp"
+#include "core/policies/registry.hpp"
+#include "hand_written_events.hpp"
+#include "recorded_run.hpp"
+#include "sample_devices.hpp"
+#include "sample_workloads.hpp"
+
+namespace gpushare {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+TEST(PolicyOptions, WhatIsLeftOutIsAsThePolicySays) {
+  const PolicyOptions options("mix");
+  EXPECT_EQ(options.policy(), "mix");
+  EXPECT_EQ(options.word("mode", {"first", "second"}), "first");
+  EXPECT_EQ(options.number("step", 2, 1, 10), 2);
+  EXPECT_NO_THROW(options.require_all_known());
+}
+
+TEST(PolicyOptions, WhatIsGivenCounts) {
+  const PolicyOptions options("mix:mode=second:step=2.5");
+  EXPECT_EQ(options.word("mode", {"first", "second"}), "second");
+  EXPECT_EQ(options.number("step", 2, 1, 10), 2.5);
+  EXPECT_NO_THROW(options.require_all_known());
+}
+
+TEST(PolicyOptions, WhatCannotBeIsNamedWithWhatCan) {
+  const PolicyOptions options("mix:mode=third:step=11:floor=x");
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.word("mode", {"first", "second"}); }),
+              HasSubstr("mode must be one of first, second, got 'third'"));
+  for (const char* key : {"step", "floor"}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { options.number(key, 2, 1, 10); }),
+                HasSubstr("a number in 1..10, got '"));
+  }
+}
+
+TEST(PolicyOptions, AWholeNumberHasNoFraction) {
+  const PolicyOptions options("mix:step=2.7:nodes=1e6:blocks=11");
+  EXPECT_EQ(options.whole("nodes", 2, 1, 10'000'000), 1'000'000);
+  EXPECT_EQ(options.whole("left_out", 0, 1, 10), 0);
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("step", 2, 1, 10); }),
+              HasSubstr("step must be a whole number, got '2.7'"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.whole("blocks", 2, 1, 10); }), HasSubstr("in 1..10, got '11'"));
+}
+
+TEST(PolicyOptions, CountsAreWhole) {
+  for (const char* text : {"pkm:blocks=1.5", "slate:together=1.9", "cd-search:step=2.7"}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { make_policy(text); }), HasSubstr("must be a whole number")) << text;
+  }
+}
+
+TEST(PolicyOptions, AnOptionThatNobodyAsksForIsAnError) {
+  const PolicyOptions options("mix:stpe=3");
+  options.number("step", 2, 1, 10);
+  EXPECT_THAT(message_of<InvalidInput>([&] { options.require_all_known(); }),
+              HasSubstr("no option 'stpe'; known: 'step'"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }),
+              HasSubstr("no option 'fast'; known: 'whole_up_to_us'"));
+}
+
+Plan all_whole_up_to(Duration longest, Plan plan) {
+  for (Share& share : plan.shares) share.whole_up_to = longest;
+  return plan;
+}
+
+// What that means is up to the device; a simulated one preempts what it likes.
+TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
+  const Workload pair =
+      workload_of({with_alone(launch_of(8, 1000), 2000), with_alone(launch_of(8, 500), 1000)}, {0, 300});
+  for (const PolicyEntry& each : policies()) {
+    const std::string name(each.name);
+    SCOPED_TRACE(name);
+    const Trace plain = record(small_device(2), pair, name);
+    const Trace whole = record(small_device(2), pair, name + ":whole_up_to_us=0.5");
+    EXPECT_EQ(plain.events, whole.events);
+    ASSERT_EQ(plain.decisions.size(), whole.decisions.size());
+    for (std::size_t index = 0; index < plain.decisions.size(); ++index) {
+      const Duration usual(name == "auto" ? 2'000'000 : 0);
+      EXPECT_EQ(all_whole_up_to(usual, plain.decisions[index].plan), plain.decisions[index].plan);
+      EXPECT_EQ(all_whole_up_to(Duration(500), plain.decisions[index].plan), whole.decisions[index].plan);
+    }
+  }
+}
+
+TEST(PolicyOptions, NothingIsLeftWholeWhileSomebodyMoreUrgentIsThere) {
+  Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
+  workload.applications[1].priority = workload.applications[2].priority = 1;
+  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  const auto whole_up_to = [&run](std::size_t rank) { return run.plan().shares[rank].whole_up_to; };
+  run.arrive(0, 0);
+  EXPECT_EQ(whole_up_to(0), Duration(5000));
+  run.arrive(1, 10);
+  run.arrive(2, 10);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  EXPECT_EQ(whole_up_to(1), Duration(5000));
+  EXPECT_EQ(whole_up_to(2), Duration(5000));
+  run.end_launch(1, 20);
+  run.end_launch(2, 20);
+  EXPECT_EQ(whole_up_to(0), Duration{});  // the next one may come
+  run.end_application(1, 30);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  run.end_application(2, 40);
+  EXPECT_EQ(whole_up_to(0), Duration{});  // as another application
+  run.start_group(0, 0, 1, 4'000'000);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  run.start_group(0, 0, 1, 6'000'000);
+  EXPECT_EQ(whole_up_to(0), Duration(5000));
+}
+
+TEST(PolicyOptions, WhoeverWasUrgentIsWaitedForAsLongAsAnyOther) {
+  Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
+  workload.applications[1].priority = 2;
+  workload.applications[2].priority = 1;
+  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  const auto whole_up_to = [&run] { return run.plan().shares.front().whole_up_to; };
+  for (const int application : {0, 1, 2}) run.arrive(application, 10 * application);
+  run.end_launch(1, 30);
+  run.end_application(1, 30);
+  run.end_launch(2, 3'000'000);
+  run.end_application(2, 3'000'000);
+  run.start_group(0, 0, 1, 6'000'000);
+  EXPECT_EQ(whole_up_to(), Duration{});
+  run.start_group(0, 0, 1, 8'000'000);
+  EXPECT_EQ(whole_up_to(), Duration(5000));
+}
+
+TEST(PolicyOptions, NothingIsLeftWholeBesideALatencyBoundButWhatHasIt) {
+  Workload workload = workload_of({launch_of(8, 100), launch_of(8, 100)});
+  workload.applications[0].priority = 7;
+  workload.applications[1].latency = Duration(1000);
+  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  const auto whole_up_to = [&run](std::size_t rank) { return run.plan().shares[rank].whole_up_to; };
+  run.arrive(0, 0);
+  EXPECT_EQ(whole_up_to(0), Duration(5000));
+  run.arrive(1, 10);
+  EXPECT_EQ(whole_up_to(0), Duration{});
+  EXPECT_EQ(whole_up_to(1), Duration(5000));
+}
+
+TEST(PolicyOptions, NoPlanLeavesALaunchWholeUpToLessThanNothing) {
+  const auto decide = [](const State& state) {
+    Share share = full_share(state.running().front());
+    share.whole_up_to = Duration(-1);
+    return Plan{.shares = {share}};
+  };
+  EXPECT_THAT(message_of<PolicyError>([&] { record(small_device(), workload_of({launch_of(1, 10)}), decide); }),
+              HasSubstr("whole up to -1 ns; it must be 0 or more"));
+}
+
+TEST(PolicyOptions, OptionsAreWrittenInOneWay) {
+  for (const char* text : {"mix:", "mix:step=1:", "mix:step", "mix:=2", "mix:step=", "mix:step=1:step=2"}) {
+    EXPECT_THROW(PolicyOptions{text}, InvalidInput) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gpushare

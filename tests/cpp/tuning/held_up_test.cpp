@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tuning/held_up.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gpushare {
+namespace {
+
+/// Launches of one application that take so long from their arrivals to their ends, one after the other.
+class Turnarounds {
+ public:
+  void add(const std::vector<std::int64_t>& turnarounds) {
+    for (const std::int64_t turnaround : turnarounds) {
+      held_up_.observe({.time = now_, .kind = EventKind::LaunchArrived});
+      now_ += Duration(turnaround);
+      held_up_.observe({.time = now_, .kind = EventKind::LaunchEnded});
+    }
+  }
+  void end() { held_up_.observe({.time = now_, .kind = EventKind::ApplicationEnded}); }
+  bool need_room() const { return held_up_.needs_room(ApplicationId{0}); }
+
+ private:
+  HeldUp held_up_;
+  Time now_{};
+};
+
+TEST(HeldUp, AnApplicationsFirstLaunchesHaveNoRoomAndTheNextOnesTryIt) {
+  Turnarounds run;
+  run.add({500, 500, 500});
+  EXPECT_FALSE(run.need_room());
+  run.add({500});
+  EXPECT_TRUE(run.need_room());
+  run.add({500, 500, 500, 500, 500, 500, 500});
+  EXPECT_TRUE(run.need_room());
+  run.add({500});
+  EXPECT_FALSE(run.need_room());  // it brought nothing
+}
+
+TEST(HeldUp, WhoGainedNothingTriesItAgainMuchLater) {
+  Turnarounds run;
+  run.add(std::vector<std::int64_t>(103, 500));
+  EXPECT_FALSE(run.need_room());
+  run.add({500});
+  EXPECT_TRUE(run.need_room());
+  run.add(std::vector<std::int64_t>(8, 100));
+  EXPECT_TRUE(run.need_room());
+}
+
+TEST(HeldUp, IsWhoHasTakenMuchLongerThanItsShortest) {
+  Turnarounds run;
+  run.add({400, 400, 400, 400, 400, 100, 100, 100, 100, 100, 100, 100, 100, 100});
+  EXPECT_TRUE(run.need_room());
+}
+
+TEST(HeldUp, OneLongLaunchIsAnAccident) {
+  Turnarounds run;
+  run.add({9000, 290, 290, 290, 100, 100, 100, 100, 100, 100, 100, 100});
+  EXPECT_FALSE(run.need_room());
+  run.add({310});
+  EXPECT_TRUE(run.need_room());
+}
+
+TEST(HeldUp, IsForgottenWithItsApplication) {
+  Turnarounds run;
+  run.add({400, 400, 400, 400, 100});
+  EXPECT_TRUE(run.need_room());
+  run.end();
+  EXPECT_FALSE(run.need_room());
+}
+
+}  // namespace
+}  // namespace gpushare

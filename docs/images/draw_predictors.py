@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the picture in docs/srtf.md and prints the table there: ``python docs/images/draw_predictors.py``.
+"""Draws the picture of docs/results/predictors.md, prints its table: ``python docs/images/draw_predictors.py``.
 
 Both come from the runs in tests/data/gpu_progress.
 """

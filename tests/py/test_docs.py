@@ -12,7 +12,6 @@ import sys
 import pytest
 
 import gpushare as gs
-from gpushare.reproduce import srtf
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "DESIGN.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -69,7 +68,3 @@ def test_device_file_can_be_used(tmp_path):
     (example,) = examples(ROOT / "docs" / "guide" / "devices.md", "toml")
     (tmp_path / "my-gpu.toml").write_text(example)
     assert gs.device(tmp_path / "my-gpu.toml").sms == 132
-
-
-def test_results_page_has_the_introduction_of_the_package():
-    assert srtf.INTRODUCTION.strip() in (ROOT / "docs" / "srtf.md").read_text(encoding="utf-8")

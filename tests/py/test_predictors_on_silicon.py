@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The predictors on what an H100 has told of the suite's kernels; docs/srtf.md, "On silicon", shows the same."""
+"""The predictors on what an H100 has told of the suite's kernels; docs/results/predictors.md shows the same."""
 
 import pathlib
 

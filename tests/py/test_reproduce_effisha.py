@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reproduction of EffiSha: what goes in is the paper's, and what comes out is where docs/effisha.md says it is."""
+"""The reproduction of EffiSha: what goes in is the paper's, and what comes out is where docs/papers/effisha.md says."""
 
 import pathlib
 
 import pytest
 
 import gpushare as gs
-from gpushare.reproduce import effisha, effisha_closed_loop, effisha_preemption, effisha_workload, reproduce
+from gpushare.reproduce import effisha_closed_loop, effisha_preemption, effisha_workload, reproduce
 from gpushare.reproduce.effisha_slicing import Slice, tuned
 from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
 from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
@@ -143,7 +143,3 @@ def test_elsewhere_it_needs_a_paper_that_can():
         gs.InvalidInput, match="'srtf' is reproduced on the paper's device only; elsewhere: slate, cd-search, effisha"
     ):
         reproduce("srtf", device="h100")
-
-
-def test_the_page_has_the_introduction_of_the_package():
-    assert effisha.INTRODUCTION.strip() in (DOCS / "effisha.md").read_text(encoding="utf-8")

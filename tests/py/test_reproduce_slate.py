@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slate on the simulated Titan Xp; how near its figures are is for docs/slate.md to say."""
+"""Slate on the simulated Titan Xp; how near its figures are is for docs/papers/slate.md to say."""
 
 import math
 import pathlib
@@ -184,10 +184,6 @@ def test_pairs_are_all_fifteen(benchmarks):
 def test_a_device_is_refused_where_the_paper_needs_its_own():
     with pytest.raises(gs.InvalidInput, match="'srtf' is reproduced on the paper's device only"):
         reproduce("srtf", device="sim:h100")
-
-
-def test_the_page_has_the_introduction_of_the_package():
-    assert slate.INTRODUCTION.strip() in (DOCS / "slate.md").read_text(encoding="utf-8")
 
 
 def test_flops_and_peak_survive_their_files(benchmarks, titan_xp):

@@ -111,7 +111,7 @@ class Session:
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/internals/tuner.md.
+            floor: the share of its speed alone that it is to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
                 deadline is. They go first where it takes that: for who may ask for a priority above 0.
 

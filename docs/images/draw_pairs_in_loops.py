@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws ``auto`` over pairs in loops, for docs/h100-sharing.md: ``python docs/images/draw_companies.py``.
+"""Draws ``auto`` over pairs in loops, for docs/results/pairs.md: ``python docs/images/draw_pairs_in_loops.py``.
 
 The pairs are those of tests/data/gpu_companies.
 """

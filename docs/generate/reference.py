@@ -270,6 +270,8 @@ def inner_metadata(annotation: Any) -> Iterator[Any]:
 
 def number(value: float) -> str:
     """A limit in short."""
+    if value < -1:
+        return f"-{number(-value)}"
     if abs(value) >= 1e6 and float(f"{value:.0e}") == value:
         return f"{value:.0e}".replace("1e+0", "10^").replace("1e+", "10^").replace("e+0", "·10^").replace("e+", "·10^")
     if value == int(value) and value > 1 << 16 and (int(value) & (int(value) - 1)) == 0:

@@ -13,6 +13,7 @@ from mkdocs.structure.pages import Page
 CHECKOUT = Path(__file__).resolve().parents[2]
 FROM_THE_TOP = {"README.md": "index.md", "DESIGN.md": "design.md"}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+MADE_BY = re.compile(r"\A<!-- Generated [^\n]*-->\n")
 LABEL = re.compile(r"^(```\w+) .*")
 """Which tests run an example stands behind its language, where GitHub ignores it."""
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -46,6 +47,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links of the checkout become those of the site; what the site does not have stays as text."""
     here = page.file.src_uri
+    if here == "index.md":
+        page.meta["hide"] = ["navigation"]
     original = next((source for source, target in FROM_THE_TOP.items() if target == here), f"docs/{here}")
     kept: list[str] = []
 
@@ -63,5 +66,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return f"{bang}[{text}]({posixpath.relpath(in_site, posixpath.dirname(here) or '.')}{anchor})"
         return text if (CHECKOUT / target).exists() else found[0]
 
-    text = LINK.sub(linked, FENCE.sub(keep, markdown))
+    text = LINK.sub(linked, FENCE.sub(keep, MADE_BY.sub("", markdown)))
     return re.sub("\0(\\d+)\0", lambda found: kept[int(found[1])], text)

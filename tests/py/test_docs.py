@@ -30,6 +30,13 @@ def test_links_lead_somewhere(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_of_the_checkout_that_are_named_are_there(page):
+    named = re.findall(r"`((?:src|tests|python|docs|benchmarks|core)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    paths = [ROOT / ("src" if name.startswith("core/") else "") / name for name in named]
+    assert [path for path in paths if not path.exists() and not path.with_suffix(".hpp").exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_python_examples_run(page, monkeypatch, tmp_path):
     # In order and in one namespace, as a reader would; what they write must not land in the checkout.
     (tmp_path / "docs").symlink_to(ROOT / "docs")

@@ -27,9 +27,9 @@
   entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)         \
   entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", oracle, make_shortest_job_first)                   \
   entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)                      \
-  entry("mix", "blocks of each on every SM, so many that most is done", "SMK, Warped-Slicer", online, make_mix)                     \
-  entry("auto", "mix, partition or turns, whichever promises most", "SMK, SRTF 5.1.1", online, make_auto)               \
-  entry("fair", "SMs by weight, who got less before gets more", "weighted fair sharing", online, make_fair)             \
+  entry("mix", "blocks of each on every SM, in the numbers that get most done", "SMK, Warped-Slicer", online, make_mix)                     \
+  entry("auto", "a mix, a partition or one at a time, whichever promises most", "SMK, SRTF 5.1.1", online, make_auto)               \
+  entry("fair", "SMs by weight; an application that got less gets more later", "weighted fair sharing", online, make_fair)             \
   entry("edf", "earliest deadline first, with an admission test", "Liu and Layland", online, make_edf)
 // clang-format on
 

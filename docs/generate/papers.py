@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of docs/papers: what `gpushare reproduce PAPER` last made of each paper's evaluation.
 
-Run again and stored by `python docs/generate/simulate.py`.
+Run again and stored by `python docs/generate/recompute.py`.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ PAPERS = ["srtf", "slate", "cd-search", "effisha", "cumas"]
 
 def page(paper: str) -> str:
     """All tables of a paper, each with its note."""
-    content = read(f"docs/results/data/simulated/{paper}.json")
+    content = read(f"docs/results/data/computed/{paper}.json")
     parts = [f"# {content['paper']}: the tables", f"What they mean: [{paper}.md](../{paper}.md).", READING]
     parts.append(origin(content["run"]))
     for each in content["tables"]:

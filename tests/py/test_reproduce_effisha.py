@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reproduction of EffiSha: what goes in is the paper's, and what comes out is where docs/papers/effisha.md says."""
 
-import pathlib
-
 import pytest
 
 import gpushare as gs
@@ -11,8 +9,6 @@ from gpushare.reproduce.effisha_slicing import Slice, tuned
 from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
 from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
 from gpushare.suite import KERNELS
-
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 """Slate on the simulated Titan Xp; how near its figures are is for docs/papers/slate.md to say."""
 
 import math
-import pathlib
 from dataclasses import replace
 
 import pytest
@@ -15,8 +14,6 @@ from gpushare.reproduce.slate_long_launches import long_launches
 from gpushare.reproduce.slate_loops import looped_suite
 from gpushare.reproduce.slate_sensitivity import ASSUMPTIONS, changed
 from gpushare.reproduce.slate_words import POLICIES, POLICIES_ON_A_GPU, WHOLE
-
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs again what the generated pages show of simulated GPUs, and stores it: some minutes, no GPU needed.
+"""Computes again what the generated pages show without a GPU, and stores it: some minutes.
 
-    python docs/generate/simulate.py              # everything
-    python docs/generate/simulate.py srtf slate   # some of it
+    python docs/generate/recompute.py              # everything
+    python docs/generate/recompute.py srtf slate   # some of it
 
-Then `python docs/generate` writes the pages. Each file of docs/results/data/simulated has the run's origin and its
+Then `python docs/generate` writes the pages. Each file of docs/results/data/computed has the run's origin and its
 tables, a table being a title, rows by column, and a note.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-FOLDER = CHECKOUT / "docs" / "results" / "data" / "simulated"
+FOLDER = CHECKOUT / "docs" / "results" / "data" / "computed"
 RECORDING = "tests/data/gpu_validation/h100.json.xz"
 DEVICES = {
     "srtf": "simulated GTX 480",
@@ -74,6 +74,21 @@ def suite_resources() -> dict[str, Any]:
     return {"run": where, "tables": [{"title": "resources", "rows": rows, "note": ""}]}
 
 
+def predictors() -> dict[str, Any]:
+    """How good predictions of the launches in tests/data/gpu_progress are."""
+    sys.path.insert(0, str(CHECKOUT / "tests" / "py"))
+    from recorded_progress import recorded_accuracies
+    from recorded_rows import recorded_rows
+
+    from gpushare.results.predictor_accuracy import kernel_rows, row_shares
+
+    shares = row_shares([row.accuracies() for row in recorded_rows()])
+    rows = [{"launch": number} | each for number, each in enumerate(shares, 1)]
+    tables = {"kernels": kernel_rows(recorded_accuracies()), "rows": rows}
+    where = run("recordings of an H100", "python docs/generate/recompute.py predictors")
+    return {"run": where, "tables": [{"title": title, "rows": table, "note": ""} for title, table in tables.items()]}
+
+
 def printed(*command: str) -> tuple[Any, str]:
     """What a command of gpushare prints as JSON, and the command."""
     whole = [sys.executable, "-m", "gpushare", *command, "--json"]
@@ -92,6 +107,7 @@ KNOWN: dict[str, Callable[[], dict[str, Any]]] = {
     **{name: partial(paper, name) for name in DEVICES},
     "validation": validation,
     "suite-resources": suite_resources,
+    "predictors": predictors,
 }
 
 if __name__ == "__main__":

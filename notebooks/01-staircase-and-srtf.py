@@ -394,8 +394,8 @@ slowdowns.join(fair.metrics()[["stp", "antt", "strictf"]]).round(2)
 # much that its first ones make it look short (section 5): it gets the SMs back, and AES-e waits for all of it. Middle:
 # sharing limits the loss. AES-e has a part of every SM from early on and is done sooner. The two slowdowns come closer;
 # at the expense of RayTracing and STP. Right: `srtf` with its default predictor continues to learn from later blocks
-# (`docs/srtf.md`, "When a sample is enough"). AES-e stays first, and RayTracing ends hardly later than where they
-# share.
+# (`docs/papers/srtf.md`, "When a sample is enough"). AES-e stays first, and RayTracing ends hardly later than where
+# they share.
 
 # %% [markdown]
 # ## 8. All 56 workloads
@@ -423,7 +423,7 @@ plt.show()
 # the best STP and ANTT. The difference from SRTF to zero-sampling is the cost of sampling; from there to SJF, that of
 # hand-off.
 #
-# Beside the paper's Table 5 (one seed here; three in `docs/srtf.md`):
+# Beside the paper's Table 5 (one seed here; three in `docs/papers/srtf.md`):
 
 # %%
 paper = pd.DataFrame(
@@ -498,8 +498,8 @@ pd.concat([ratio.head(4), ratio.tail(4)]).round(2).rename("ANTT / SRTF's").to_fr
 #
 # - `everything.to_html("report.html")` writes an interactive report, `two.to_perfetto("run.pftrace", policy="srtf")` a
 #   trace for ui.perfetto.dev.
-# - `gpushare reproduce srtf` recomputes the paper's tables; `docs/srtf.md` has the result, every assumption, and its
-#   effect.
-# - `docs/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/workloads.md` and `docs/devices.md`: your
-#   own kernels and GPUs. Try the pairs on `device="sim:h100"`.
+# - `gpushare reproduce srtf` recomputes the paper's tables; `docs/papers/srtf.md` has the result, every assumption, and
+#   its effect.
+# - `docs/guide/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/guide/workloads.md` and
+#   `docs/guide/devices.md`: your own kernels and GPUs. Try the pairs on `device="sim:h100"`.
 # - `src/core/policies/srtf.cpp` is the policy itself; `src/core/engine/engine.cpp` the loop that it runs in.

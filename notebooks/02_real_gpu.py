@@ -21,7 +21,7 @@
 # alone, streams and streams with priorities.
 #
 # On a machine with a GPU it measures, and stores the measurements in files beside it. Without a GPU, it reads these
-# files. `docs/gpu.md` has the details.
+# files. `docs/guide/on-a-gpu.md` has the details.
 
 # %%
 import os
@@ -153,7 +153,7 @@ plt.show()
 # ## 3. One of them in a picture
 #
 # One lane per SM; a full lane is a full SM. A GPU reports how many blocks ended since the last poll, not when each of
-# them did, so starts are inferred (`docs/gpu.md`).
+# them did, so starts are inferred (`docs/guide/on-a-gpu.md`).
 
 # %%
 seen = measured("_timelines", lambda: gs.compare(pair, ["fifo"], device=device))
@@ -205,6 +205,6 @@ print(session_run.applications().round(2))
 # %% [markdown]
 # ## Where to go next
 #
-# - `docs/gpu.md`: sessions, comparisons, baselines, limits, and what happens when something goes wrong.
+# - `docs/guide/on-a-gpu.md`: sessions, comparisons, baselines, limits, and what happens when something goes wrong.
 # - `gpushare compare suite_pair --device cuda:0 --html report.html`: much the same from a shell.
-# - `docs/write-a-policy.md`: your own policy. It runs on the GPU unchanged.
+# - `docs/guide/write-a-policy.md`: your own policy. It runs on the GPU unchanged.

@@ -19,7 +19,7 @@
 # Two kernels on one GPU, each on its own SMs. An even split is fair, and often wasteful: a kernel that waits for memory
 # is as fast on fewer SMs. CD-search (Zhao, Wang, Eeckhout 2018) detects such kernels, and how few SMs they need. This
 # notebook shows it from single kernels to a whole search, on the paper's simulated GPU (24 SMs) and on the simulated
-# H100 (132). All figures beside the paper's: `docs/cd-search.md`.
+# H100 (132). All figures beside the paper's: `docs/papers/cd-search.md`.
 
 # %%
 import matplotlib.pyplot as plt

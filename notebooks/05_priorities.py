@@ -20,8 +20,8 @@
 # and evicts a running kernel at the end of its blocks when a more urgent one arrives. Its two schedulers are the
 # policies `effisha-static` and `effisha-dynamic` here; kernel slicing, with which they are compared, is `pkm`.
 #
-# Everything below is simulated, on the Tesla K40m of the paper. All its figures beside ours: `docs/effisha.md`, made by
-# `gpushare reproduce effisha`.
+# Everything below is simulated, on the Tesla K40m of the paper. All its figures beside ours: `docs/papers/effisha.md`,
+# made by `gpushare reproduce effisha`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -156,8 +156,8 @@ ax.legend(fontsize=8, frameon=False)
 plt.show()
 
 # %% [markdown]
-# The cost of EffiSha's code transformation (4% in the paper, 5% for gpushare's workers on an H100: `docs/h100.md`) is
-# not simulated, so the diamonds lie at 0.
+# The cost of EffiSha's code transformation (4% in the paper; on an H100: `docs/results/overhead.md`) is not simulated,
+# so the diamonds lie at 0.
 #
 # ## Memory
 #

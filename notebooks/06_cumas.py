@@ -22,8 +22,8 @@
 # such an **ordering** stands before the + of a policy's name: it selects the next operations, and the policy assigns
 # SMs to them.
 #
-# Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours: `docs/cumas.md`,
-# made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
+# Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours:
+# `docs/papers/cumas.md`, made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
 
 # %%
 import matplotlib.pyplot as plt
@@ -81,7 +81,7 @@ gantts(four, ["fifo", "strings:to_host=together+fifo", "cumas:to_host=together+f
 # ## Twelve applications, windows of some
 #
 # A window is ordered when the previous one has begun to copy, and it is full or the uplink is idle. Five of the 25
-# permutations that `docs/cumas.md` has; how much less time than under Strings:
+# permutations that `docs/papers/cumas.md` has; how much less time than under Strings:
 
 # %%
 orders = permutations(1)

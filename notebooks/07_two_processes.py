@@ -21,7 +21,7 @@
 # alice's notebook. Bob's is a script here, so that one file shows both.
 #
 # The notebook runs on a simulated H100 in wall-clock time, so it needs no GPU: kernels take the time of their models
-# and compute nothing. On a GPU the same lines serve `cuda:0`, with kernels of CUDA C++. More: `docs/daemon.md`.
+# and compute nothing. On a GPU the same lines serve `cuda:0`, with kernels of CUDA C++. More: `docs/guide/server.md`.
 #
 # ## The server
 #

@@ -74,15 +74,15 @@ def compare(
         policies: names of built-in policies and instances of :class:`gpushare.Policy`, in the order of the tables;
             default: all built-in policies. On a GPU also ``hardware-serial``, ``hardware-streams``,
             ``hardware-priority`` and ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An
-            ordering may stand before the name of a built-in policy, as in ``cumas+srtf``: docs/cumas.md.
+            ordering may stand before the name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).
             On a GPU the repeats are numbered from 0.
         timeout: longest duration of one run on a GPU, in seconds.
         profile_missing: on a GPU, before the runs, profile the kernels of the workloads that have no profile for this
-            GPU, and store the profiles as ``gpushare profile`` does (docs/profile.md). A warning names the kernels that
-            cannot be profiled.
+            GPU, and store the profiles as ``gpushare profile`` does (docs/guide/profile.md). A warning names the
+            kernels that cannot be profiled.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
 
     Returns:

@@ -36,7 +36,7 @@ def policies(as_json: bool) -> None:
     cells = [[row["name"], row["summary"], row["source"]] for row in rows]
     print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)
     print_table(
-        "before a policy's name and a +, or as serve --ordering: selects operations (docs/cumas.md)",
+        "before a policy's name and a +, or as serve --ordering: selects operations",
         ["name", "what it does", "from"],
         [list(each.values()) for each in orderings],
         texts=3,

@@ -46,7 +46,7 @@ def run(command: tuple[str, ...], **choices: Any) -> None:
 
     The program is not modified. Its launches wait until the server's policy admits them. With --server, or if a
     server of this user is running, it joins that server; otherwise it starts one that others may join. The
-    program's output is unchanged; gpushare writes to stderr. docs/run.md has the details.
+    program's output is unchanged; gpushare writes to stderr. docs/guide/run.md has the details.
 
     Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is not a program
     that can be run, 127 there is none.

@@ -21,8 +21,15 @@ from gpushare.model.kernel_model import require
     "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME, programs; may be repeated."
 )
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
-@click.option("--ordering", metavar="O", help="Ordering of operations, see docs/cumas.md.  [default: arrival]")
-@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="See docs/daemon.md.")
+@click.option(
+    "--ordering", metavar="O", help="Ordering of operations; gpushare policies lists them.  [default: arrival]"
+)
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Configuration of the server, in TOML.",
+)
 @click.option("--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Socket for clients.")
 @click.option("--metrics-port", type=click.IntRange(1, 65535), help="Port of Prometheus metrics, local only.")
 @click.option("--while-used", is_flag=True, help="End with the last client.")

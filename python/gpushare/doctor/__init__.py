@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of this machine: what is installed, what is missing, and how to install it (docs/doctor.md)."""
+"""Checks of this machine: what is installed and missing, and how to install it (docs/guide/troubleshooting.md)."""
 
 from __future__ import annotations
 

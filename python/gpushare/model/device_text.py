@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes devices as text in the device file format (docs/devices.md)."""
+"""Writes devices as text in the device file format (docs/guide/devices.md)."""
 
 from __future__ import annotations
 

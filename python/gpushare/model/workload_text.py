@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes workloads as text in the workload file format (docs/workloads.md): one line per operation."""
+"""Writes workloads as text in the workload file format (docs/guide/workloads.md): one line per operation."""
 
 from __future__ import annotations
 

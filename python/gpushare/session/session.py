@@ -42,7 +42,7 @@ class Session:
         device: ``"cuda:0"`` for a GPU, or a simulated device; see :func:`gpushare.device`.
         policy: the name of a built-in policy that is no oracle, or an instance of :class:`gpushare.Policy`.
         ordering: selects the operations that the policy sees next: a name that :func:`gpushare.compare` takes before a
-            ``+``, such as ``"cumas:kernels=2"``; docs/cumas.md. It does not change during the session.
+            ``+``, such as ``"cumas:kernels=2"``. It does not change during the session.
         measure_alone: when the session is finished, run every application's launches again, alone and as original
             kernels, so that the run has metrics; afterwards the arrays hold the results of the jobs again. The session
             references all arrays until then. Without it runtimes alone count as 1 ns.
@@ -110,7 +110,7 @@ class Session:
             weight: share of the GPU, for weighted policies.
             deadline_ns: time after its first launch by which it should have ended, in nanoseconds. A first launch that
                 would miss it even alone, by its profile, is refused; ``status`` and the run report other misses.
-            floor: least speed beside other applications, relative to its speed alone, at most 1; docs/mix.md.
+            floor: least speed beside other applications, relative to its speed alone, at most 1.
             latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds; refused
                 as a deadline is. The launches run first where the bound needs it, so the session must permit priorities
                 above 0.
@@ -149,7 +149,7 @@ class Session:
         self._on.load(kernel)
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """A variable of the kernel's source in device memory, as an array in its place; docs/kernels.md.
+        """A variable of the kernel's source in device memory, as an array in its place; docs/guide/kernels.md.
 
         The session has one copy of it for all kernels of the source. Wait for the jobs that use it.
 

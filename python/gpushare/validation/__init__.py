@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the simulator: the same workloads on a GPU and simulated, and the errors (docs/validation.md).
+"""Validation of the simulator against a real GPU: docs/results/simulator-accuracy.md.
 
-``recording`` has the measurements, ``measure`` makes them, ``prediction`` simulates the same runs, and ``errors``
-compares the two.
+The same workloads run on both. ``recording`` has the measurements, ``measure`` makes them, ``prediction`` simulates the
+same runs, and ``errors`` compares the two.
 """

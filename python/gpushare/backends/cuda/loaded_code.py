@@ -58,14 +58,21 @@ class LoadedCode:
     Args:
         device: the device.
         take: called with the bytes of a module's variables before it is loaded; it may raise to refuse them.
+        keeps_all: whether to hold kernels without variables, too; otherwise the caller of :meth:`load` has to.
         keeps_first_values: whether the initial values of variables are stored, so that they can be restored.
     """
 
     def __init__(
-        self, device: CudaDevice, take: Callable[[int], None] = lambda _: None, *, keeps_first_values: bool = False
+        self,
+        device: CudaDevice,
+        take: Callable[[int], None] = lambda _: None,
+        *,
+        keeps_all: bool = True,
+        keeps_first_values: bool = False,
     ) -> None:
         self._device = device
         self._take = take
+        self._keeps_all = keeps_all
         self._keeps_first_values = keeps_first_values
         self._first_values: list[Kept] = []
         self._modules: dict[str, LoadedModule] = {}
@@ -82,7 +89,8 @@ class LoadedCode:
         compiled = self._device.compiled(kernel)
         if compiled.module is None:
             code = self._device.load_without_variables(compiled)
-            self._without_variables[id(code)] = code
+            if self._keeps_all:
+                self._without_variables[id(code)] = code
             return code
         with self._lock:
             known = self._loaded(kernel, compiled).kernels
@@ -106,6 +114,11 @@ class LoadedCode:
         found = variable_named(name, compiled.variables, kernel.name)
         with self._lock:
             return found, self._loaded(kernel, compiled)
+
+    def has_module(self, module: str | None) -> bool:
+        """Whether the variables of it are there."""
+        with self._lock:
+            return module in self._modules
 
     def kept_variables(self) -> list[Kept]:
         """The present contents of the variables that kernels can write, to be restored later."""

@@ -16,6 +16,7 @@ from gpushare.daemon.client import array_copies
 from gpushare.daemon.client.link import Link
 from gpushare.daemon.client.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.client.reply import Reply
+from gpushare.daemon.client.told_kernels import AnyKernel, ToldKernel, ToldKernels
 from gpushare.daemon.client.variable_places import VariablePlaces
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.protocol.arena import Arena
@@ -53,8 +54,8 @@ class Registered:
         self.link = link
         self.variables = variables or VariablePlaces()
         self.place = next(_places)
-        self._launchers: dict[Any, Launcher] = {}
-        self._kernels: dict[Any, int] = {}
+        self._kernels = ToldKernels(link.drop_kernel)
+        self._places = self._kernels.places
         self._applications: dict[DaemonApplication, int] = {}
         self._idle: list[tuple[Arena, int]] = []
         self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
@@ -62,9 +63,30 @@ class Registered:
         self._telling = threading.RLock()
         self._copying = threading.BoundedSemaphore(MOST_COPIES)
 
-    def kernel(self, kernel: Kernel | KernelModel) -> int:
-        """The handle of a kernel, which is registered at its first use."""
-        return self._number(self._kernels, kernel, lambda: _tell_kernel(self.link, kernel))
+    def load(self, kernel: Kernel) -> None:
+        """Makes the worker compile and load a kernel now."""
+        self._note_module(kernel, self.link.request("load", kernel=self._told(kernel).number))
+
+    def variable(self, kernel: Kernel, name: str) -> dict[str, Any]:
+        """The worker's description of a variable, with its handle as an array."""
+        answer = self.link.request("variable", kernel=self._told(kernel).number, name=name)
+        self._note_module(kernel, answer)
+        self.variables.used(answer["module"], self.place)
+        return answer
+
+    def _told(self, kernel: AnyKernel) -> ToldKernel:
+        """The registration of a kernel, which is made at its first use."""
+        found = self._kernels.find(kernel)
+        if found is not None:
+            return found
+        with self._telling:  # so that two threads do not register the same one
+            return self._kernels.add(kernel, lambda: _tell_kernel(self.link, kernel))
+
+    def _note_module(self, kernel: AnyKernel, answer: dict[str, Any]) -> None:
+        """Holds a kernel with variables: their values last as long as the session."""
+        if answer["module"] is not None:
+            with self._telling:
+                self._kernels.keep(kernel)
 
     def application(self, application: DaemonApplication) -> int:
         """The handle of an application, which is registered at its first use."""
@@ -89,18 +111,20 @@ class Registered:
         if number is not None:
             self.link.request("cancel", application=number, after=self.link.port.last_job)
 
-    def launcher(self, kernel: Kernel | KernelModel, block: int | Extent, shared_bytes: int) -> Launcher:
+    def launcher(self, kernel: AnyKernel, block: int | Extent, shared_bytes: int) -> Launcher:
         """The launcher of a kernel with this block, which is registered at its first use.
 
         Raises:
             InvalidInput: kernel or block is not valid; the message names the cause.
             CompileError: it does not compile.
         """
-        key = id(kernel), block if type(block) is int else tuple(block) if type(block) is list else block, shared_bytes
-        try:
-            return self._launchers[key]
-        except (KeyError, TypeError):
-            pass
+        place = self._places.get(id(kernel))
+        key = block if type(block) is int else tuple(block) if type(block) is list else block, shared_bytes
+        if place is not None and place.kernel() is kernel:
+            try:
+                return place.told.launchers[key]
+            except (KeyError, TypeError):
+                pass
         require(
             isinstance(kernel, Kernel | KernelModel),
             f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}",
@@ -108,21 +132,20 @@ class Registered:
         subject = f"launch of {kernel.name!r}"
         extent = block_of(f"{subject}: block", block)
         whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
-        launcher = self._number(
-            self._launchers, (kernel, extent, shared_bytes), lambda: self._launcher(kernel, extent, shared_bytes)
-        )
-        if launcher.kernel is kernel:  # the launcher references the kernel, so its id is not reused
-            self._launchers[key] = launcher
+        known = self._told(kernel).launchers
+        launcher = self._number(known, (extent, shared_bytes), lambda: self._launcher(kernel, extent, shared_bytes))
+        known[key] = launcher
         return launcher
 
-    def _launcher(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> Launcher:
+    def _launcher(self, kernel: AnyKernel, block: Extent, shared_bytes: int) -> Launcher:
         from gpushare.daemon.client.launcher import Launcher
 
         with with_source(getattr(kernel, "text", "")):
             answer = self.link.request(
-                "shape", kernel=self.kernel(kernel), block=list(block), shared_bytes=shared_bytes
+                "shape", kernel=self._told(kernel).number, block=list(block), shared_bytes=shared_bytes
             )
-        return Launcher(kernel, self, answer)
+        self._note_module(kernel, answer)
+        return Launcher(kernel.name, self, answer)
 
     def _number(self, known: MutableMapping[Any, Number], key: Any, tell: Callable[[], Number]) -> Number:
         if key in known:
@@ -198,7 +221,7 @@ class Registered:
 
     def close(self) -> None:
         """Releases the shared memory and the link's resources."""
-        self._launchers.clear()
+        self._kernels.clear()
         with self._lock:
             idle, self._idle = self._idle, []
         for arena, _ in idle:
@@ -211,7 +234,7 @@ def _drop_arena(link: weakref.ref[Link], number: int) -> None:
         there.drop_arena(number)
 
 
-def _tell_kernel(link: Link, kernel: Kernel | KernelModel) -> int:
+def _tell_kernel(link: Link, kernel: AnyKernel) -> int:
     if isinstance(kernel, KernelModel):
         return link.request("model", fields=model_fields(kernel))
     content = kernel._source.content

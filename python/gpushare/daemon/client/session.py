@@ -80,7 +80,7 @@ class DaemonSession:
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
             deadline_ns: time after its first launch by which it should have ended, in nanoseconds.
-            floor: least speed beside other applications, relative to its speed alone, at most 1; docs/mix.md.
+            floor: least speed beside other applications, relative to its speed alone, at most 1.
             latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds. The
                 launches run first where the bound needs it, so the configuration must permit priorities above 0.
 
@@ -130,7 +130,7 @@ class DaemonSession:
     def load(self, kernel: Kernel) -> None:
         """Compiles and loads the kernel now instead of at its first launch."""
         with with_source(kernel.text):
-            self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+            self._connection.ask(lambda registered: registered.load(kernel))
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
         """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.

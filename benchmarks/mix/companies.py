@@ -81,7 +81,7 @@ def _measure(
             workload = looping(place, names, options.length_ms, options.size)
             for way, runs in zip(ways, place.run([(workload, way) for way in ways], options.repeats), strict=True):
                 found[way].append(_median([Together.of(run) for run in runs]))
-            rows.append({"company": " + ".join(names), **{way: found[way][-1].stp for way in ways}})
+            rows.append({"kernels": " + ".join(names), **{way: found[way][-1].stp for way in ways}})
             print(rows[-1], flush=True)
     finally:
         report.add(f"{words}: STP of each", rows, f"{len(rows)} of {len(companies)}, in random order. {NOTE}")
@@ -92,8 +92,8 @@ def _measure(
 
 
 NOTE = (
-    "STP: sum of the speeds while all are there, relative to those alone; one after the other would be 1. Of green "
-    "contexts every split is a row of its own."
+    "STP: sum of the speeds while all run, relative to those alone; one after the other would be 1. Of green "
+    "contexts every split is a separate row."
 )
 
 

@@ -33,7 +33,7 @@ Span = tuple[float, float] | None
               help="The workload. The recording is stored beside it, in FILE.trace (x.trace for x.toml).")  # fmt: skip
 @click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
               help="Unit that becomes an application of the workload.")  # fmt: skip
-@click.option("--between", metavar="BEGIN:END", help="Only operations that began then, in ms from the first one.")
+@click.option("--between", metavar="BEGIN:END", help="Only operations that began in this span, in ms from the first.")
 @click.option("--from", "recorded", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Make the workload from this recording, without running a program.")  # fmt: skip
 @click.option("--merge", is_flag=True, help="Merge the given workloads into one, without running a program.")

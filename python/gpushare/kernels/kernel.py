@@ -90,7 +90,7 @@ class Kernel:
 
     @property
     def compiled_bytes(self) -> int:
-        """Of its machine code, for each architecture that it has been compiled for."""
+        """Size of its machine code, for all architectures that it has been compiled for."""
         return sum(len(each.original) for each in list(self._compiled.values()))
 
     def compile_elsewhere(self, compile_it: Callable[[Kernel, str], CompiledKernel]) -> None:

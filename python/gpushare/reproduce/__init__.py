@@ -20,7 +20,7 @@ PAPERS = {
 
 
 ELSEWHERE = ("slate", "cd-search", "effisha", "cumas")
-"""Papers whose experiments can also run on other devices, including a GPU."""
+"""Papers with experiments that can also run on other devices, including a GPU."""
 
 
 def reproduce(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energy savings of partitions with idle SMs, on a GPU whose board reports its energy.
+"""Energy savings of partitions with idle SMs, on a GPU with a board that reports its energy.
 
 First runs (cd_search_runs.py) are too short for the board's counter, so these loops are longer, and end when all
 applications have finished.

@@ -19,10 +19,10 @@ from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mix
 from gpushare.reproduce.reproduction import Section
 
 MEMORY = ("triad_vector", "lbm", "streamcluster", "spmv_csr", "molecular_dynamics")
-"""Kernels of the suite whose measured curve saturates before 75% of the SMs, without fft, whose large case has another
-block shape than its profile."""
+"""Kernels of the suite with a measured curve that saturates before 75% of the SMs, without fft, which has another block
+shape in its large case than in its profile."""
 COMPUTE = ("nbody", "matrix_product", "md5", "mandelbrot", "ray_trace", "aes_encrypt", "merge_sort", "leukocyte")
-"""Kernels whose speed is in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s from memory."""
+"""Kernels with a speed in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s from memory."""
 QUICK_MEMORY, QUICK_COMPUTE = ("lbm", "streamcluster"), ("matrix_product", "leukocyte")
 
 ON_LINE, OFF_LINE = "cd-search", "cd-search:profile=off-line"
@@ -38,7 +38,7 @@ def suite_sections(
     progress: bool | None = None,
     seeds: int = 1,
 ) -> list[Section]:
-    """Pairs of both kinds, and memory-bound ones with energy, whose first runs take ``length_ns`` alone."""
+    """Pairs of both kinds, and memory-bound ones with energy. First runs take ``length_ns`` alone."""
     memory, compute = (QUICK_MEMORY, QUICK_COMPUTE) if quick else (MEMORY, COMPUTE)
     applications = [Application(name, (Launch.of_suite(name),)) for name in (*memory, *compute)]
     known = first_runs(applications, device, length_ns, seeds)

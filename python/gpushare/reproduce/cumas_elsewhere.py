@@ -115,7 +115,7 @@ def place_of(device: str, progress: bool | None) -> Place:
 
 
 def without_delays(device: Device) -> Device:
-    """The device for launches whose lengths include the delays."""
+    """The device for launches with lengths that include the delays."""
     return Device(
         name=device.name,
         sms=device.sms,
@@ -183,6 +183,6 @@ def transfer_section(place: Place) -> Section:
         }
     note = (
         f"{place.words}, pinned memory, copies of 64 KB to 64 MB, medians of 5 each, by the host's clock. Time = a x + "
-        "b; errors are of single sizes, whose times the fit has seen."
+        "b; errors are of single sizes, with times that the fit used."
     )
     return Section("Fig. 11: transfer model", pd.DataFrame(rows).T, note)

@@ -73,7 +73,7 @@ def pieces_section(compared: Callable[[Workload, list[str]], Result], words: str
 
 
 def simulated_pieces_section(progress: bool | None) -> Section:
-    """The section on the simulated H100, whose copies are those of a real one."""
+    """The section on the simulated H100, with the copies of a real one."""
 
     def compared(workload: Workload, policies: list[str]) -> Result:
         return compare(workload, policies, device="sim:h100", progress=progress)

@@ -21,7 +21,7 @@ LONG_PROBE_MS, SHORT_PROBE_MS = 1.0, 0.02
 """Longer than any block, so that a preempted launch has left the GPU before it may return; and as short as possible, so
 that slicing the probe itself does not matter."""
 ON_GPU = ("RUNNING", "TOEVICT")
-"""A slice whose blocks all start at once."""
+"""All blocks of such a slice start at once."""
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, modulo 1, are evenly spread: probes arrive at every phase of the kernel that they preempt."""

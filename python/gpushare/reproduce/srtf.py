@@ -139,7 +139,7 @@ def figure_1(ercbench: Workload, results: list[Result]) -> Section:
 
 
 def alphabetical(ercbench: Workload) -> list[Workload]:
-    """The pairs whose names are in alphabetical order (the workload file lists them so)."""
+    """The pairs with names in alphabetical order, as the workload file lists them."""
     order = [application.name for application in ercbench.applications]
     return [
         pair

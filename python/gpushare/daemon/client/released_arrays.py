@@ -27,7 +27,7 @@ class GivenBack:
         self._arrays.append((handle, last_job))
 
     def add_kernel(self, number: int, last_job: int) -> None:
-        """The same of a kernel."""
+        """Adds a kernel; jobs up to ``last_job`` may use it."""
         self._kernels.append((number, last_job))
 
     def add_arena(self, number: int) -> None:

@@ -75,7 +75,7 @@ class LoadKernel(Schema):
 
 
 class UnloadKernels(Schema):
-    """Gives kernels up, each once the launches that use it have ended, up to the one of this number in the ring."""
+    """Unloads kernels, each once its launches have ended, up to this number in the ring."""
 
     kernels: Annotated[list[Handle], Field(max_length=4096)]
     after: Handle = 0

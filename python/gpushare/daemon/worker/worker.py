@@ -75,7 +75,7 @@ class Worker:
         self.ports = _core.PortServer(self.session.sink)
         self.compilations = Compilations(settings)
         self.released = _core.ReleaseQueue()
-        self.opening = threading.RLock()  # what is released in between may need it
+        self.opening = threading.RLock()  # reentrant: releases within the block may need it
         self.started_s = time.time()
         self.job_pools = JobPools(settings)
         self._histories: dict[str, Pace] = {}

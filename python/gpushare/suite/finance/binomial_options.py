@@ -18,7 +18,7 @@ OPTIONS = {"small": 10, "large": 1_584}
 STEPS = {"small": 300, "large": 2_048}
 RATE, VOLATILITY = 0.02, 0.30
 TOLERANCE = 1e-4
-"""Prices go up to 100. The values at expiry come from expf, whose argument (within 30) is rounded to 1e-6 and which
+"""Prices go up to 100. The values at expiry come from expf: its argument (within 30) is rounded to 1e-6, and it
 errs by 2e-7; from there on both sides round alike, and the price is a mean of those values."""
 OPTIONS_AT_ONCE = 16  # fits a core's cache
 

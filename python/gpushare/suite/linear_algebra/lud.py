@@ -2,7 +2,7 @@
 """A step of blocked LU decomposition: the update of the trailing matrix.
 
 Source: the internal kernel of "lud" in S. Che et al., A characterization of the Rodinia benchmark suite with comparison
-to contemporary CMP workloads, IISWC 2010, between whose launches the other two kernels factor the next tiles of L and
+to contemporary CMP workloads, IISWC 2010. Between its launches the other two kernels factor the next tiles of L and
 U; these have too few blocks to fill a GPU.
 """
 

@@ -71,7 +71,7 @@ def test_a_fit_does_not_undo_what_was_measured_meanwhile(monkeypatch):
     monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", fit_while_somebody_measures)
     said = profile("--fit").stderr
     assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [newer, newer]
-    assert "2 were measured anew meanwhile" in said
+    assert "2 were measured again meanwhile" in said
 
 
 def test_a_fit_is_kept(monkeypatch):
@@ -119,7 +119,7 @@ def test_a_damaged_store_is_named(call, folder, line):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say what to profile"),
+        ([], "name what to profile"),
         (["--suite", "triad"], "no NVIDIA driver"),
         (["--suite", "nope"], "no kernel 'nope' in the suite; it has: triad"),
         (["--suite", "--workload", "suite"], "one of these at a time"),

@@ -27,7 +27,7 @@ def hint(log: str, made_by: str, header_folders: Sequence[str] = ()) -> str:
     >>> hint("ptxas k.ptx, line 1; fatal   : Unsupported .version 9.9; current version is '9.0'",
     ...      "NVRTC 13.0 and ptxas 13.0")
     'its PTX is of version 9.9, and NVRTC 13.0 and ptxas 13.0 take none later than 9.0: update the compilers, \
-    pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the PTX made for 9.0'
+pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the PTX made for 9.0'
     """
     if found := NEWER_PTX.search(log):
         return (

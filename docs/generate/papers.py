@@ -15,7 +15,7 @@ PAPERS = ["srtf", "slate", "cd-search", "effisha", "cumas"]
 
 
 def page(paper: str) -> str:
-    """All tables of a paper, each with its note."""
+    """All tables of a paper, each with its note, and with its origin where that is not the page's."""
     content = read(f"docs/results/data/computed/{paper}.json")
     parts = [f"# {content['paper']}: the tables", f"What they mean: [{paper}.md](../{paper}.md).", READING]
     parts.append(origin(content["run"]))
@@ -23,7 +23,8 @@ def page(paper: str) -> str:
         names = list(each["rows"][0])
         cells = [column(name, [row[name] for row in each["rows"]]) for name in names]
         header = ["" if name == "index" else name for name in names]
-        parts += [f"## {each['title']}", markdown(header, zip(*cells, strict=True)), each["note"]]
+        parts += [f"## {each['title']}", *([origin(each["run"])] if "run" in each else [])]
+        parts += [markdown(header, zip(*cells, strict=True)), each["note"]]
     return "\n\n".join(parts)
 
 

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -179,7 +180,7 @@ def test_pairs_are_all_fifteen(benchmarks):
 
 
 def test_a_device_is_refused_where_the_paper_needs_its_own():
-    with pytest.raises(gs.InvalidInput, match="'srtf' is reproduced on the paper's device only"):
+    with raises_naming(gs.InvalidInput, "srtf"):
         reproduce("srtf", device="sim:h100")
 
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.kernels.kernel import Kernel
@@ -163,9 +164,7 @@ def test_a_wrong_key_is_named_with_file_and_line(read, tmp_path, old, new, line,
 
 def test_cuda_code_has_no_plain_number_of_blocks(read):
     everything = FILE[FILE.index("operations = ") : FILE.index('[[application]]\nname = "b"')]
-    with pytest.raises(
-        gs.InvalidInput, match=r"real.toml:17: application 'a', operation 1: kernel 'twice' is CUDA code"
-    ):
+    with raises_naming(gs.InvalidInput, "real.toml:17", "a", 1, "twice"):
         read(everything, 'operations = [{ launch = "twice", blocks = 4 }]\n')
 
 

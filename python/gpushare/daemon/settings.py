@@ -71,7 +71,7 @@ class Settings(Schema):
     clients_per_user: Annotated[int, Field(ge=1, le=4096)] = 128
     """Clients of one user at a time."""
     jobs_per_user: Annotated[int, Field(ge=1, le=1 << 28)] = 1 << 21
-    """Unfinished jobs; each of a user's places has an equal part of them."""
+    """Unfinished jobs of a user: one half is divided equally among its places, its clients share the other."""
     kernels_per_user: Annotated[int, Field(ge=1, le=1 << 24)] = 1 << 14
     """Kernels of a user's clients."""
     kernel_bytes_per_user: Annotated[int, Field(ge=1, le=MOST_BYTES)] = 1 << 30

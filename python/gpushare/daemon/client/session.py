@@ -129,7 +129,7 @@ class DaemonSession:
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it now rather than at its first launch."""
         with with_source(kernel.text):
-            self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+            self._connection.ask(lambda registered: registered.load(kernel))
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
         """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.

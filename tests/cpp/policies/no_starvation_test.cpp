@@ -52,7 +52,7 @@ std::vector<Application> long_loops(int count, int sms) {
   return loops;
 }
 
-TEST(NobodyStarves, InTurnsOfMoreThanTwo) {
+TEST(NoStarvation, WithMoreThanTwoInSerialOrder) {
   for (const int applications : {3, 4}) {
     const Trace trace = record(small_device(4), {.name = "loops", .applications = long_loops(applications, 4)}, "auto");
     EXPECT_THAT(relative(done(trace, static_cast<std::size_t>(applications), 0, 150)), Each(Ge(0.5)));
@@ -77,7 +77,7 @@ bool keeps_the_last_sm(const Plan& plan, int sms) {
 }
 
 /// What was measured beside them was measured on fewer SMs, and turns would have all.
-TEST(NobodyStarves, OnceSmsWereKeptForSomebodyUrgent) {
+TEST(NoStarvation, AfterAReserveForAHighPriorityLaunch) {
   Workload workload{.name = "loops", .applications = long_loops(3, 8)};
   Launch urgent = launch_of(2, 20'000);
   urgent.pace.gap = Duration(500'000);
@@ -98,7 +98,7 @@ TEST(NobodyStarves, OnceSmsWereKeptForSomebodyUrgent) {
   EXPECT_THAT(relative(done(trace, 3, 60, 160)), Each(Ge(0.5)));
 }
 
-TEST(NobodyStarves, BesideSmallLaunchesThatComeBackAtOnce) {
+TEST(NoStarvation, BesideSmallLaunchesThatComeBackAtOnce) {
   const Launch small = launch_of(16 * 4, 25'000);
   Workload workload{.name = "loops",
                     .applications = {loop("s1", small, 4000), loop("s2", small, 4000),
@@ -112,7 +112,7 @@ TEST(NobodyStarves, BesideSmallLaunchesThatComeBackAtOnce) {
 }
 
 /// The blocks that have begun by the time that it is given up cannot be interrupted.
-TEST(NobodyStarves, WhileAKernelOfWhichNothingIsKnownIsMeasured) {
+TEST(NoStarvation, WhileAKernelOfWhichNothingIsKnownIsMeasured) {
   Workload workload{
       .name = "unknown",
       .applications = {loop("long", launch_of(16 * 4 * 3, 1000 * ms), 1), loop("short", launch_of(2000, 20'000), 20)}};
@@ -125,7 +125,7 @@ TEST(NobodyStarves, WhileAKernelOfWhichNothingIsKnownIsMeasured) {
   }
 }
 
-TEST(NobodyStarves, WhereThereAreFewerSmsThanApplications) {
+TEST(NoStarvation, WhereThereAreFewerSmsThanApplications) {
   Workload workload{.name = "loops", .applications = {}};
   for (int i = 0; i < 3; ++i) {
     workload.applications.push_back(loop("a" + std::to_string(i), launch_of_threads(256, 100, 10'000), 500));
@@ -136,7 +136,7 @@ TEST(NobodyStarves, WhereThereAreFewerSmsThanApplications) {
   }
 }
 
-TEST(NobodyStarves, WhoHasOneSmWhileOthersAreKept) {
+TEST(NoStarvation, WithOneSmWhileOthersAreReserved) {
   Workload workload{.name = "loops", .applications = {}};
   for (int i = 0; i < 8; ++i) {
     workload.applications.push_back(loop("a" + std::to_string(i), launch_of(8 * 4 * 10, 10'000), 200));
@@ -150,7 +150,7 @@ TEST(NobodyStarves, WhoHasOneSmWhileOthersAreKept) {
   EXPECT_THAT(relative(blocks), Each(Ge(0.3)));
 }
 
-TEST(NobodyStarves, ByOneSmThatIsNeverPaidBack) {
+TEST(NoStarvation, ByOneSmThatIsNotReturned) {
   for (const auto& [applications, sms] : {std::pair(2, 3), std::pair(3, 4)}) {
     Workload workload{.name = "loops", .applications = {}};
     for (int i = 0; i < applications; ++i) {

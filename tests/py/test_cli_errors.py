@@ -71,7 +71,7 @@ def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, message):
     assert result.stdout == ""
 
 
-def test_tracebacks_are_for_those_who_ask(monkeypatch):
+def test_tracebacks_are_shown_on_request(monkeypatch):
     monkeypatch.setenv("GPUSHARE_DEBUG", "1")
     result = CliRunner().invoke(main, ["compare", "nothing"])
     assert result.exit_code == 2

@@ -113,7 +113,7 @@ def test_a_name_that_is_no_text(pair, name):
         run_with(pair, everything, name=name)
 
 
-def test_starvation_names_who_waits(pair):
+def test_starvation_names_the_waiting_launches(pair):
     with pytest.raises(gs.PolicyError) as caught:
         run_with(pair, lambda state: gs.Plan({}))
     message = str(caught.value)

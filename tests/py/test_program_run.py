@@ -374,7 +374,7 @@ def test_an_ordinary_program_and_a_script_of_one_escape_nothing(tmp_path):
 # What nobody should suffer from
 
 
-def test_a_program_that_is_held_for_long_costs_nobody_the_server(place):
+def test_a_program_that_is_held_for_long_does_not_end_the_server(place):
     server = place.serve("effisha-static:leftover=yes", watchdog_seconds=0.2)
     background = place.start("--name", "background")
     background.send(f"launch kernel {ENDLESS} 20")

@@ -77,7 +77,7 @@ def test_jobs_that_would_be_run_again_fail_with_it(session, lose, run):
         job.result(30)
 
 
-def test_nobody_is_told_of_a_short_outage(session, lose, device, worker, run, monkeypatch, eventually):
+def test_a_short_outage_is_not_reported(session, lose, device, worker, run, monkeypatch, eventually):
     monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.DEVICE_PATIENCE_S", 30)
     array = session.array(np.zeros(3), durable=True)
     job = run(session.application("alice"), "slow_add", array, 1, 0.5, idempotent=True)
@@ -155,7 +155,7 @@ def test_a_worker_that_cannot_be_started_is_tried_again(session, worker, monkeyp
     assert "cannot be started: [Errno 24] Too many open files" in said[1]
 
 
-def test_who_asks_again_and_again_does_not_fill_the_log(session, lose, caplog):
+def test_repeated_requests_do_not_fill_the_log(session, lose, caplog):
     lose()
     for _ in range(20):
         with pytest.raises(gs.DeviceLostError):

@@ -101,7 +101,7 @@ def test_a_name_that_two_clients_use_has_to_be_told_in_full(called, busy, server
         assert "'alice' may be any of: alice@" in called("priority", "alice", "5", code=2).stderr
 
 
-def test_a_name_in_full_is_nobody_elses(called, busy, server):
+def test_a_full_name_selects_one_application(called, busy, server):
     with gs.connect(server) as other:
         other.application(busy)
         assert f"priority 4 for {busy} from" in called("priority", busy, "4").stderr

@@ -76,12 +76,13 @@ def attack(path: pathlib.Path, until: float) -> dict[str, Any]:
     """Does its worst until then; how often each attack was refused, and in which words at first."""
     told: dict[str, Any] = {}
     with gs.connect(path) as session, contextlib.ExitStack() as kept:
+        models: list[gs.KernelModel] = []  # the worker unloads kernels that nothing refers to
         applications = [session.application(f"many {number}", weight=1e6) for number in range(APPLICATIONS)]
         numbers = iter(range(10**9))
         attacks: dict[str, Callable[[], Any]] = {
             "connections": lambda: kept.enter_context(gs.connect(path)),
             "memory": lambda: kept.callback(session.zeros(1 << 28, "u1").free),
-            "kernels": lambda: new_kernel(applications[0], next(numbers)),
+            "kernels": lambda: models.append(new_kernel(applications[0], next(numbers))),
             "priorities": lambda: applications[0].set_priority(100),
             "nonsense": lambda: say_nonsense(path),
         }
@@ -113,9 +114,10 @@ def keep_waiting(applications: list[Any], until: float) -> None:
         time.sleep(0.001)
 
 
-def new_kernel(application: Any, number: int) -> None:
-    """That nobody has seen before."""
-    application.submit(replace(KERNEL, name=f"new {number}"), grid=1, block=1024)
+def new_kernel(application: Any, number: int) -> gs.KernelModel:
+    """One that the worker has not seen before, and is launched."""
+    application.submit(model := replace(KERNEL, name=f"new {number}"), grid=1, block=1024)
+    return model
 
 
 def say_nonsense(path: pathlib.Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reproduction as text, Markdown and JSON; how good the figures are is for docs/srtf.md to say."""
+"""A reproduction as text, Markdown and JSON; how good the figures are is for docs/papers/srtf.md to say."""
 
 import pandas as pd
 import pytest
@@ -14,12 +14,12 @@ from gpushare.reproduce.srtf_claims import CLAIMS, claims_section
 @pytest.fixture
 def reproduction():
     table = pd.DataFrame({"stp paper": [1.5, float("nan")], "stp deviation": [0.031, float("nan")]}, ["srtf", "even"])
-    return Reproduction("A paper", (Section("Table 5", table, "A note."),), "An introduction.\n")
+    return Reproduction("A paper", (Section("Table 5", table, "A note."),))
 
 
-def test_markdown_has_introduction_tables_and_notes(reproduction):
+def test_markdown_has_tables_and_notes(reproduction):
     assert reproduction.to_markdown() == (
-        "# A paper\n\nAn introduction.\n\n## Table 5\n\n"
+        "# A paper\n\n## Table 5\n\n"
         "|  | stp paper | stp deviation |\n|---|---:|---:|\n| srtf | 1.50 | +3.1% |\n| even |  |  |\n\nA note.\n"
     )
 
@@ -27,11 +27,6 @@ def test_markdown_has_introduction_tables_and_notes(reproduction):
 def test_markdown_of_a_table_with_two_indices():
     table = pd.DataFrame({"group": ["a"], "model": ["b|c"], "median": ["1.00"]}).set_index(["group", "model"])
     assert markdown_table(table) == "| group | model | median |\n|---|---|---:|\n| a | b\\|c | 1.00 |"
-
-
-def test_text_and_json_leave_the_introduction_out(reproduction):
-    assert "introduction" not in reproduction.text()
-    assert "introduction" not in reproduction.to_json()
 
 
 def test_claims_are_counted_over_the_pairs():

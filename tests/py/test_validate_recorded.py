@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator against what an H100 did (tests/data/gpu_validation), in so small a part that it takes seconds.
 
-All of it is in docs/validation.md.
+All of it is in docs/results/simulator-accuracy.md.
 """
 
 import dataclasses

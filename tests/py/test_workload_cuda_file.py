@@ -12,7 +12,7 @@ import gpushare as gs
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.launch_arguments import Generated, Zeros
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "guide"
 CODE = "__global__ void scale(float* y, float a) { y[threadIdx.x] *= a; }"
 FILE = """\
 name = "real"
@@ -169,7 +169,7 @@ def test_cuda_code_has_no_plain_number_of_blocks(read):
 
 
 def test_the_example_of_the_page_is_the_file_beside_it():
-    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "cuda-workloads.md").read_text(), re.DOTALL)
+    _, example = re.findall(r"```toml\n(.*?)```", (DOCS / "workloads.md").read_text(), re.DOTALL)
     assert example in (DOCS / "saxpy.toml").read_text()
     alice, bob = gs.Workload.from_toml(DOCS / "saxpy.toml").applications
     assert len(alice.operations) == 12

@@ -396,6 +396,58 @@ TEST(ClientPort, AnApplicationGoesOnceTheCommandsBeforeHaveBeenTaken) {
   EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
 }
 
+TEST(ClientPort, AKernelGoesOnceTheCommandsBeforeHaveBeenTaken) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const auto& kernels = alice.at_worker->tables().kernels;
+  alice.at_worker->remove_kernel_after(alice.handles.kernel, 2);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  for (int look = 0; kernels.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(kernels.size(), 0u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+}
+
+/// Keeps the commands whole.
+class KeepingSink : public CommandSink {
+ public:
+  void launch(LaunchCommand&& command) override {
+    const std::lock_guard lock(mutex);
+    commands.push_back(std::move(command));
+  }
+  void copy(CopyCommand&&) override {}
+  void client_gone(ClientId) noexcept override {}
+
+  std::mutex mutex;
+  std::vector<LaunchCommand> commands;
+};
+
+TEST(ClientPort, ALaunchUnderWayKeepsAKernelThatIsGivenUp) {
+  const auto sink = std::make_shared<KeepingSink>();
+  PortServer server(sink);
+  TestClient alice(server);
+  const auto owner = std::make_shared<int>();
+  LaunchRequest request = alice.request();
+  request.kernel = alice.at_worker->tables().kernels.add(
+      std::make_shared<KernelEntry>(KernelEntry{.name = "new", .owner = owner, .argument_bytes = argument_bytes}));
+  const JobNumber job = alice.port.launch(request);
+  alice.at_worker->remove_kernel_after(request.kernel, job);
+  for (int look = 0; alice.at_worker->tables().kernels.size() > 1 && look < 5'000; ++look) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(alice.at_worker->tables().kernels.size(), 1u);
+  EXPECT_EQ(owner.use_count(), 2);
+  {
+    const std::lock_guard lock(sink->mutex);
+    ASSERT_EQ(sink->commands.size(), 1u);
+    sink->commands.front().reply.complete({});
+    sink->commands.clear();
+  }
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_EQ(alice.port.wait(job, 10s)->status, JobStatus::Done);
+}
+
 TEST(ClientPort, ClosingEndsTheWaitsOfOtherThreads) {
   PortServer server(echo(60s));
   TestClient alice(server);

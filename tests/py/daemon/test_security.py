@@ -300,7 +300,7 @@ def test_a_wrong_configuration_says_where(tmp_path, text, named):
 
 
 def test_a_configuration(tmp_path):
-    path = pathlib.Path(__file__).parents[3] / "docs" / "gpushare.toml"
+    path = pathlib.Path(__file__).parents[3] / "docs" / "guide" / "gpushare.toml"
     settings = settings_in(path)
     assert settings.devices == ["cuda:0", "programs"]
     assert settings.priority_of_user == {"root": 10}

@@ -12,6 +12,7 @@ from costly_kernels import MEMORY_BOMB, slow
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare.daemon.client.told_kernels import MOST_RECENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -51,6 +52,19 @@ def test_kernels_are_unloaded_when_their_clients_have_left(server, observer, siz
             use(session, number)
             assert observer.status()["loaded_kernels"] > before
     eventually(lambda: observer.status()["loaded_kernels"] == before)
+
+
+def test_kernels_that_nothing_refers_to_are_unloaded_while_their_client_stays(server, observer, size):
+    """Each is launched just before it goes."""
+    before, count = observer.status()["loaded_kernels"], MOST_RECENT + size(40, 4)
+    with gs.connect(server) as session:
+        total, application = session.zeros(1, np.uint32), session.application(f"new {next(NAMES)}")
+        for number in range(1, count + 1):
+            job = application.submit(new_kernel(number), grid=1, block=1, args=[total])
+        job.result(PATIENCE_S)
+        eventually(lambda: observer.status()["loaded_kernels"] <= before + MOST_RECENT + 1)
+        assert total.numpy()[0] == count * (count + 1) // 2
+        use(session, 1)  # it is loaded again
 
 
 def test_a_kernel_that_two_clients_have_stays_for_the_second(server, observer):

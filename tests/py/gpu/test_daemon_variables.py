@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables of clients' kernels: each client has copies of its own, as each process has with CUDA."""
 
+import gc
 import threading
 import time
 
@@ -10,6 +11,7 @@ from kernels_with_variables import BY_PARTS, COUNTS, PATIENCE_S, SOURCE, TEMPLAT
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare.daemon.client.told_kernels import MOST_RECENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -64,6 +66,21 @@ def test_a_variable_is_an_argument_like_any_array(server, count, kernels):
         assert counted(session, application, count, 1) == [13]
         total.free()
         assert counted(session, application, count, 1) == [21]
+
+
+def test_values_stay_when_nothing_refers_to_their_kernels(server):
+    """They are the session's, and the worker does not unload them although it is asked to."""
+    with gs.connect(server) as session:
+        application = session.application("alice")
+        assert counted(session, application, gs.Kernel(SOURCE, "count"), 2) == [8, 16]
+        registered = session._connection.registered()
+        number = registered._told(gs.Kernel(SOURCE, "count")).number
+        for each in range(MOST_RECENT + 1):
+            session.load(gs.Kernel(f"__global__ void other{each}() {{}}", f"other{each}"))
+        gc.collect()
+        with pytest.raises(gs.InvalidInput, match="kernel 'count' has variables"):
+            registered.link.request("unload", kernels=[number])
+        assert counted(session, application, gs.Kernel(SOURCE, "count"), 1) == [24]
 
 
 def test_two_clients_add_up_at_the_same_time(server, size):

@@ -319,7 +319,7 @@ class CommandDelays:
 
 class Device:
     """
-    A GPU as data. See docs/devices.md for where the figures of each come from.
+    A GPU as data. See docs/guide/devices.md for where the figures of each come from.
     """
     def __init__(
         self,

@@ -8,6 +8,7 @@ import pathlib
 import pickle
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -44,7 +45,7 @@ def test_the_h100_is_as_nvidia_describes_it():
 def test_whose_warps_an_sm_serves_first_is_said_by_the_file():
     assert gs.device("h100").per_sm.issue_order == "oldest-first"
     assert {gs.device(name).per_sm.issue_order for name in gs.device_names() if name != "h100"} == {"fair"}
-    with pytest.raises(gs.InvalidInput, match="no issue order 'youngest-first'; known: fair, oldest-first"):
+    with raises_naming(gs.InvalidInput, "youngest-first", "fair", "oldest-first"):
         _core.SmCapacity(threads=1, warps=1, blocks=1, registers=1, shared_memory_bytes=1, issue_order="youngest-first")
 
 
@@ -76,15 +77,13 @@ def test_max_residency(needs, blocks):
 
 @pytest.mark.parametrize("name", ["gtx840", "sim:", "", "h100 ", 3])
 def test_an_unknown_device_lists_the_known_ones(name):
-    with pytest.raises(
-        gs.InvalidInput, match="no device .*; known: " + ", ".join(f"sim:{each}" for each in gs.device_names())
-    ):
+    with raises_naming(gs.InvalidInput, repr(name), tuple(f"sim:{each}" for each in gs.device_names())):
         gs.device(name)
 
 
 def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
     monkeypatch.setenv("GPUSHARE_DEVICE", "sim:nothing")
-    with pytest.raises(gs.InvalidInput, match="no device 'sim:nothing'"):
+    with raises_naming(gs.InvalidInput, "sim:nothing"):
         gs.device()
 
 
@@ -146,16 +145,16 @@ def test_a_workload_that_would_outlast_the_clock():
     figures["to_device"]["bandwidth_gb_per_s"] = 1e-15
     slow = device_from_dict(figures)
     copy_of_a_petabyte = gs.Workload("slow", [gs.Application("a", [gs.Copy("to_device", 2**50)])])
-    with pytest.raises(gs.InvalidInput, match="more than 200 years on device 'gtx480'"):
+    with raises_naming(gs.InvalidInput, 200, "gtx480"):
         gs.run(copy_of_a_petabyte, "fifo", device=slow)
 
 
 def test_a_real_gpu_is_said_to_be_missing():
     if _core.cuda_device_count() == 0:
-        with pytest.raises(gs.CudaError, match=r"driver|GPU"):
+        with pytest.raises(gs.CudaError):
             gs.device("cuda:0")
     for name in ("cuda:x", "cuda:99999999999999999999"):
-        with pytest.raises(gs.InvalidInput, match=rf"no device '{name}'; .*cuda:0 for a GPU"):
+        with raises_naming(gs.InvalidInput, name, "cuda:0"):
             gs.device(name)
 
 
@@ -167,5 +166,5 @@ def test_split_block_time_keeps_the_mean_at_full_residency():
 def test_a_file_of_lists_in_lists_is_refused(tmp_path):
     (tmp_path / "deep.toml").write_text(f"sms = {'[' * 3000}{']' * 3000}")
     for read in (gs.device, gs.Workload.from_toml, read_profiles):
-        with pytest.raises(gs.InvalidInput, match=r"deep\.toml: lists or tables lie too deep in one another"):
+        with raises_naming(gs.InvalidInput, "deep.toml"):
             read(tmp_path / "deep.toml")

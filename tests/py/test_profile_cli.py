@@ -148,7 +148,7 @@ def test_argument_of_a_file_is_read(folder):
 
 def shown(text):
     """The command of an example that profiles a file of CUDA C++."""
-    (line,) = [line for line in text.replace("\\\n", " ").splitlines() if "profile docs/saxpy.cu" in line]
+    (line,) = [line for line in text.replace("\\\n", " ").splitlines() if "profile saxpy.cu" in line]
     return shlex.split(line)[2:]
 
 
@@ -157,10 +157,12 @@ def test_the_example_with_arguments_works_as_printed(monkeypatch, place):
     measured = []
     command = importlib.import_module("gpushare.cli.profile")
     monkeypatch.setattr(command, "_measure", lambda targets, *_, **__: (measured.extend(targets), {}))
-    monkeypatch.chdir(ROOT)
-    profile(*shown((ROOT / "docs" / "profile.md").read_text() if place == "docs" else profile("--help").stdout))
+    monkeypatch.chdir(ROOT / "docs" / "guide")
+    profile(
+        *shown((ROOT / "docs" / "guide" / "profile.md").read_text() if place == "docs" else profile("--help").stdout)
+    )
     (target,) = measured
-    (_, launch, *_), _ = (each.operations for each in gs.Workload.from_toml("docs/saxpy.toml").applications)
+    (_, launch, *_), _ = (each.operations for each in gs.Workload.from_toml("saxpy.toml").applications)
     assert target.make().kernel.name == launch.kernel.name
     assert [type(each) for each in target.make().args] == [type(each) for each in launch.args]
 

@@ -2,6 +2,7 @@
 """Workload files: what a key means, and what is said about a wrong one."""
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -151,21 +152,19 @@ def test_repeat_issues_an_operation_so_many_times(read):
     assert [type(each).__name__ for each in copies_and_launch] == ["Copy", "Copy", "Copy", "Launch"]
     assert copies_and_launch[0] == copies_and_launch[2] == gs.Copy("to_device", 4096)
     for wrong in ("0", "100001", "1.5", "true"):
-        with pytest.raises(
-            gs.InvalidInput, match=r"pair.toml:27: key 'application.1.operations.0.repeat': Input should"
-        ):
+        with raises_naming(gs.InvalidInput, "pair.toml:27", "application.1.operations.0.repeat"):
             read("blocks = 50", f"blocks = 50, repeat = {wrong}")
 
 
 def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b'name = "\xff"')
     (tmp_path / "empty.toml").write_text('name = "nothing"')
-    for name, message in [
-        ("absent.toml", "cannot be read: No such file"),
-        ("latin.toml", "is not UTF-8"),
-        ("empty.toml", "workload 'nothing' is empty"),
+    for name, named in [
+        ("absent.toml", "No such file"),
+        ("latin.toml", ()),
+        ("empty.toml", "nothing"),
     ]:
-        with pytest.raises(gs.InvalidInput, match=f"{name}: {message}"):
+        with raises_naming(gs.InvalidInput, name, named):
             gs.Workload.from_toml(tmp_path / name)
 
 
@@ -183,5 +182,5 @@ def test_a_byte_order_mark_in_front_of_toml_is_skipped(tmp_path, read):
     assert marked.read_bytes().startswith(b"\xef\xbb\xbf")
     assert gs.Workload.from_toml(marked) == read()
     marked.write_text(PAIR.replace("threads = 256", "threads = 0"), encoding="utf-8-sig")
-    with pytest.raises(gs.InvalidInput, match=r"marked\.toml:6: "):
+    with raises_naming(gs.InvalidInput, "marked.toml:6"):
         gs.Workload.from_toml(marked)

@@ -32,7 +32,7 @@ TEST(BackPressure, LosesNothing) {
 }
 
 // Nothing ends, so nothing else wakes a client that waits for room.
-TEST(BackPressure, WhoWaitsForRoomIsWoken) {
+TEST(BackPressure, AWriterThatWaitsForRoomIsWoken) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   TestClient alice(server, {.command_ring_bytes = 1024, .most_jobs = 3'000}, 0us);
@@ -41,7 +41,7 @@ TEST(BackPressure, WhoWaitsForRoomIsWoken) {
 }
 
 // More has ended at once than the ring of completions holds: the rest comes as the client takes what is there.
-TEST(BackPressure, WhoWaitsForAnEndThatComesLateIsWoken) {
+TEST(BackPressure, AWaitForALateEndIsWoken) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   constexpr std::uint64_t many = 1'000;

@@ -4,6 +4,7 @@
 import logging
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.logs import MOST_CHARACTERS, Bearable, Lines, cut
@@ -16,7 +17,7 @@ LONG = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)
 
 
 def told(setting, ask):
-    with pytest.raises((gs.InvalidInput, gs.RefusedError), match=rf"of user {MALLORY}.*{setting}"):
+    with raises_naming((gs.InvalidInput, gs.RefusedError), MALLORY, setting):
         ask()
 
 
@@ -63,7 +64,7 @@ def test_memory_that_is_waited_for_counts():
     assert accounts.take(1, 50, None) is None
     assert accounts.take(4, 40, None) is None
     assert accounts.take(2, 30, None) is not None
-    with pytest.raises(gs.InvalidInput, match="user mallory may hold 60 bytes together and hold 0 and wait"):
+    with raises_naming(gs.InvalidInput, 60, 0):
         accounts.take(3, 31, None)
     assert accounts.take(3, 30, None) is not None
 

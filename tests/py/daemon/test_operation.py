@@ -13,6 +13,7 @@ import time
 import urllib.request
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client.session import DaemonSession
@@ -207,7 +208,7 @@ def test_metrics_that_cannot_be_served_are_why_the_server_does_not_start(serve, 
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", port))
         taken.listen()
-        with pytest.raises(gs.InvalidInput, match=f"the metrics cannot have port {port}: Address already in use"):
+        with raises_naming(gs.InvalidInput, port, "Address already in use"):
             serve(metrics_port=port)
 
 
@@ -215,7 +216,7 @@ def test_without_prometheus_client_it_says_what_to_install(serve, port, monkeypa
     (tmp_path / "prometheus_client.py").write_text("raise ImportError")
     paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-    with pytest.raises(gs.InvalidInput, match="--metrics-port needs prometheus_client: pip install"):
+    with raises_naming(gs.InvalidInput, "--metrics-port", "prometheus_client"):
         serve(metrics_port=port)
 
 

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from costly_kernels import MEMORY_BOMB, slow
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client.told_kernels import MOST_RECENT
@@ -103,7 +104,7 @@ def test_a_kernel_is_compiled_while_another_client_has_one_that_takes_minutes(se
 def test_a_source_that_takes_all_memory_is_refused_and_the_worker_goes_on(served):
     with served("compile_memory_bytes = 600_000_000\n") as socket, gs.connect(socket) as session:
         started_s = session.status()["started_s"]
-        with pytest.raises(gs.CompileError, match="compile_memory_bytes"):
+        with raises_naming(gs.CompileError, "compile_memory_bytes"):
             session.load(gs.Kernel(MEMORY_BOMB, "k"))
         use(session, 12)
         assert session.status()["started_s"] == started_s

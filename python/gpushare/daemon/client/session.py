@@ -80,7 +80,7 @@ class DaemonSession:
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch.
-            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            floor: the share of its speed alone that it is to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
                 cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that bring new kernels again and again: the worker's memory is flat once it has seen some.
+"""Clients that bring new kernels again and again, and leave or stay: the worker's memory is flat after a while.
 
 GPUSHARE_KERNEL_SECONDS says for how long: five minutes in ``./test.sh soak``.
 """
@@ -45,7 +45,7 @@ def fill_history(session):
 
 
 def bring_sources(session, number):
-    """Large ones, which the worker keeps as long as the client; standin.py compiles nothing."""
+    """Large ones; standin.py compiles nothing."""
     application = session.application(f"a{number}")
     array = session.zeros(8)
     for each in range(5):

@@ -8,6 +8,8 @@ million, keeps thousands of launches waiting, and asks without a pause for conne
 priorities, and says what is no message. Half the GPU is what the honest one's share promises, beside either.
 
 Latency is from a submission until its end is known. What the hostile client was told is listed below.
+
+The same is simulated without a server: there nothing waits for a processor, and what is left is what the policy does.
 """
 
 from __future__ import annotations
@@ -171,6 +173,21 @@ def beside(neighbour: str, seconds: float, device: str) -> dict[str, Any]:
             "p99_ms": p99, "told": told}  # fmt: skip
 
 
+def simulated(neighbour: str, launches: int = 200) -> dict[str, Any]:
+    """How the honest client would fare if processors took no time: latencies in the time of the simulated device."""
+    others = {"alone": 0, "equal": 1, "hostile": APPLICATIONS}[neighbour]
+    applications = [gs.Application("honest", [gs.Launch(KERNEL, blocks=BLOCKS)] * launches, owner="honest")]
+    for number in range(others):
+        work = [gs.Launch(KERNEL, blocks=BLOCKS)] * (launches // others + 1)
+        applications.append(gs.Application(f"other {number}", work, owner="other", weight=1e6))
+    run = gs.run(gs.Workload("neighbours", applications), "fair", device="sim:h100", seed=0)
+    table = run.launches()
+    ends = np.sort(table[table["application"] == "honest"]["end_ns"].to_numpy())
+    latencies = (ends[IN_FLIGHT:] - ends[:-IN_FLIGHT])[int(WARM_UP * launches) :] / 1e6
+    p50, p99 = np.percentile(latencies, (50, 99))
+    return {"beside": neighbour, "p50_ms": p50, "p99_ms": p99}
+
+
 NEIGHBOURS = {"equal": "work", "hostile": "attack"}
 
 
@@ -214,6 +231,9 @@ def main() -> None:
         print(f"{row['beside']:10}{figures}")
     for name, told in rows[-1]["told"].items():
         print(f"{name}: refused {told['times']} times; at first {told['words']}")
+    print("In the time of the simulated device:")
+    for row in map(simulated, ("alone", *NEIGHBOURS)):
+        print(f"{row['beside']:10}{row['p50_ms']:40.2f}{row['p99_ms']:10.2f}")
     return None
 
 

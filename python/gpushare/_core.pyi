@@ -49,6 +49,7 @@ __all__: list[str] = [
     "HostPace",
     "InvalidInput",
     "JobCompletion",
+    "JobPool",
     "JobStatus",
     "KernelCode",
     "KernelModel",
@@ -2100,6 +2101,14 @@ class EchoSink(CommandSink):
     """
     def __init__(self, after_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
 
+class JobPool:
+    """
+    Places for jobs that several clients share.
+    """
+    def __init__(self, places: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def free(self) -> int: ...
+
 class PortLimits:
     """
     What one client may use of the worker.
@@ -2127,6 +2136,20 @@ class PortLimits:
         """
     @most_jobs.setter
     def most_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def own_jobs(self) -> int:
+        """
+        Of these, those that need no place of the pool.
+        """
+    @own_jobs.setter
+    def own_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def pool(self) -> JobPool:
+        """
+        For the other ones; None: they need no place.
+        """
+    @pool.setter
+    def pool(self, arg0: JobPool) -> None: ...
 
 class PortStatistics:
     """
@@ -2183,22 +2206,32 @@ class ServerPort:
         pointers: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
         alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
         | None = None,
+        released: typing.Any = None,
+        queue: ReleaseQueue = None,
     ) -> int:
         """
         A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places and sizes among the arguments. `pointers`: where only arrays, or nothing, may be.
         """
-    def add_kernel(self, name: str, argument_bytes: typing.SupportsInt | typing.SupportsIndex | None) -> int:
+    def add_kernel(
+        self,
+        name: str,
+        argument_bytes: typing.SupportsInt | typing.SupportsIndex | None,
+        released: typing.Any = None,
+        queue: ReleaseQueue = None,
+    ) -> int:
         """
-        Returns a handle. None: as many as come.
+        Returns a handle. None: as many bytes as come. `released` is called as it is of arrays.
         """
     def add_model(
         self,
         model: KernelModel,
         alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
         | None = None,
+        released: typing.Any = None,
+        queue: ReleaseQueue = None,
     ) -> int:
         """
-        A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first.
+        A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first. `released` is called as it is of arrays.
         """
     def remove_application(
         self,
@@ -2219,7 +2252,12 @@ class ServerPort:
         """
         All of them.
         """
-    def remove_kernel(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_kernel(
+        self, kernel: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None:
+        """
+        Once the job of that number has been taken. Launches under way keep it.
+        """
     def wait_idle(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
         """
         Once its client is no longer served: have its jobs ended?

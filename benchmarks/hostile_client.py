@@ -8,6 +8,8 @@ waiting, and continuously requests connections, memory, new kernels and prioriti
 honest client's fair share is half the GPU beside either.
 
 Latency is from a submission until its end is known. The errors that the hostile client received are listed below.
+
+The same is simulated without a server, and without waiting for a processor: this shows the effect of the policy alone.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ def attack(path: pathlib.Path, until: float) -> dict[str, Any]:
     """Attacks until then; returns the number of refusals per attack, and the first error messages."""
     told: dict[str, Any] = {}
     with gs.connect(path) as session, contextlib.ExitStack() as kept:
-        models: list[gs.KernelModel] = []  # the worker unloads kernels that nothing refers to
+        models: list[gs.KernelModel] = []  # references, because the worker unloads kernels without any
         applications = [session.application(f"many {number}", weight=1e6) for number in range(APPLICATIONS)]
         numbers = iter(range(10**9))
         attacks: dict[str, Callable[[], Any]] = {
@@ -171,6 +173,21 @@ def beside(neighbour: str, seconds: float, device: str) -> dict[str, Any]:
             "p99_ms": p99, "told": told}  # fmt: skip
 
 
+def simulated(neighbour: str, launches: int = 200) -> dict[str, Any]:
+    """Simulates the honest client without the processor time of clients and server; latencies are simulated times."""
+    others = {"alone": 0, "equal": 1, "hostile": APPLICATIONS}[neighbour]
+    applications = [gs.Application("honest", [gs.Launch(KERNEL, blocks=BLOCKS)] * launches, owner="honest")]
+    for number in range(others):
+        work = [gs.Launch(KERNEL, blocks=BLOCKS)] * (launches // others + 1)
+        applications.append(gs.Application(f"other {number}", work, owner="other", weight=1e6))
+    run = gs.run(gs.Workload("neighbours", applications), "fair", device="sim:h100", seed=0)
+    table = run.launches()
+    ends = np.sort(table[table["application"] == "honest"]["end_ns"].to_numpy())
+    latencies = (ends[IN_FLIGHT:] - ends[:-IN_FLIGHT])[int(WARM_UP * launches) :] / 1e6
+    p50, p99 = np.percentile(latencies, (50, 99))
+    return {"beside": neighbour, "p50_ms": p50, "p99_ms": p99}
+
+
 NEIGHBOURS = {"equal": "work", "hostile": "attack"}
 
 
@@ -214,6 +231,9 @@ def main() -> None:
         print(f"{row['beside']:10}{figures}")
     for name, told in rows[-1]["told"].items():
         print(f"{name}: refused {told['times']} times; at first {told['words']}")
+    print("In the time of the simulated device:")
+    for row in map(simulated, ("alone", *NEIGHBOURS)):
+        print(f"{row['beside']:10}{row['p50_ms']:40.2f}{row['p99_ms']:10.2f}")
     return None
 
 

@@ -31,7 +31,7 @@ std::string text_of(const std::filesystem::path& file) {
 
 std::vector<std::filesystem::path> sources_in(const char* folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(core / folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(core / folder)) {
     if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") files.push_back(entry.path());
   }
   return files;

@@ -49,7 +49,8 @@ def section(content: Mapping[str, Any], spec: Mapping[str, Any]) -> list[str]:
     if "rows" in spec or "from" in spec:
         found = table(content, spec)
         parts += [found.origin, markdown(found.columns, found.rows)]
-    parts += [spec["note"]] if "note" in spec else []
+    note = spec.get("note") or (stored(spec["from"]).get("note") if spec.get("from", {}).get("with_note") else None)
+    parts += [note] if note else []
     for each in spec.get("pictures", []):
         parts += [f"![{each['shows']}](../images/{each['file']})", f"*{each['caption']}*"]
     return parts
@@ -59,11 +60,19 @@ def table(content: Mapping[str, Any], spec: Mapping[str, Any]) -> Table:
     """A table of a page."""
     if "from" not in spec:
         return Table(spec["columns"], spec["rows"], origin(content["runs"][spec["run"]]))
-    source = read(spec["from"]["file"])
-    (stored,) = (each for each in source["tables"] if each["title"] == spec["from"]["table"])
     columns, formats = spec["from"]["columns"], spec["from"].get("formats", {})
-    rows = [[cell(row[key], formats.get(name, DIGITS)) for name, key in columns.items()] for row in stored["rows"]]
-    return Table(list(columns), rows, origin(content["runs"][spec["run"]] if "run" in spec else source["run"]))
+    rows = [
+        [cell(row[key], formats.get(name, DIGITS)) for name, key in columns.items()]
+        for row in stored(spec["from"])["rows"]
+    ]
+    run = content["runs"][spec["run"]] if "run" in spec else read(spec["from"]["file"])["run"]
+    return Table(list(columns), rows, origin(run))
+
+
+def stored(source: Mapping[str, Any]) -> dict[str, Any]:
+    """A table of a benchmark's file."""
+    (found,) = (each for each in read(source["file"])["tables"] if each["title"] == source["table"])
+    return found
 
 
 def origin(run: Mapping[str, str]) -> str:

@@ -66,6 +66,7 @@ __all__: list[str] = [
     "NvJitLink",
     "Nvrtc",
     "OffSmBandwidth",
+    "OptionEntry",
     "OrderedTasks",
     "OrderingEntry",
     "PinnedBuffer",
@@ -130,12 +131,14 @@ __all__: list[str] = [
     "off_sm_supply",
     "open_program_sink",
     "order_tasks",
+    "ordering_options",
     "orderings",
     "original_occupancy",
     "partition_rates",
     "pci_bus_id",
     "percentile",
     "policies",
+    "policy_options",
     "predictions_over_time",
     "program_device",
     "rate_alone",
@@ -727,6 +730,25 @@ class PolicyEntry:
     def source(self) -> str: ...
     @property
     def summary(self) -> str: ...
+
+class OptionEntry:
+    """
+    An option as its policy or ordering describes it.
+    """
+    @property
+    def meaning(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def otherwise(self) -> str:
+        """
+        Its value where it is left out; '' where the meaning says.
+        """
+    @property
+    def values(self) -> str:
+        """
+        What it may be.
+        """
 
 class Trace:
     """
@@ -2587,6 +2609,11 @@ def order_tasks(
     Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.
     """
 
+def ordering_options(name: str) -> list[OptionEntry]:
+    """
+    The options of this ordering.
+    """
+
 def orderings() -> list[OrderingEntry]: ...
 def original_occupancy(
     code: KernelCode,
@@ -2613,6 +2640,11 @@ def percentile(
     ratio: typing.SupportsFloat | typing.SupportsIndex,
 ) -> float: ...
 def policies() -> list[PolicyEntry]: ...
+def policy_options(name: str) -> list[OptionEntry]:
+    """
+    The options of this built-in policy.
+    """
+
 def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.

@@ -21,10 +21,15 @@ def raises_naming(
     """
     with pytest.raises(error) as raised:
         yield raised
+    assert_names(raised.value, *named)
+
+
+def assert_names(message: object, *named: str | float | Values) -> None:
+    """The message, an error or a text, names each of the values."""
     for value in flat(named):
         text = str(value)
         begin, end = (r"\b" if edge.isalnum() else "" for edge in (text[0], text[-1]))
-        assert re.search(begin + re.escape(text) + end, str(raised.value)), f"{text!r} is not named: {raised.value}"
+        assert re.search(begin + re.escape(text) + end, str(message)), f"{text!r} is not named: {message}"
 
 
 def flat(values: Values) -> Iterator[str | float]:

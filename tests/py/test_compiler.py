@@ -147,7 +147,7 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_ends_with_whoever_started_it(how, tmp_path):
+def test_ends_with_its_parent_process(how, tmp_path):
     environment = {**os.environ, "GPUSHARE_CACHE_DIR": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-c", STARTS_A_COMPILER],

@@ -101,7 +101,7 @@ def test_arrays_are_copied_through_an_arena(server: _core.PortServer) -> None:
     assert "array of 1000 bytes" in alice.port.wait(outside, 30).message
 
 
-def test_an_array_is_kept_until_nobody_needs_it() -> None:
+def test_an_array_is_kept_until_its_last_use() -> None:
     sink = HeldSink()
     server = _core.PortServer(sink)
     alice = Served(server)

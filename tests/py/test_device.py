@@ -88,31 +88,29 @@ def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "named"),
     [
-        ("sms = 15", "sms = 0", "device 'gtx480': sms must be a positive number"),
-        ("sms = 15", "sms = 1e3", ":4: key 'sms': Input should be a valid integer, got 1000.0"),
-        ("sms = 15", "sms = 99999999999", ":4: key 'sms': Input should be less than or equal to"),
-        ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz must be a positive number"),
-        ("sms = 15", "sms = 2147483647", "device 'gtx480': sms must be at most 65536"),
-        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", "clock_hz must be at least 1000"),
-        ("clock_mhz = 1401.0", "clock_mhz = nan", "key 'clock_mhz': Input should be a finite number"),
-        ("threads = 1536", "thread = 1536", "unknown key 'per_sm.thread'; known here: threads, warps, blocks, reg"),
-        ("threads = 1536", "threads = 0", "per_sm.threads must be a positive number"),
+        ("sms = 15", "sms = 0", ("gtx480", "sms")),
+        ("sms = 15", "sms = 1e3", (4, "sms", "1000.0")),
+        ("sms = 15", "sms = 99999999999", (4, "sms")),
+        ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz"),
+        ("sms = 15", "sms = 2147483647", ("gtx480", "sms", 65536)),
+        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", ("clock_hz", 1000)),
+        ("clock_mhz = 1401.0", "clock_mhz = nan", "clock_mhz"),
+        ("threads = 1536", "thread = 1536", ("per_sm.thread", "threads", "warps", "blocks")),
+        ("threads = 1536", "threads = 0", "per_sm.threads"),
         ("threads = 1536", 'threads = 1536\nissue_order = "random"', "per_sm.issue_order"),
-        ("latency_us = 10.0", "latency_us = -1.0", "key 'to_device.latency_us': Input should be greater than or equal"),
-        ("[to_host]", "[to_moon]", "unknown key 'to_moon'; known here: name, sms"),
+        ("latency_us = 10.0", "latency_us = -1.0", "to_device.latency_us"),
+        ("[to_host]", "[to_moon]", ("to_moon", "name", "sms")),
     ],
 )
-def test_a_wrong_device_file_is_named(tmp_path, old, new, message):
+def test_a_wrong_device_file_is_named(tmp_path, old, new, named):
     text = GTX480_FILE.read_text()
     assert old in text
     path = tmp_path / "wrong.toml"
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(gs.InvalidInput) as caught:
+    with raises_naming(gs.InvalidInput, path, named):
         gs.device(path)
-    assert str(caught.value).startswith(str(path))
-    assert message in str(caught.value)
 
 
 def test_a_device_of_ones_own(tmp_path, pair):

@@ -38,7 +38,7 @@ def test_an_eviction_is_seen_and_counted():
     assert 0 < counts.loc["patient", "eviction_ns"] <= 1.2 * 100_000
 
 
-def test_nobody_is_preempted_under_fifo():
+def test_no_launch_is_preempted_under_fifo():
     assert list(gs.run(pair(), "fifo", device=DEVICE).preemptions()["preemptions"]) == [0, 0]
 
 

@@ -82,7 +82,7 @@ def test_edf_meets_a_deadline_that_fifo_misses() -> None:
     assert turnaround["edf"] <= 400_000 < turnaround["fifo"]
 
 
-def test_a_deadline_that_nobody_could_meet_is_refused() -> None:
+def test_an_unreachable_deadline_is_refused() -> None:
     with raises_naming(gs.InvalidInput, "short", 1000):
         gs.run(short_and_long(1_000), "edf", device="sim:h100")
     with raises_naming(gs.InvalidInput, "deadline_ns"):

@@ -89,7 +89,7 @@ def test_a_small_copy_need_not_wait_for_a_large_one():
     assert whole[0] < pieces[0] < 1.03 * whole[0]  # 2 % each way, and the small one's copies
 
 
-def test_who_orders_for_turnaround_has_pieces():
+def test_an_ordering_for_turnaround_has_pieces():
     assert turnaround_ms("cumas:objective=turnaround+fifo")[1] < 1
     assert turnaround_ms("cumas:objective=weighted:window=3+fifo")[1] < 1
     assert turnaround_ms("cumas:objective=turnaround:pieces=no+fifo")[1] > 17

@@ -87,7 +87,7 @@ def workload(*launches, name="mine"):
     return gs.Workload(name, [gs.Application(str(place), [each]) for place, each in enumerate(launches)], "cuda:0")
 
 
-def test_what_nobody_has_profiled_is_measured_once_and_kept(measured):
+def test_an_unprofiled_kernel_is_measured_once_and_kept(measured):
     gpu = Gpu()
     both = [workload(launch(grid=4), launch(grid=9)), workload(launch(grid=2), name="other")]
     assert measure_missing(both, gpu) == {}

@@ -259,26 +259,24 @@ def with_counted(**changes):
 
 
 @pytest.mark.parametrize(
-    ("document", "message"),
+    ("document", "named"),
     [
-        (without("registers"), "key 'registers': Field required"),
+        (without("registers"), "registers"),
         (to_document(kernel_profile()) | {"regsters": 1}, "regsters"),
-        (to_document(kernel_profile()) | {"registers": "20"}, "key 'registers': Input should be a valid integer"),
+        (to_document(kernel_profile()) | {"registers": "20"}, "registers"),
         (to_document(kernel_profile()) | {"block": [32, 8]}, "block"),
-        (without("") | {"against_sms": {**to_document(kernel_profile())["against_sms"], "sms": [1]}}, "of one length"),
+        (without("") | {"against_sms": {**to_document(kernel_profile())["against_sms"], "sms": [1]}}, ()),
         (without("") | {"counters": {"passes": 1}}, "counters.warp_instructions"),
-        (without("") | {"alone_ns": []}, "key 'alone_ns' must have a value"),
-        (without("") | {"alone_ns": [5, 0]}, "key 'alone_ns' must lie in 1..9223372036854775807, got 0"),
-        (with_counted(warp_instructions=10**400), "'counters.warp_instructions' must lie in 0..9223372036854775807"),
-        (with_counted(dram_read_bytes=10**400), "got 10000000000000000000... (401 digits)"),
-        (with_counted(dram_read_bytes=10**5000), "Exceeds the limit"),
+        (without("") | {"alone_ns": []}, "alone_ns"),
+        (without("") | {"alone_ns": [5, 0]}, ("alone_ns", "1..9223372036854775807", 0)),
+        (with_counted(warp_instructions=10**400), ("counters.warp_instructions", "0..9223372036854775807")),
+        (with_counted(dram_read_bytes=10**400), ("10000000000000000000...", 401)),
+        (with_counted(dram_read_bytes=10**5000), ()),
     ],
 )
-def test_documents_that_are_none(document, message):
-    with pytest.raises(gs.InvalidInput) as caught:
+def test_documents_that_are_none(document, named):
+    with raises_naming(gs.InvalidInput, "here", named):
         from_document(KernelProfile, document, "here")
-    assert str(caught.value).startswith("here: ")
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_the_second_interrupt_terminates(interrupted, tmp_path):
     assert kernels_in(tmp_path / "t.trace") == ["early"]
 
 
-def test_who_does_not_heed_that_either_is_killed(interrupted, tmp_path):
+def test_a_program_that_ignores_both_signals_is_killed(interrupted, tmp_path):
     assert interrupted(f"trap '' TERM; {DEAF}{WAIT}", times=2, patience_s=0.3) == -signal.SIGKILL
     assert kernels_in(tmp_path / "t.trace") == ["early"]
 

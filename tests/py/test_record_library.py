@@ -58,7 +58,7 @@ def test_every_kind_of_record_arrives_as_cupti_gave_it(traced):
     assert (part.problems, part.lost, part.is_cut, part.ended) == ([], 0, False, 500)
 
 
-def test_the_process_says_who_it_is(traced, fake_cupti):
+def test_the_process_is_named_in_the_recording(traced, fake_cupti):
     part = only_part(traced("cuda", KERNEL))
     assert part.command == (str(fake_cupti[1]), "cuda", KERNEL)
     assert part.parent == os.getpid()

@@ -105,7 +105,7 @@ def test_all_at_once_the_queue_is_longer_than_two(tables):
     assert table.loc["slate", "stp"] > table.loc["MPS", "stp"]
 
 
-def test_what_table_1_says_may_depend_on_who_runs(titan_xp):
+def test_table_1_may_depend_on_the_running_kernel(titan_xp):
     def launch(name, **costs):
         kernel = gs.KernelModel(name, threads=64, latency_ns=1000, **costs)
         return gs.Launch(kernel, 100_000).on(titan_xp)

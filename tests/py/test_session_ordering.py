@@ -53,7 +53,7 @@ def after_a_long_one(ordering, policy="fifo"):
         return session.finish(PATIENCE_S)
 
 
-def test_whoever_is_shortest_goes_next():
+def test_the_shortest_task_goes_next():
     run = after_a_long_one(SHORTEST_FIRST)
     assert began(run) == ["hold", "short", "middle", "long"]
     assert overlapping(run) == 0
@@ -108,7 +108,7 @@ def test_what_is_held_back_waits():
     assert run.launches()["application"].tolist() == ["alice", "carol"]
 
 
-def test_nobody_waits_for_whoever_was_cancelled():
+def test_a_cancelled_application_is_not_waited_for():
     with gs.Session(DEVICE, "fifo", ordering="cumas") as session:
         alice, bob = session.application("alice"), session.application("bob")
         for _ in range(3):

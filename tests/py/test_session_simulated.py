@@ -83,7 +83,7 @@ def test_kernels_of_the_suite():
     assert run.metrics()["stp"] > 0.5
 
 
-def test_kernels_that_nobody_measured(session):
+def test_kernels_without_a_model_are_refused(session):
     kernel = gs.Kernel("__global__ void mine() {}", "mine")
     with raises_naming(gs.InvalidInput, "mine"):
         session.application("alice").submit(kernel, grid=1, block=32)
@@ -275,7 +275,7 @@ def test_a_refused_first_launch_loses_nothing(session):
     assert [each.name for each in session.finish().workload.applications] == ["alice"]
 
 
-def test_who_was_late():
+def test_missed_deadlines_are_counted():
     with gs.Session("sim:h100", "even") as session:
         names = {"late": 1e6, "in time": 1e12, "without": None}
         applications = [session.application(name, deadline_ns=deadline) for name, deadline in names.items()]

@@ -49,7 +49,7 @@ class Beside:
         return getattr(self._core, name)
 
 
-def test_who_comes_while_the_policy_changes_is_asked_for_by_the_next(session, pool):
+def test_a_launch_during_a_change_of_policy_is_served_by_the_next(session, pool):
     late = []
 
     def come():

@@ -68,7 +68,7 @@ def test_what_is_no_list_of_workloads(pair, workloads):
 
 
 @pytest.mark.parametrize("text", ["a\nb = 1", "a\rb", "a\x00b", "a\x1b[2J", "a\x7f", "a\u2028b", "a\udc80b"], ids=ascii)
-def test_comments_are_anybodys_text(pair, tmp_path, text):
+def test_comments_may_be_any_text(pair, tmp_path, text):
     written = workload_text(pair, [text], {"kernel": text})
     (tmp_path / "w.toml").write_bytes(written.encode())
     assert gs.Workload.from_toml(tmp_path / "w.toml") == pair

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from messages import raises_naming
+from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.cli import main
@@ -208,21 +208,21 @@ def test_the_command_as_json(recorded):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        (["--record-only"], "--record-only needs --save"),
-        (["--from", "x.json", "--save", "y.json"], "leave out --save"),
-        (["--from", "x.json"], "cannot be read"),
-        (["--from", "x.json", "--size", "large", "--repeats", "2"], "recorded: leave out --size and --repeats"),
-        (["--from", "x.json", "--device", "cuda:1"], "recorded: leave out --device"),
-        (["--splits", "a"], "--splits must be whole numbers"),
-        (["--kernels", "nobody"], "no kernel 'nobody'"),
+        (["--record-only"], ("--record-only", "--save")),
+        (["--from", "x.json", "--save", "y.json"], "--save"),
+        (["--from", "x.json"], ()),
+        (["--from", "x.json", "--size", "large", "--repeats", "2"], ("--size", "--repeats")),
+        (["--from", "x.json", "--device", "cuda:1"], "--device"),
+        (["--splits", "a"], "--splits"),
+        (["--kernels", "nobody"], "nobody"),
     ],
 )
-def test_what_the_command_refuses(arguments, message, monkeypatch, tmp_path):
+def test_what_the_command_refuses(arguments, named, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUSHARE_LIBCUDA", "/nowhere/libcuda.so.1")
-    assert message in validate(*arguments, code=2).stderr
+    assert_names(validate(*arguments, code=2).stderr, named)
 
 
 ENDLESS = """
@@ -254,15 +254,13 @@ def test_ctrl_c_ends_a_case_that_would_take_for_ever():
     assert "KeyboardInterrupt" in errors
 
 
-@pytest.mark.parametrize(
-    ("output", "message"), [("file/below", "Not a directory"), ("taken", "points.csv: is a folder")]
-)
-def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, message):
+@pytest.mark.parametrize(("output", "named"), [("file/below", ()), ("taken", "points.csv")])
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, named):
     (tmp_path / "file").touch()
     (tmp_path / "taken" / "points.csv").mkdir(parents=True)
     monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: pytest.fail("it ran"))
     said = validate("--from", str(recorded), "--output", str(tmp_path / output), code=2)
-    assert message in said.stderr
+    assert_names(said.stderr, named)
     assert said.stdout == ""
 
 
@@ -274,7 +272,7 @@ def test_a_file_that_fails_after_the_work_costs_nothing_else(recorded, simulated
     folder.mkdir()
     (folder / "errors.png").write_text("before")  # it alone has a mode to keep
     said = validate("--from", str(recorded), "--output", str(folder), *json_or_table, code=2)
-    assert "errors.png: cannot be written: No space left on device" in said.stderr
+    assert_names(said.stderr, "errors.png")
     assert (folder / "errors.png").read_text() == "before"
     assert "points.csv" in {path.name for path in folder.iterdir()}
     if json_or_table:

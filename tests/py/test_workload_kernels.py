@@ -69,26 +69,25 @@ def test_a_launch_that_cannot_be_is_refused(saxpy, changes, named):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "named"),
     [
-        ([1, 2], "must be a NumPy array or scalar, gs.Zeros, int, float or bool, got list"),
-        (None, "got NoneType"),
-        ("x", "got str"),
-        (2**64, "must lie in"),
-        (np.zeros(0), "the array is empty"),
-        (np.array(["x"]), "dtype must be a data type that CUDA has, such as float32, got <U1"),
-        (np.array([None]), "dtype must be a data type that CUDA has"),
-        (np.zeros(2, ">f4"), "dtype must be a data type that CUDA has, such as float32, got >f4"),
-        (np.zeros(2, np.longdouble), "dtype must be a data type that CUDA has"),
-        (np.datetime64("2020"), "dtype must be a data type that CUDA has"),
-        (types.SimpleNamespace(__cuda_array_interface__={}), "is memory of a device; in a workload pass a NumPy array"),
+        ([1, 2], ("NumPy", "gs.Zeros", "list")),
+        (None, "NoneType"),
+        ("x", "str"),
+        (2**64, ()),
+        (np.zeros(0), ()),
+        (np.array(["x"]), ("dtype", "float32")),
+        (np.array([None]), "dtype"),
+        (np.zeros(2, ">f4"), ("dtype", "float32")),
+        (np.zeros(2, np.longdouble), "dtype"),
+        (np.datetime64("2020"), "dtype"),
+        (types.SimpleNamespace(__cuda_array_interface__={}), "NumPy"),
     ],
     ids=repr,
 )
-def test_an_argument_that_no_kernel_takes_is_named(saxpy, value, message):
-    with raises_naming(gs.InvalidInput, "saxpy") as caught:
+def test_an_argument_that_no_kernel_takes_is_named(saxpy, value, named):
+    with raises_naming(gs.InvalidInput, "saxpy", "args[1]", named):
         launch_of(saxpy, 1, value)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("args", [5, "text", np.zeros(3)])

@@ -9,6 +9,8 @@ namespace gpushare::interpreter {
 namespace {
 
 using namespace test;
+using gpushare::test::message_of;
+using gpushare::test::naming;
 using testing::Each;
 
 const Grid one_block_of_96 = {.threads = {96}};

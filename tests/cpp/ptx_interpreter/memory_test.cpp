@@ -10,6 +10,8 @@ namespace gpushare::interpreter {
 namespace {
 
 using namespace test;
+using gpushare::test::message_of;
+using gpushare::test::naming;
 using testing::ElementsAre;
 
 TEST(Memory, LoadsExtendToTheRegister) {

@@ -12,8 +12,8 @@
 namespace gpushare::interpreter {
 namespace {
 
-using test::message_of;
-using test::naming;
+using gpushare::test::message_of;
+using gpushare::test::naming;
 using testing::ElementsAre;
 
 class LaunchFolder : public testing::Test {

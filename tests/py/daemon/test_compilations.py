@@ -197,7 +197,7 @@ def test_clients_of_a_user_have_turns():
     assert order == [("alice", 2), ("alice", 1), ("alice", 1)]
 
 
-def test_who_waits_for_a_turn_and_goes_is_forgotten():
+def test_a_compilation_withdrawn_from_the_queue_is_forgotten():
     queue = CompileQueue(1)
     with queue.place("alice", 1, lambda: False), pytest.raises(EOFError), queue.place("bob", 2, lambda: True):
         pass

@@ -132,7 +132,7 @@ def test_applications_that_cannot_be(session, fields, named):
         session.application("alice")
 
 
-def test_a_latency_bound_is_for_those_who_may_ask_for_a_priority(session):
+def test_a_latency_bound_needs_the_right_to_a_priority(session):
     with raises_naming((gs.InvalidInput, gs.RefusedError), "alice"):
         session.application("alice", latency_ns=1e6)
 
@@ -200,7 +200,7 @@ def test_a_first_launch_that_cannot_be_in_time_is_refused(session):
     submit(application).result(PATIENCE_S)  # this is the first, and its time begins now
 
 
-def test_who_is_late_is_seen(session):
+def test_a_missed_deadline_is_counted(session):
     patient, hurried = session.application("patient"), session.application("hurried", deadline_ns=1e6)
     for application in (patient, hurried):
         submit(application)

@@ -76,7 +76,7 @@ def refusal(channel):
     return answer["error"]["message"]
 
 
-def test_who_cannot_have_a_thread_is_refused(in_process, hear, monkeypatch, eventually):
+def test_a_client_without_a_thread_is_refused(in_process, hear, monkeypatch, eventually):
     worker, hand_over = in_process
 
     def start(_):
@@ -93,7 +93,7 @@ def test_who_cannot_have_a_thread_is_refused(in_process, hear, monkeypatch, even
     eventually(lambda: worker.clients == [])
 
 
-def test_who_cannot_have_rings_is_refused(in_process, monkeypatch):
+def test_a_client_without_rings_is_refused(in_process, monkeypatch):
     worker, hand_over = in_process
 
     def fail(*_):
@@ -109,7 +109,7 @@ def test_a_client_that_came_without_its_descriptor_ends_nothing(in_process, capl
     assert "sim:h100 has no descriptors left for another client" in caplog.text
 
 
-def test_who_has_none_left_says_so():
+def test_a_client_without_descriptors_says_so():
     ours, theirs = socket.socketpair()
     Channel(theirs).send({"a": 1}, [0, 0])
     before = resource.getrlimit(resource.RLIMIT_NOFILE)

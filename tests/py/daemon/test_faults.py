@@ -49,7 +49,7 @@ def test_a_fault_fails_its_own_job_for_good_and_others_for_now(session, worker, 
         waiting = run(other.application("bystander"), "sleep", 60)
         before = worker.pid
         job = run(session.application("culprit"), "fault")
-        with raises_naming(gs.CudaError, "fault", "culprit@1", 0, "CUDA_ERROR"):
+        with raises_naming(gs.CudaError, "fault", "culprit@1", 0, "CUDA_ERROR_ILLEGAL_ADDRESS"):
             job.result(30)
         with raises_naming(gs.WorkerLostError, "fault") as raised:
             waiting.result(30)

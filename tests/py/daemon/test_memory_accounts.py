@@ -29,7 +29,7 @@ def test_impossible_ones_fail_at_once():
     assert accounts.take(1, 0, 60) is None
 
 
-def test_who_waits_gets_it_in_order_of_asking():
+def test_waiting_clients_get_memory_in_order_of_asking():
     accounts, served = MemoryAccounts(100), []
     assert accounts.take(1, 80, None) is None
 
@@ -53,7 +53,7 @@ def test_who_waits_gets_it_in_order_of_asking():
     assert (accounts.used_bytes, accounts.held_by(3)) == (20, 20)
 
 
-def test_who_gives_up_lets_the_next_one_pass():
+def test_a_withdrawn_request_lets_the_next_one_pass():
     accounts, gone = MemoryAccounts(100), threading.Event()
     assert accounts.take(1, 50, None) is None
     errors = []
@@ -76,7 +76,7 @@ def test_who_gives_up_lets_the_next_one_pass():
         accounts.wait_for(accounts.take(3, 1, None), 0.05, lambda: False)
 
 
-def test_who_waits_for_itself_alone_holds_up_nobody():
+def test_a_wait_for_its_own_memory_delays_no_other():
     accounts = MemoryAccounts(100)
     assert accounts.take(1, 1, None) is None
     assert accounts.take(2, 60, None) is None
@@ -97,7 +97,7 @@ def test_a_client_does_not_stop_others_with_what_it_never_gets(serve, folder, ev
         assert kept.numpy().sum() == 0
 
 
-def test_who_has_more_patience_than_the_server_asks_again(serve, folder, monkeypatch, eventually):
+def test_a_client_more_patient_than_the_server_asks_again(serve, folder, monkeypatch, eventually):
     serve(memory_bytes=1000)
     asked = []
     request = ArrayState._requested
@@ -142,7 +142,7 @@ def test_clients_wait_for_one_another(serve, folder, eventually):
         assert np.array_equal(found[0].numpy(), np.arange(100))
 
 
-def test_memory_of_a_killed_client_goes_to_who_waits(serve, folder, eventually):
+def test_memory_of_a_killed_client_goes_to_waiting_ones(serve, folder, eventually):
     serve(memory_bytes=1000)
     with gs.connect(folder / "socket") as second:
         first = gs.connect(folder / "socket")

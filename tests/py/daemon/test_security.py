@@ -103,7 +103,7 @@ def test_a_member_of_the_group_comes_in_with_fewer_rights(serve, folder):
 
 @as_root
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_server_of_somebody_else_is_not_taken_by_default(serve, folder, monkeypatch):
+def test_a_server_of_another_user_is_not_taken_by_default(serve, folder, monkeypatch):
     """Anybody could listen in the folder for temporary files."""
     path = folder / f"gpushare-{NOBODY}.sock"
     serve(path, group=str(NOBODY))
@@ -263,7 +263,7 @@ def test_floors_of_a_user_count_together(serve, folder):
             session.application(name, floor=floor)
 
 
-def test_without_a_configuration_nobody_has_a_floor(serve, folder):
+def test_without_a_configuration_no_floor_is_granted(serve, folder):
     serve()
     with gs.connect(folder / "socket") as session:
         with raises_naming(gs.RefusedError, "alice", 0, "highest_floor"):
@@ -271,7 +271,7 @@ def test_without_a_configuration_nobody_has_a_floor(serve, folder):
         session.application("alice")
 
 
-def test_a_peer_is_who_the_kernel_says(serve, folder):
+def test_a_peer_is_identified_by_the_kernel(serve, folder):
     seen = []
     serve(find_peer=lambda connection: seen.append(peer_of(connection)) or seen[-1])
     gs.connect(folder / "socket").close()

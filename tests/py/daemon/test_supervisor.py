@@ -15,7 +15,7 @@ from gpushare.daemon.supervisor.listener import Listener
 
 
 @pytest.mark.parametrize("name", ["_greet", "_drop_if_silent"])
-def test_who_can_have_no_thread_is_dropped_and_others_are_not(serve, folder, monkeypatch, name):
+def test_a_client_without_a_thread_is_dropped_and_others_are_not(serve, folder, monkeypatch, name):
     serve()
     start = threading.Thread.start
 

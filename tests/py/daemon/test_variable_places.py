@@ -17,7 +17,7 @@ def test_of_another_worker_it_is_told_once():
     places.require_there("other", 2, "read")
 
 
-def test_who_looks_at_them_there_knows():
+def test_variables_are_found_where_they_were_last_used():
     places = VariablePlaces()
     places.require_there("module", 1, "count")
     places.used("module", 2)

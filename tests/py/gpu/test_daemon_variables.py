@@ -78,7 +78,7 @@ def test_values_stay_when_nothing_refers_to_their_kernels(server):
         for each in range(MOST_RECENT + 1):
             session.load(gs.Kernel(f"__global__ void other{each}() {{}}", f"other{each}"))
         gc.collect()
-        with pytest.raises(gs.InvalidInput, match="kernel 'count' has variables"):
+        with raises_naming(gs.InvalidInput, "count"):
             registered.link.request("unload", kernels=[number])
         assert counted(session, application, gs.Kernel(SOURCE, "count"), 1) == [24]
 

@@ -156,7 +156,7 @@ def test_a_scheduler_that_does_not_run_is_told_of(pair, odd_policies):
     ("policy", "named"),
     [
         ("Fails", "not today"),
-        ("Starves", (0, "wake_at")),
+        ("Starves", "wake_at"),
         ("TooMuch", "0.."),
         ("NamesTheAbsent", 1000),
     ],

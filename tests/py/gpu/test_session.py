@@ -102,7 +102,7 @@ def test_session_after_session(kernels):
                 session.finish()
 
 
-def test_a_session_that_nobody_closes(kernels):
+def test_a_session_that_is_not_closed(kernels):
     session = gs.Session("cuda:0")
     kernels.scaled(session, session.application("alice"))()
     del session

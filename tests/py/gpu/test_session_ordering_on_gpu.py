@@ -33,7 +33,7 @@ def test_tasks_of_several_launches(kernels, ordering, policy):
         assert (launches["arrival_ns"].to_numpy()[1:] >= launches["end_ns"].to_numpy()[:-1]).all()
 
 
-def test_whoever_is_cancelled_is_waited_for_by_nobody(kernels):
+def test_a_cancelled_application_is_not_waited_for(kernels):
     with gs.Session("cuda:0", "srtf", ordering="cumas", measure_alone=False) as session:
         gone, held, stays = (session.application(name) for name in ("gone", "held", "stays"))
         endless, _ = kernels.endless(session, gone)

@@ -20,8 +20,8 @@ from gpushare.backends.simulator.simulation import (
     require_not_of_hardware,
     simulate,
 )
+from gpushare.checks import number, require, whole
 from gpushare.device import device as find_device
-from gpushare.model.kernel_model import number, require, whole
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpushare._core import EventKind, InvalidInput, PolicyError
-from gpushare.model.kernel_model import require_name
+from gpushare.checks import require_name
 
 if TYPE_CHECKING:
     from gpushare._core import Event, RunningLaunch, State

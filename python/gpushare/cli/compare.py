@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
+from gpushare.checks import require
 from gpushare.cli.arguments import (
     device_option,
     json_option,
@@ -25,7 +26,6 @@ from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.verdict import print_comparison, telling_workload
-from gpushare.model.kernel_model import require
 from gpushare.results.ranking import is_oracle, winner
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
+from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.profile_tables import print_profiles
-from gpushare.model.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.profile.store import ProfileStore

@@ -12,6 +12,7 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
+from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.files import written_file
@@ -19,7 +20,6 @@ from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, workload_name
 from gpushare.cli.record_report import merged_document, print_converted, print_summary, summary_document
 from gpushare.files.atomic_write import write_atomically
-from gpushare.model.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.recorded.trace_format import DeviceRecord

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from gpushare import _core
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 
 
 @click.command()

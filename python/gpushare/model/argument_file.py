@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 from gpushare.model.launch_arguments import (
     GENERATED_KINDS,
     ArrayKey,

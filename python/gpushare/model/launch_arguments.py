@@ -16,7 +16,8 @@ import numpy as np
 
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.on_device import require_no_mask
-from gpushare.model.kernel_model import MOST_BYTES, require, whole
+from gpushare.checks import require, whole
+from gpushare.model.kernel_model import MOST_BYTES
 
 Content = Literal["random", "ones", "arange"]
 DTYPE_KINDS = "biufcV"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require, whole
+from gpushare.checks import require, whole
 
 Extent = tuple[int, int, int]
 

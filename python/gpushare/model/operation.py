@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import number, require, whole
 from gpushare.model.host_pace import AT_ONCE, HostPace
-from gpushare.model.kernel_model import LONGEST_BLOCK_NS, MOST_BYTES, KernelModel, number, require, whole
+from gpushare.model.kernel_model import LONGEST_BLOCK_NS, MOST_BYTES, KernelModel
 from gpushare.model.launch_arguments import built, checked_arguments, key_of
 from gpushare.model.launch_geometry import Extent, block_of, grid_of
 from gpushare.suite.arguments import SuiteArguments, suite_kernel

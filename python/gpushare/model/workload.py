@@ -11,8 +11,9 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import number, require, require_name, whole
 from gpushare.model.host_pace import AT_ONCE
-from gpushare.model.kernel_model import MOST_BYTES, number, require, require_name, whole
+from gpushare.model.kernel_model import MOST_BYTES
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.service_level import Terms
 

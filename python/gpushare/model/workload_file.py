@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpushare.checks import require
 from gpushare.files.toml_file import at_key, checked, made_from
 from gpushare.model.argument_file import argument_from_data
 from gpushare.model.host_pace import HostPace
-from gpushare.model.kernel_model import KernelModel, require
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.workload import Application, Workload
 from gpushare.model.workload_dict import from_us, workload_to_dict

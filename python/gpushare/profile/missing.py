@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 
 from gpushare.backends.cuda.device import CudaDevice
+from gpushare.checks import require
 from gpushare.kernels.entry_names import demangled
-from gpushare.model.kernel_model import require
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
 from gpushare.profile.keep import measure_and_keep

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import require
 from gpushare.model.launch_arguments import Zeros
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload

@@ -18,11 +18,11 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.backends.cuda.conditions import Measured
+from gpushare.checks import require, require_name
 from gpushare.files.atomic_write import require_writable, write_atomically
 from gpushare.files.toml_file import Schema, checked
 from gpushare.model.argument_file import for_json
 from gpushare.model.device_file import DeviceTable, device_from_dict, device_to_dict
-from gpushare.model.kernel_model import require, require_name
 from gpushare.model.workload import Workload
 from gpushare.model.workload_file import WorkloadTable, workload_from_dict, workload_to_dict
 from gpushare.results.kernel_states import as_counted

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
+from gpushare.checks import require, whole
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, require, whole
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_geometry import Extent
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES, Application

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
-from gpushare.model.kernel_model import number
+from gpushare.checks import number
 from gpushare.model.workload import Launch
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpushare import _core
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 from gpushare.model.workload import Workload
 from gpushare.session.device import is_ordering
 

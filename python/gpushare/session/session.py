@@ -14,8 +14,9 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_geometry import Extent
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES

@@ -14,8 +14,9 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.backends.cuda.device_array import DeviceArray, allocate, from_host
+from gpushare.checks import number, whole
 from gpushare.device import device as find_device
-from gpushare.model.kernel_model import KernelModel, number, whole
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_geometry import block_of, grid_of
 from gpushare.model.launch_shapes import LaunchShapes
 from gpushare.model.operation import MOST_SHARED_BYTES, Launch

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require, whole
+from gpushare.checks import require, whole
 from gpushare.model.launch_arguments import LARGEST_DATA_SEED, Zeros
 from gpushare.model.launch_geometry import Extent
 

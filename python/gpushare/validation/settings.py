@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpushare.model.kernel_model import number, require, whole
+from gpushare.checks import number, require, whole
 from gpushare.model.workload import Application, Launch, Workload
 from gpushare.policy import Policy
 from gpushare.suite.arguments import suite_kernel

@@ -11,8 +11,8 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.backends.cuda.device import CudaDevice, cuda_device, is_cuda
 from gpushare.backends.cuda.run import BASELINES, DEFAULT_TIMEOUT_S, CudaRunner, is_baseline
+from gpushare.checks import require
 from gpushare.device import chosen
-from gpushare.model.kernel_model import require
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked

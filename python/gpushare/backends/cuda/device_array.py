@@ -12,7 +12,8 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.on_device import OnDevice, host_array
-from gpushare.model.kernel_model import MOST_BYTES, whole
+from gpushare.checks import whole
+from gpushare.model.kernel_model import MOST_BYTES
 
 Memory = _core.DeviceMemory | _core.VariableMemory
 """Of its own, or of a kernel's source."""

@@ -13,8 +13,8 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.backends.cuda.compare import require_no_profiling, run_on_gpu, runs_on_gpu
 from gpushare.backends.cuda.run import DEFAULT_TIMEOUT_S, is_baseline
+from gpushare.checks import number, require, whole
 from gpushare.device import device as find_device
-from gpushare.model.kernel_model import number, require, whole
 from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.results.run import Run

@@ -8,10 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Cancelled
+from gpushare.checks import whole
 from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, whole
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_geometry import Extent
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpushare.checks import require
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.client.link import Link
@@ -20,7 +21,6 @@ from gpushare.daemon.client.replay import ReplayLog
 from gpushare.daemon.client.variable_places import VariablePlaces
 from gpushare.daemon.errors import DaemonGoneError, WorkerLostError
 from gpushare.daemon.protocol.limits import WELCOME_TIMEOUT_S
-from gpushare.model.kernel_model import require
 
 PAUSE_S = 0.1
 MOST_WORKERS_ASKED = 3

@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpushare.checks import require
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.daemon.protocol.peer import peer_of
-from gpushare.model.kernel_model import require
 
 LONGEST_PATH = 107
 TOO_LONG = f"is too long for a socket, whose path has at most {LONGEST_PATH} bytes on Linux: name another"

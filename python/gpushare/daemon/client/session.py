@@ -15,6 +15,7 @@ import numpy as np
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device_array import _extent
 from gpushare.backends.cuda.on_device import host_array
+from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.connection import Connection
@@ -29,7 +30,7 @@ from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.client_history import OwnPast
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_geometry import Extent
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES

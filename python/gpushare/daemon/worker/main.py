@@ -11,6 +11,7 @@ import socket
 import sys
 from typing import Any
 
+from gpushare.checks import require
 from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.protocol.limits import MOST_MESSAGE_BYTES
@@ -21,7 +22,6 @@ from gpushare.daemon.worker.history import keep_looking, look_at
 from gpushare.daemon.worker.watchdog import watch
 from gpushare.daemon.worker.worker import OpenSession, Worker
 from gpushare.files.toml_file import checked
-from gpushare.model.kernel_model import require
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 EXIT_NO_DEVICE = 72

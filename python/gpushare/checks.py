@@ -10,6 +10,8 @@ import numpy as np
 
 from gpushare._core import InvalidInput
 
+MOST_BYTES = 2**50
+"""Of one array or of one application: no GPU has so much."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What a terminal may take for a command."""
 

@@ -14,7 +14,7 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.backends.cuda.run import BASELINES
+from gpushare.backends.baselines import BASELINES
 from gpushare.cli import main
 from gpushare.cli.output import print_json
 

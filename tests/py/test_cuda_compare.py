@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import gpushare as gs
-from gpushare.backends.cuda import compare as cuda_compare
+from gpushare.backends.cuda import backend as cuda_backend
 
 
 class SimulatedRunner:
@@ -39,8 +39,8 @@ class SimulatedRunner:
 def runner(monkeypatch):
     """The runner of the next comparison."""
     made = []
-    monkeypatch.setattr(cuda_compare, "cuda_device", lambda name: name)
-    monkeypatch.setattr(cuda_compare, "CudaRunner", lambda *args: made.append(SimulatedRunner(*args)) or made[-1])
+    monkeypatch.setattr(cuda_backend, "cuda_device", lambda name: name)
+    monkeypatch.setattr(cuda_backend, "CudaRunner", lambda *args: made.append(SimulatedRunner(*args)) or made[-1])
     return made
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import checked_arguments
 from gpushare.daemon.client.array import ArrayState, DaemonArray
-from gpushare.model.launch_arguments import checked_arguments
 
 FOR_HOST = r"is in device memory.*take a copy in host memory, array\.numpy\(\)"
 

@@ -17,8 +17,8 @@ from gpushare.cli import main
 from gpushare.model.workload import bundled_workload
 from gpushare.profile import Conditions, CopyCurve, DeviceProfile, KernelProfile
 from gpushare.profile.store import ProfileStore
-from gpushare.profile.targets import of_suite, of_workload
 from gpushare.profile.toml_export import ProfileFile, write_profiles
+from gpushare.profiling.targets import of_suite, of_workload
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONDITIONS = Conditions("NVIDIA Nothing", "580", "0.1.0", "2026-11-21T06:00:00+00:00")

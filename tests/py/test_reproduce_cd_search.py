@@ -9,7 +9,6 @@ import pytest
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.backends.cuda.conditions import Measured
 from gpushare.profile.lookup import shipped
 from gpushare.reproduce import cd_search_energy, reproduce
 from gpushare.reproduce.cd_search import INTRODUCTION
@@ -25,6 +24,7 @@ from gpushare.reproduce.cd_search_modes import FOUR_MEMORY, FOUR_MIXED, PAPER, S
 from gpushare.reproduce.cd_search_runs import MixRun, first_runs, run_mixes
 from gpushare.reproduce.cd_search_sensitivity import _with_bandwidth
 from gpushare.reproduce.cd_search_suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
+from gpushare.results.measured import Measured
 
 
 @pytest.fixture(scope="module")

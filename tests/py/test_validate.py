@@ -15,12 +15,12 @@ from click.testing import CliRunner
 
 import gpushare as gs
 from gpushare.cli import main
+from gpushare.fixed_parts import FixedParts, Part
 from gpushare.profile import Conditions
 from gpushare.validation import errors, measure
 from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
 from gpushare.validation.settings import KERNELS, Settings, alone, in_part, pair, policy_of, sm_counts
-from gpushare.validation.split import FixedParts, Part
 
 NAMES = ("nbody", "md5")
 LAUNCHES = (2, 3)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import Generated, Zeros
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.launch_arguments import Generated, Zeros
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 CODE = "__global__ void scale(float* y, float a) { y[threadIdx.x] *= a; }"

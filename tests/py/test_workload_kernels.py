@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import Generated, NotKept, Zeros
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.launch_arguments import Generated, NotKept, Zeros
 from gpushare.model.workload_schema import WorkloadTable
 from gpushare.suite import KERNELS
 from gpushare.suite.arguments import SuiteArguments, known_geometry

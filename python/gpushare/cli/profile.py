@@ -20,8 +20,8 @@ from gpushare.cli.profile_tables import print_profiles
 
 if TYPE_CHECKING:
     from gpushare.profile.store import ProfileStore
-    from gpushare.profile.targets import Target
     from gpushare.profile.toml_export import ProfileFile
+    from gpushare.profiling.targets import Target
 
 SIZES = ("small", "large")
 
@@ -126,11 +126,11 @@ def _measure(
     targets: list[Target], store: ProfileStore, name: str, *, copies: bool
 ) -> tuple[ProfileFile, dict[str, str]]:
     from gpushare.backends.cuda.device import cuda_device
-    from gpushare.profile.copies import measure_device
-    from gpushare.profile.effort import Effort
-    from gpushare.profile.keep import measure_and_keep
     from gpushare.profile.stored_fit import with_fit
     from gpushare.profile.toml_export import ProfileFile
+    from gpushare.profiling.copies import measure_device
+    from gpushare.profiling.effort import Effort
+    from gpushare.profiling.keep import measure_and_keep
 
     device = cuda_device(name)
     devices = []
@@ -142,7 +142,7 @@ def _measure(
 
 
 def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
-    from gpushare.profile import targets
+    from gpushare.profiling import targets
 
     ways = [choices["suite"], choices["workload"] is not None, bool(names) and not choices["suite"]]
     require(sum(ways) <= 1, "profile one of these at a time: KERNEL.cu, --suite, --workload")
@@ -156,7 +156,7 @@ def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
 
 
 def _of_file(names: tuple[str, ...], choices: dict[str, Any]) -> Target:
-    from gpushare.profile.targets import Target
+    from gpushare.profiling.targets import Target
 
     require(len(names) == 1, f"one source file at a time, got {', '.join(names)}; kernels of the suite: --suite NAME")
     for name, flag in (("kernel", "-k NAME"), ("grid", "--grid"), ("block", "--block")):

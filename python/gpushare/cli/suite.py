@@ -21,8 +21,8 @@ from gpushare.progress import tracked
 
 if TYPE_CHECKING:
     from gpushare.suite import SuiteKernel
-    from gpushare.suite.check import SuiteCheck
     from gpushare.suite.resources import Occupancy, SuiteResources
+    from gpushare.validation.suite_kernels import SuiteCheck
 
 size_option = click.option(
     "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Of their data."
@@ -126,7 +126,7 @@ def check_command(names: tuple[str, ...], size: str, device: str, as_json: bool)
     """
     from gpushare.suite import KERNELS
     from gpushare.suite.arguments import suite_kernel
-    from gpushare.suite.check import check_on_gpu
+    from gpushare.validation.suite_kernels import check_on_gpu
 
     kernels = [suite_kernel(name) for name in names or KERNELS]
     checks = (check_on_gpu(kernel, size, device) for kernel in kernels)

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from gpushare.cli.output import duration, marked, print_table, say, share
-from gpushare.results.policy_text import ordinary, summary
+from gpushare.reports.policy_text import ordinary, summary
 from gpushare.results.ranking import best_marks, best_of, labelled, realizable, winner
 from gpushare.results.result import known_among
 

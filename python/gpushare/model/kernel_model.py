@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.checks import number, require, require_name, whole
+from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 
 DEFAULT_ISSUE_UTILISATION = 0.9
 """How busy a kernel keeps an SM's issue slots at maximum residency, where only its mean block time is known.
@@ -21,7 +21,6 @@ within 10% for the two kernels whose blocks vary most
 
 TIMES = ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles")
 LONGEST_BLOCK_NS = 1e12
-MOST_BYTES = 2**50
 WHOLE_FIELDS = {
     "threads": (1, 65_536),
     "registers_per_thread": (0, 16_384),

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from gpushare import _core
 from gpushare.backends.cuda.device import cuda_device, is_cuda
-from gpushare.backends.simulator.simulation import run
 from gpushare.device import device as find_device
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application, Workload
+from gpushare.run import run
 from gpushare.suite import KERNELS
 
 SUITE = {

@@ -13,17 +13,18 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.backends.choice import backend_named
 from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
+from gpushare.model.devices import chosen
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.results.run import Run
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
-from gpushare.session.device import session_device
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.run import begun_work, decided_by
@@ -81,7 +82,7 @@ class Session:
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._on = session_device(device, speed)
+        self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
         self.device = self._on.device
         self.policy = policy
         self.ordering = ordering

@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_arguments import LARGEST_DATA_SEED, Zeros
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.checks import require, whole
-from gpushare.model.launch_arguments import LARGEST_DATA_SEED, Zeros
-from gpushare.model.launch_geometry import Extent
 
 if TYPE_CHECKING:
     from gpushare.suite import Case, SuiteKernel

@@ -10,13 +10,13 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.registrations import Registered
 from gpushare.kernels.argument_packing import integer_range, pack, pointee_type
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.parameters import Parameter
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
 
 Plain = (bool, int, float, bytes)
 

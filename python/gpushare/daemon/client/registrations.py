@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from gpushare.arguments.launch_geometry import Extent, block_of
 from gpushare.checks import require, whole
 from gpushare.daemon.client import array_copies
 from gpushare.daemon.client.link import Link
@@ -24,7 +25,6 @@ from gpushare.daemon.protocol.kernel_wire import kernel_fields, model_fields, re
 from gpushare.daemon.protocol.limits import MOST_ARENAS
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent, block_of
 from gpushare.model.operation import MOST_SHARED_BYTES
 
 if TYPE_CHECKING:

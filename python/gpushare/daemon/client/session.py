@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import _extent
-from gpushare.backends.cuda.on_device import host_array
+from gpushare.arguments.device_array import _extent
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.arguments.on_device import host_array
 from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
 from gpushare.daemon.client.array import ArrayState, DaemonArray
@@ -31,7 +32,6 @@ from gpushare.daemon.protocol.client_history import OwnPast
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.session.job import DEFAULT_TIMEOUT_S

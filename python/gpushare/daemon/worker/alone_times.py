@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.cuda.device import CudaDevice
 from gpushare.backends.cuda.loaded_code import LoadedCode
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
 from gpushare.model.operation import Launch
 
 

@@ -11,7 +11,7 @@ from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
 from gpushare.daemon.worker.history import Look
 from gpushare.daemon.worker.past import Past, PastHold, PastJob, PastQuota
-from gpushare.results.perfetto import SEQUENCE, slots
+from gpushare.reports.perfetto import SEQUENCE, slots
 
 MOST_WAITING = 16
 """Tracks of jobs that wait; those behind them are counted, and not drawn."""

@@ -31,7 +31,7 @@ EXIT_NO_DEVICE = 72
 def open_session(device: str, policy: str, ordering: str) -> Any:
     """What the worker's clients share."""
     if device == PROGRAMS:
-        from gpushare.programs.served_programs import ServedPrograms
+        from gpushare.daemon.worker.served_programs import ServedPrograms
 
         return ServedPrograms(policy, ordering)
     from gpushare.daemon.worker.served_session import ServedSession

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray
-from gpushare.checks import require
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.checks import MOST_BYTES, require
 from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.limits import LONGEST_WAIT_FOR_MEMORY_S, MOST_ARENA_BYTES
 from gpushare.daemon.protocol.messages import AllocateArray, CopyArray, DropArena, FindVariable, FreeArrays, ShareArena
@@ -21,7 +21,6 @@ from gpushare.daemon.worker.memory_accounts import Ticket
 from gpushare.daemon.worker.served_array import ServedArray
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
 from gpushare.daemon.worker.shared_arrays import shared_zeros, taken_by_shared
-from gpushare.model.kernel_model import MOST_BYTES
 
 
 def allocate(client: ServedClient, request: AllocateArray, number: int, _descriptors: list[int]) -> int | None:

@@ -10,7 +10,7 @@ from gpushare.daemon.protocol.limits import MOST_PROGRAMS
 from gpushare.daemon.protocol.messages import AttachProgram
 from gpushare.daemon.settings import PROGRAMS
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
-from gpushare.programs.served_programs import ServedPrograms
+from gpushare.daemon.worker.served_programs import ServedPrograms
 
 
 def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_geometry import MOST_TASKS
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.grant import Grant
@@ -24,7 +25,6 @@ from gpushare.daemon.settings import Settings
 from gpushare.daemon.worker.application_table import ApplicationTable
 from gpushare.daemon.worker.handles import HandleTable
 from gpushare.daemon.worker.served_array import ServedArray
-from gpushare.model.launch_geometry import MOST_TASKS
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker.worker import Worker

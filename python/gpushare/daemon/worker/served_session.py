@@ -11,16 +11,16 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.cuda.loaded_code import LoadedCode
+from gpushare.backends.cuda.session import GpuInSession, estimates_for, session_device
+from gpushare.backends.simulator.session import NO_VARIABLES, of_model
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.module_variables import ModuleVariable
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
 from gpushare.model.operation import Launch
 from gpushare.model.service_level import Terms
-from gpushare.session.device import GpuInSession, estimates_for, session_device
-from gpushare.session.simulated_device import NO_VARIABLES, of_model
 
 AloneNs = tuple[float, float]
 """Per block with the whole device at work, and of the first one."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
 from gpushare.daemon.protocol.messages import ExportArray
 from gpushare.daemon.worker.served_client import ServedClient
 

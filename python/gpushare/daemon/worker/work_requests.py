@@ -7,6 +7,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_geometry import block_of
 from gpushare.daemon.errors import RefusedError
 from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.kernel_wire import kernel_of, model_of, require_size
@@ -22,7 +23,6 @@ from gpushare.daemon.protocol.messages import (
 from gpushare.daemon.worker.served_application import ServedApplication
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.launch_geometry import block_of
 from gpushare.model.service_level import Terms
 
 ROUNDING = 1e-9

@@ -18,6 +18,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import DeviceError, PolicyError
+from gpushare.checks import MOST_BYTES
 from gpushare.daemon.compiling.compilations import Compilations
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.protocol.grant import Grant
@@ -31,7 +32,6 @@ from gpushare.daemon.worker.pace import Pace
 from gpushare.daemon.worker.pinning import Pinning
 from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.files.toml_file import checked
-from gpushare.model.kernel_model import MOST_BYTES
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 EXIT_FAULT = 71

@@ -6,26 +6,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray, allocate, from_host
+from gpushare.arguments.device_array import DeviceArray, allocate, from_host
+from gpushare.arguments.launch_geometry import block_of, grid_of
+from gpushare.backends.base import SessionDevice, Submitted
 from gpushare.checks import number, whole
-from gpushare.device import device as find_device
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import block_of, grid_of
 from gpushare.model.launch_shapes import LaunchShapes
 from gpushare.model.operation import MOST_SHARED_BYTES, Launch
-from gpushare.session.job import Submitted
 
 if TYPE_CHECKING:
-    from gpushare.backends.cuda.conditions import Measured
     from gpushare.kernels.kernel import Kernel
     from gpushare.model.workload import Workload
+    from gpushare.results.measured import Measured
 
 SPEEDS = (1e-6, 1e6)
 NO_VARIABLES = "kernels compute nothing on a simulated device, and have no variables there"
@@ -67,11 +65,11 @@ class SimulatedDevice:
     description: Device
 
 
-class SimulatorInSession:
+class SimulatorInSession(SessionDevice):
     """A simulated device, for sessions."""
 
-    def __init__(self, name: str | Path | Device, speed: float) -> None:
-        self.device = SimulatedDevice("sim" if isinstance(name, Device) else str(name), find_device(name))
+    def __init__(self, name: str, description: Device, speed: float) -> None:
+        self.device = SimulatedDevice(name, description)
         self._speed = number("speed", speed, *SPEEDS)
         self._memory = HostAllocator()
         self._shapes = LaunchShapes(self._shape)

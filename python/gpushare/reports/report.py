@@ -17,12 +17,13 @@ from gpushare.plots.launches import NOTE
 from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
 from gpushare.plots.policies import draw_policies, policies_size
 from gpushare.plots.tradeoff import draw_tradeoff
-from gpushare.plots.words import METRICS, UNKNOWN, duration
-from gpushare.results.policy_text import described
+from gpushare.reports.policy_text import described
+from gpushare.reports.report_text import headline
+from gpushare.reports.report_traces import chosen_workloads, traces
 from gpushare.results.ranking import best_marks, is_oracle, labelled, winner
-from gpushare.results.report_text import headline
-from gpushare.results.report_traces import chosen_workloads, traces
 from gpushare.results.result import known_among
+from gpushare.results.words import METRICS, UNKNOWN, duration
+from gpushare.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,8 +146,6 @@ def _workload_rows(result: Result) -> list[dict[str, Any]]:
 
 def _conditions(result: Result) -> dict[str, str]:
     """What somebody needs to know to run this again."""
-    import gpushare
-
     devices = dict.fromkeys(_device_words(run) for run in result.runs)
     return {
         "Device": ", ".join(devices) or "none",
@@ -155,7 +154,7 @@ def _conditions(result: Result) -> dict[str, str]:
         **(_measured_conditions(result) if result.is_real else _simulated_conditions(result)),
         "Means": "geometric over workloads for STP, ANTT and StrictF, arithmetic for the rest; median over the "
         f"{result.numbered_by}s",
-        "gpushare": gpushare.__version__,
+        "gpushare": __version__,
     }
 
 

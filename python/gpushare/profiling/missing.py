@@ -4,23 +4,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 
+from gpushare._core import InvalidInput
+from gpushare.backends.base import Backend
 from gpushare.backends.cuda.device import CudaDevice
 from gpushare.checks import require
 from gpushare.kernels.entry_names import demangled
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
-from gpushare.profile.keep import measure_and_keep
-from gpushare.profile.lookup import SIMULATED, profile_of, simulated_stand_in
+from gpushare.profile.lookup import SIMULATED, kernel_profile, simulated_stand_in
 from gpushare.profile.store import ProfileStore
-from gpushare.profile.targets import largest_launches, target_of
+from gpushare.profiling.keep import measure_and_keep
+from gpushare.profiling.targets import largest_launches, target_of
 
 ENTRY = re.compile(r"\.entry\s+([\w$]+).*?^\}", re.MULTILINE | re.DOTALL)
 UNSET_VARIABLE = re.compile(
     r"^\s*(?:\.(?:visible|weak|extern|common)\s+)*\.global\s[^;={]*?([\w$]+)(?:\[\d*\])*\s*;", re.MULTILINE
 )
 """A variable of the module that has no value to begin with: what it holds, kernels have written."""
+
+
+def profile_before_runs(workloads: Sequence[Workload], backend: Backend, progress: bool | None = None) -> None:
+    """Before anything runs, and names those kernels of which no profile can be had.
+
+    Raises:
+        InvalidInput: a simulated device can measure nothing, or a launch is of a model.
+    """
+    gpu = backend.gpu
+    if gpu is None:
+        raise InvalidInput(
+            "profile_missing measures kernels, which a simulated device cannot: take device='cuda:0', or leave it out. "
+            "Kernels run there by their models, CUDA code by the profiles that a GPU has made"
+        )
+    for each in workloads:
+        each.require_real()
+    for name, why in measure_missing(workloads, gpu, progress).items():
+        warnings.warn(f"{name!r} is left without a profile: {why}", stacklevel=2)
 
 
 def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress: bool | None = None) -> dict[str, str]:
@@ -42,7 +63,7 @@ def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress:
         f"profile_missing: of {gpu} policies can use no profiles, since nobody has said how fast its memory is; "
         f"only of {', '.join(SIMULATED.values())}",
     )
-    missing = [each for each in largest_launches(workloads) if profile_of(each.kernel, each.block, gpu) is None]
+    missing = [each for each in largest_launches(workloads) if kernel_profile(each.kernel, each.block, gpu) is None]
     reasons = {each: _why_not(each, device) for each in missing}
     targets = [target_of(each) for each, why in reasons.items() if why is None]
     _, failures = measure_and_keep(device, targets, ProfileStore(), progress)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gpushare import _core
-from gpushare.backends.cuda.run import BASELINES, is_baseline
+from gpushare.backends.baselines import BASELINES, is_baseline
 
 ORDINARY = ("hardware-streams", "fifo")
 """What a GPU does by itself, and what comes closest to it on a simulated one: others are compared with that."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.backends.cuda.conditions import Measured
+from gpushare.backends.simulator.simulation import simulate
 from gpushare.checks import require, require_name
 from gpushare.files.atomic_write import require_writable, write_atomically
 from gpushare.files.toml_file import Schema, checked
@@ -25,10 +25,12 @@ from gpushare.model.argument_file import for_json
 from gpushare.model.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.model.workload import Workload
 from gpushare.model.workload_file import WorkloadTable, workload_from_dict, workload_to_dict
+from gpushare.reports.policy_text import built_in
 from gpushare.results.kernel_states import as_counted
-from gpushare.results.policy_text import built_in
+from gpushare.results.measured import Measured
 from gpushare.results.result import Result
 from gpushare.results.run import Run
+from gpushare.version import __version__
 
 FORMAT = 3
 """Format 1 held traces in which every event was of one block, format 2 no turnarounds."""
@@ -168,9 +170,8 @@ def _figures(record: _core.RunRecord) -> dict[str, Any]:
 
 
 def _version() -> str:
-    import gpushare
 
-    return gpushare.__version__
+    return __version__
 
 
 def load_result(path: Path) -> Result:
@@ -318,8 +319,6 @@ def _rerun(run: Run) -> Callable[[], Run]:
     """Makes the trace again; refuses if this version's simulation no longer gives the saved run."""
 
     def again() -> Run:
-        from gpushare.backends.simulator.simulation import simulate
-
         made = simulate(run.workload, run.policy, run.device, run.seed, record=True)
         if _figures(made.record) != _figures(run.record):
             raise InvalidInput(

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from gpushare._core import CudaError, InvalidInput
 from gpushare.backends.cuda.device import CudaDevice
-from gpushare.profile.measurement import measure_kernel
 from gpushare.profile.record import KernelProfile
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.stored_fit import with_fit
-from gpushare.profile.targets import Target
+from gpushare.profiling.measurement import measure_kernel
+from gpushare.profiling.targets import Target
 from gpushare.progress import tracked
 
 

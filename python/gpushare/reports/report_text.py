@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from gpushare.plots.words import METRICS, number
-from gpushare.results.policy_text import ordinary
+from gpushare.reports.policy_text import ordinary
 from gpushare.results.ranking import best_of, realizable
+from gpushare.results.words import METRICS, number
 
 if TYPE_CHECKING:
     import pandas as pd

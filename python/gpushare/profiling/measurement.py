@@ -14,12 +14,12 @@ from gpushare.backends.cuda.device import CudaDevice, give_up_if_broken
 from gpushare.backends.cuda.energy_meter import EnergyMeter, EnergyUnknownError
 from gpushare.backends.cuda.loaded_workload import LoadedLaunch
 from gpushare.model.operation import Launch
-from gpushare.profile import counters, trial
-from gpushare.profile.conditions import conditions_now
-from gpushare.profile.effort import Effort, residencies, sm_counts
-from gpushare.profile.energy import energy_of
 from gpushare.profile.key import source_hash
 from gpushare.profile.record import BlockTimes, Energy, KernelProfile, RateCurve
+from gpushare.profiling import counters, trial
+from gpushare.profiling.conditions import conditions_now
+from gpushare.profiling.effort import Effort, residencies, sm_counts
+from gpushare.profiling.energy import energy_of
 
 WORK_PER_CLAIM_NS = 10_000
 MOST_PER_CLAIM = 16

@@ -11,9 +11,8 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.on_device import OnDevice, host_array
-from gpushare.checks import whole
-from gpushare.model.kernel_model import MOST_BYTES
+from gpushare.arguments.on_device import OnDevice, host_array
+from gpushare.checks import MOST_BYTES, whole
 
 Memory = _core.DeviceMemory | _core.VariableMemory
 """Of its own, or of a kernel's source."""

@@ -15,9 +15,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.on_device import require_no_mask
-from gpushare.checks import require, whole
-from gpushare.model.kernel_model import MOST_BYTES
+from gpushare.arguments.on_device import require_no_mask
+from gpushare.checks import MOST_BYTES, require, whole
 
 Content = Literal["random", "ones", "arange"]
 DTYPE_KINDS = "biufcV"

@@ -7,12 +7,12 @@ import statistics
 from collections.abc import Iterator
 
 from gpushare import _core
+from gpushare.backends.cuda.copies import DIRECTIONS
 from gpushare.backends.cuda.device import CudaDevice
-from gpushare.profile.conditions import conditions_now
-from gpushare.profile.effort import Effort, copy_sizes
 from gpushare.profile.record import CopyCurve, DeviceProfile
+from gpushare.profiling.conditions import conditions_now
+from gpushare.profiling.effort import Effort, copy_sizes
 
-DIRECTIONS = {"to_device": _core.Copy.Direction.TO_DEVICE, "to_host": _core.Copy.Direction.TO_HOST}
 MEMORIES = {"pinned": _core.HostMemory.PINNED, "pageable": _core.HostMemory.PAGEABLE}
 
 

@@ -15,9 +15,9 @@ from gpushare.model.workload import Launch
 from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import application_colours, colours
 from gpushare.plots.residency import binned, residency
-from gpushare.plots.words import METRICS, UNKNOWN, device_names, duration, number, shortened
 from gpushare.results.ranking import best_marks, labelled, winner
 from gpushare.results.result import known_among
+from gpushare.results.words import METRICS, UNKNOWN, device_names, duration, number, shortened
 
 if TYPE_CHECKING:
     from gpushare._core import Device, PolicyEntry

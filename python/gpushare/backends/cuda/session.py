@@ -1,98 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session needs of a device, and how a GPU provides it."""
+"""A GPU, for sessions."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, HardwareSharing, InvalidInput
-from gpushare.backends.cuda.conditions import Measured
+from gpushare.arguments.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare.backends.base import SessionDevice, Submitted, is_ordering
+from gpushare.backends.cuda.conditions import measured_now
 from gpushare.backends.cuda.copies import known_by_measured_copies
-from gpushare.backends.cuda.device import CudaDevice, cuda_device, give_up_if_broken, is_cuda
-from gpushare.backends.cuda.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare.backends.cuda.device import CudaDevice, give_up_if_broken
 from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.device import chosen
 from gpushare.kernels.fast_packing import QuickPacking
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_shapes import LaunchShapes
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
-from gpushare.session.job import Submitted
+from gpushare.results.measured import Measured
 
 if TYPE_CHECKING:
     from gpushare.kernels.kernel import Kernel
 
 ALONE_REPEATS = 3
-
-
-def is_ordering(name: str) -> bool:
-    """Whether operations wait for anything but those before them in their application.
-
-    >>> is_ordering("arrival"), is_ordering("cumas:window=4")
-    (False, True)
-    """
-    return name.partition(":")[0] != "arrival"
-
-
-class SessionDevice(Protocol):
-    """A device to open sessions on."""
-
-    device: Any
-    """What users see of it: it has a ``name`` and a ``description``."""
-
-    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy, and this ordering."""
-
-    def array(self, values: Any) -> DeviceArray:
-        """A copy of host values on the device."""
-
-    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
-        """Zeroed memory of the device."""
-
-    def load(self, kernel: Kernel) -> None:
-        """Makes the kernel ready to run."""
-
-    def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
-        """A variable of the kernel's source."""
-
-    def launch(
-        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
-    ) -> Submitted:
-        """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
-
-    def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
-        """How long these launches take one after the other, with nobody else there."""
-
-    def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
-        """What is to be kept of how a run was made; nothing for one that can be made again anywhere."""
-
-    def check(self) -> None:
-        """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
-
-    def forget(self) -> None:
-        """Called when a session is over: its kernels' variables go."""
-
-
-def session_device(name: str | Path | Device, speed: float) -> SessionDevice:
-    """The device of this name, as :func:`gpushare.device` knows it.
-
-    Raises:
-        InvalidInput: there is none, or a GPU is to run at another speed than its own.
-        CudaError: there is no such GPU, or no driver.
-    """
-    name = chosen(name, "cuda:0")
-    if is_cuda(name):
-        if speed != 1:
-            raise InvalidInput(f"speed is for simulated devices: {str(name)!r} runs as fast as it does, not {speed!r}")
-        return GpuInSession(cuda_device(str(name)))
-    from gpushare.session.simulated_device import SimulatorInSession
-
-    return SimulatorInSession(name, speed)
 
 
 def estimates_for(device: CudaDevice, ordering: str) -> Device | None:
@@ -110,7 +44,7 @@ class Shape:
     packing: QuickPacking
 
 
-class GpuInSession:
+class GpuInSession(SessionDevice):
     """A GPU, for sessions."""
 
     def __init__(self, device: CudaDevice) -> None:
@@ -178,7 +112,7 @@ class GpuInSession:
 
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
         """Date, driver, and how the kernels fit."""
-        return Measured.now(self.device, workload, done)
+        return measured_now(self.device, workload, done)
 
     def check(self) -> None:
         """Gives up a GPU on which a kernel has faulted or does not end."""

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.kernels.kernel import Kernel
+from gpushare.session.session import Session
+
 if TYPE_CHECKING:
     from gpushare.suite import Case, Size, SuiteKernel
 
@@ -54,10 +58,6 @@ def outputs_on_gpu(
     kernel: SuiteKernel, case: Case, device: str, *, preemptible: bool
 ) -> tuple[dict[str, np.ndarray], str | None]:
     """The outputs of one launch by name, and why the kernel has no worker (None if it has one)."""
-    from gpushare.backends.cuda.device import cuda_device
-    from gpushare.kernels.kernel import Kernel
-    from gpushare.session.session import Session
-
     on = cuda_device(device)  # a simulated device computes nothing
     code = Kernel(kernel.source_path, kernel.entry, preemptible=preemptible)
     with Session(on.name, "fifo", measure_alone=False) as session:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_arguments import Zeros
 from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.launch_arguments import Zeros
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
+from gpushare.suite import KERNELS
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,12 @@ def of_suite(names: Sequence[str], size: str = "large") -> list[Target]:
     >>> [target.name for target in of_suite(["triad"])]
     ['triad']
     """
-    from gpushare.suite import KERNELS
-
     for name in names:
         require(name in KERNELS, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
     return [Target(name, lambda name=name: _suite_launch(name, size)) for name in names or KERNELS]
 
 
 def _suite_launch(name: str, size: str) -> Launch:
-    from gpushare.suite import KERNELS
-
     known = KERNELS[name]
     case = known.case(size)
     arguments: list[Any] = [

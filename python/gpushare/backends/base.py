@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every device does for gpushare. Only its backend knows whether a device is a GPU or a simulated one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpushare import _core
+from gpushare._core import Device, PolicyError
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Workload
+from gpushare.policy import Policy
+from gpushare.results.measured import Measured
+from gpushare.results.run import Run
+
+if TYPE_CHECKING:
+    from gpushare.backends.cuda.device import CudaDevice
+    from gpushare.kernels.kernel import Kernel
+
+DEFAULT_TIMEOUT_S = 60.0
+TIMEOUTS_S = (0.001, 1e6)
+
+
+class Case(NamedTuple):
+    """One run of a comparison.
+
+    Attributes:
+        workload: what runs.
+        policy: under which.
+        seed: of the run; on a GPU which repeat it is.
+        subject: the case in words, for messages.
+    """
+
+    workload: Workload
+    policy: str | Policy
+    seed: int
+    subject: str
+
+
+Outcome = Run | PolicyError | None
+"""Of a case; None where an earlier case of its policy has failed, so that the backend has left it out."""
+
+
+class Backend(ABC):
+    """A device, or the devices that the workloads of a comparison name."""
+
+    baselines: Mapping[str, str] = {}
+    """What the device offers without gpushare: the names under which it is compared, and what each does."""
+
+    @property
+    @abstractmethod
+    def description(self) -> Device:
+        """The device as schedulers see it."""
+
+    @property
+    def gpu(self) -> CudaDevice | None:
+        """The GPU, on which kernels can be measured; None for a simulated device."""
+        return None
+
+    @abstractmethod
+    def require_policy(self, policy: str | Policy) -> None:
+        """Raise InvalidInput if the device cannot run anything under this policy."""
+
+    @abstractmethod
+    def cases(
+        self, workloads: Sequence[Workload], policies: Sequence[str | Policy], repeats: int, seed: int
+    ) -> list[Case]:
+        """All runs of a comparison, in the order in which they are made.
+
+        Raises:
+            InvalidInput: a workload cannot run there.
+        """
+
+    @abstractmethod
+    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Iterator[tuple[Case, Outcome]]:
+        """Makes the runs, and yields each case with what became of it, in order."""
+
+    @abstractmethod
+    def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
+        """One run; on a GPU after one that warms up."""
+
+    @abstractmethod
+    def session_device(self, speed: float) -> SessionDevice:
+        """The device for sessions.
+
+        Args:
+            speed: seconds that pass there in one second.
+
+        Raises:
+            InvalidInput: a GPU is to run at another speed than its own.
+            CudaError: there is no such GPU, or no driver.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Submitted:
+    """A launch as it was submitted to a session."""
+
+    launch: Launch
+    core: _core.Launch
+    program: _core.CudaProgram | None
+    arguments: Sequence[Any]
+
+
+class SessionDevice(ABC):
+    """A device to open sessions on.
+
+    Attributes:
+        device: what users see of it: it has a ``name`` and a ``description``.
+    """
+
+    device: Any
+
+    @abstractmethod
+    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
+        """A session of the core under this policy, and this ordering."""
+
+    @abstractmethod
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values on the device."""
+
+    @abstractmethod
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Zeroed memory of the device."""
+
+    @abstractmethod
+    def load(self, kernel: Kernel) -> None:
+        """Makes the kernel ready to run."""
+
+    @abstractmethod
+    def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
+        """A variable of the kernel's source."""
+
+    @abstractmethod
+    def launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
+
+    @abstractmethod
+    def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
+        """How long these launches take one after the other, with nobody else there."""
+
+    @abstractmethod
+    def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
+        """What is to be kept of how a run was made; nothing for one that can be made again anywhere."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Called when a session is over: its kernels' variables go."""
+
+
+def is_ordering(name: str) -> bool:
+    """Whether operations wait for anything but those before them in their application.
+
+    >>> is_ordering("arrival"), is_ordering("cumas:window=4")
+    (False, True)
+    """
+    return name.partition(":")[0] != "arrival"

@@ -103,7 +103,7 @@ UNWRITABLE = [
     ("gpushare.run", "schedule pair.toml --policy srtf --perfetto"),
     ("gpushare.reproduce.reproduce", "reproduce srtf --html"),
     ("gpushare.reproduce.reproduce", "reproduce srtf --markdown"),
-    ("gpushare.kernels.assembler.in_words", "suite resources --markdown"),
+    ("gpushare.cli.suite.in_words", "suite resources --markdown"),
 ]
 
 

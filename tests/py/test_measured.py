@@ -224,7 +224,7 @@ def test_run_prints_a_dash_and_no_seed(command):
 
 
 def test_devices_lists_gpus_first(call, monkeypatch, by_hardware):
-    from gpushare.cli import devices
+    from gpushare.cli.devices import devices
 
     known = gs.device
 

@@ -68,7 +68,7 @@ def test_a_fit_does_not_undo_what_was_measured_meanwhile(monkeypatch):
         ProfileStore().save(replace(before, conditions=newer))
         return replace(before, conditions=FITTED)
 
-    monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", fit_while_somebody_measures)
+    monkeypatch.setattr("gpushare.cli.profile.with_fit", fit_while_somebody_measures)
     said = profile("--fit").stderr
     assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [newer, newer]
     assert "2 were measured anew meanwhile" in said
@@ -76,7 +76,7 @@ def test_a_fit_does_not_undo_what_was_measured_meanwhile(monkeypatch):
 
 def test_a_fit_is_kept(monkeypatch):
     profile("--import", "some.toml")
-    monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", lambda each: replace(each, conditions=FITTED))
+    monkeypatch.setattr("gpushare.cli.profile.with_fit", lambda each: replace(each, conditions=FITTED))
     assert "meanwhile" not in profile("--fit").stderr
     assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [FITTED, FITTED]
 

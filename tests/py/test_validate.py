@@ -259,7 +259,7 @@ def test_ctrl_c_ends_a_case_that_would_take_for_ever():
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, message):
     (tmp_path / "file").touch()
     (tmp_path / "taken" / "points.csv").mkdir(parents=True)
-    monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("gpushare.cli.tables.validation.predicted", lambda *_: pytest.fail("it ran"))
     said = validate("--from", str(recorded), "--output", str(tmp_path / output), code=2)
     assert message in said.stderr
     assert said.stdout == ""
@@ -267,7 +267,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, mo
 
 @pytest.mark.parametrize("json_or_table", [["--json"], []])
 def test_a_file_that_fails_after_the_work_costs_nothing_else(recorded, simulated, monkeypatch, tmp_path, json_or_table):
-    monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: simulated)
+    monkeypatch.setattr("gpushare.cli.tables.validation.predicted", lambda *_: simulated)
     monkeypatch.setattr(os, "fchmod", lambda *_: raise_full())
     folder = tmp_path / "out"
     folder.mkdir()

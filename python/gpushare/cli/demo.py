@@ -15,7 +15,7 @@ from gpushare.cli.compare import report, write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_plots
 from gpushare.cli.output import remark
-from gpushare.cli.verdict import telling_workload
+from gpushare.cli.tables.comparison import telling_workload
 from gpushare.files.atomic_write import require_writable
 from gpushare.reproduce.srtf import STAGGER_CYCLES
 from gpushare.results.ranking import winner

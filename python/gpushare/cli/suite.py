@@ -17,7 +17,13 @@ from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, print_table, remark
 from gpushare.cli.schedule import show_run
 from gpushare.files.atomic_write import write_atomically
+from gpushare.kernels.assembler import in_words
 from gpushare.progress import tracked
+from gpushare.reproduce.reproduction import markdown_table
+from gpushare.suite import KERNELS
+from gpushare.suite.arguments import known_geometry, suite_kernel
+from gpushare.suite.resources import suite_resources
+from gpushare.validation.suite_kernels import check_on_gpu
 
 if TYPE_CHECKING:
     from gpushare.suite import SuiteKernel
@@ -53,8 +59,6 @@ def list_command(as_json: bool) -> None:
       gpushare suite list
       gpushare suite list --json | jq -r '.kernels[] | select(.field == "graphs").name'
     """
-    from gpushare.suite import KERNELS
-
     rows = [_described(kernel) for kernel in KERNELS.values()]
     if as_json:
         print_json({"gpushare": gpushare.__version__, "kernels": rows})
@@ -67,8 +71,6 @@ def list_command(as_json: bool) -> None:
 
 
 def _described(kernel: SuiteKernel) -> dict[str, Any]:
-    from gpushare.suite.arguments import known_geometry
-
     grid, block, shared_bytes = known_geometry()[kernel.name]["large"]
     return {
         "name": kernel.name,
@@ -124,10 +126,6 @@ def check_command(names: tuple[str, ...], size: str, device: str, as_json: bool)
       gpushare suite check
       gpushare suite check lava_md fft --size large
     """
-    from gpushare.suite import KERNELS
-    from gpushare.suite.arguments import suite_kernel
-    from gpushare.validation.suite_kernels import check_on_gpu
-
     kernels = [suite_kernel(name) for name in names or KERNELS]
     checks = (check_on_gpu(kernel, size, device) for kernel in kernels)
     done = list(tracked(checks, len(kernels), "checking"))
@@ -170,11 +168,6 @@ def resources_command(
       gpushare suite resources
       gpushare suite resources tpacf ray_trace --json
     """
-    from gpushare.kernels.assembler import in_words
-    from gpushare.suite import KERNELS
-    from gpushare.suite.arguments import suite_kernel
-    from gpushare.suite.resources import suite_resources
-
     kernels, on = [suite_kernel(name) for name in names or KERNELS], gpushare.device(device)
     found = [
         suite_resources(kernel, arch, on, size) for kernel in tracked(kernels, len(kernels), "compiling and assembling")
@@ -208,7 +201,5 @@ def _needs(kernel: SuiteResources) -> dict[str, str]:
 
 def _in_markdown(title: str, rows: list[dict[str, str]]) -> str:
     import pandas as pd
-
-    from gpushare.reproduce.reproduction import markdown_table
 
     return f"{title}:\n\n{markdown_table(pd.DataFrame(rows).set_index('kernel'))}\n"

@@ -15,6 +15,7 @@ from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, write_files
 from gpushare.cli.output import print_json, print_table, remark, share
 from gpushare.files.atomic_write import write_atomically
+from gpushare.plots import validation as plots
 from gpushare.validation import errors
 from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import Recording
@@ -93,8 +94,6 @@ def wanted_files(table: pd.DataFrame, folder: Path) -> Wanted:
 
 def _drawings(table: pd.DataFrame) -> dict[str, Callable[[], Figure]]:
     """What draws each plot that has points to show."""
-    from gpushare.plots import validation as plots
-
     drawings = {"errors": partial(plots.draw_errors, table)}
     for figure, name, draw in (
         (errors.SOLO_SMS, "solo_sms", partial(plots.draw_solo, x="SMs")),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gpushare
 from gpushare.cli.output import duration, print_json, print_table, remark, share
+from gpushare.recorded.summary import ENGINES
 
 if TYPE_CHECKING:
     from gpushare.model.workload import Application, Workload
@@ -85,8 +86,6 @@ def merged_document(workload: Workload, output: Path, files: Sequence[str]) -> d
 
 def print_summary(summary: Summary, title: str) -> None:
     """Two tables: what took how long, and how idle the engines were."""
-    from gpushare.recorded.summary import ENGINES
-
     rows = [
         [use.program, use.what, str(use.count), duration(use.total_ns), duration(use.total_ns / use.count),
          share(use.total_ns / summary.length_ns), _amount(use.bytes, use.blocks, use.count)]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,11 +18,17 @@ from gpushare.results.measured import Measured
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
+    from gpushare.arguments.launch_geometry import Extent
     from gpushare.backends.cuda.device import CudaDevice
+    from gpushare.backends.cuda.loaded_code import LoadedCode
     from gpushare.kernels.kernel import Kernel
+    from gpushare.kernels.module_variables import ModuleVariable
+    from gpushare.model.kernel_model import KernelModel
 
 DEFAULT_TIMEOUT_S = 60.0
 TIMEOUTS_S = (0.001, 1e6)
+AloneNs = tuple[float, float]
+"""Per block with the whole device at work, and of the first one."""
 
 
 class Case(NamedTuple):
@@ -82,6 +88,10 @@ class Backend(ABC):
     @abstractmethod
     def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
         """One run; on a GPU after one that warms up."""
+
+    @abstractmethod
+    def served_device(self) -> ServedDevice:
+        """The device for the clients of a server; a simulated one in the time of the wall clock."""
 
     @abstractmethod
     def session_device(self, speed: float) -> SessionDevice:
@@ -156,6 +166,79 @@ class SessionDevice(ABC):
     @abstractmethod
     def forget(self) -> None:
         """Called when a session is over: its kernels' variables go."""
+
+
+class ServedDevice(ABC):
+    """A device of a server, whose clients' launches come through rings, without Python on the way.
+
+    Attributes:
+        device: what users see of it: it has a ``name`` and a ``description``.
+    """
+
+    device: Any
+    loaded_kernels = 0
+    """How many the GPU has, but for those with variables."""
+
+    @abstractmethod
+    def open(self, policy: str, ordering: str) -> _core.SessionSink:
+        """A session of the core under this policy, and this ordering, which takes what comes through the rings."""
+
+    @abstractmethod
+    def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
+        """Where a client's kernels are loaded, with variables of its own; none on a simulated device.
+
+        Args:
+            take: is told of their bytes, and may refuse them.
+        """
+
+    @abstractmethod
+    def model(
+        self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int, code: LoadedCode | None
+    ) -> _core.KernelModel:
+        """The kernel as policies see it.
+
+        Raises:
+            InvalidInput: a simulated device has no profile of it.
+        """
+
+    @abstractmethod
+    def add_kernel(
+        self,
+        port: _core.ServerPort,
+        kernel: Kernel | KernelModel,
+        block: Extent,
+        shared_bytes: int,
+        alone: AloneNs | None,
+        code: LoadedCode | None,
+    ) -> tuple[int, list[dict[str, Any]] | None]:
+        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+
+        Raises:
+            InvalidInput: this device cannot run it so.
+            CompileError: it does not compile.
+        """
+
+    @abstractmethod
+    def module_of(self, kernel: Kernel | KernelModel) -> str | None:
+        """What tells its variables from those of others; None where it has none."""
+
+    @abstractmethod
+    def variable(
+        self, kernel: Kernel | KernelModel, name: str, code: LoadedCode | None
+    ) -> tuple[ModuleVariable, DeviceArray]:
+        """A variable of a client's copy, and its bytes.
+
+        Raises:
+            InvalidInput: there is none of this name.
+        """
+
+    @abstractmethod
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+        """Zeroed device memory."""
+
+    @abstractmethod
+    def address_of(self, array: DeviceArray) -> int:
+        """What kernels are given; on a simulated device nothing looks at it."""
 
 
 def is_ordering(name: str) -> bool:

@@ -6,12 +6,26 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from gpushare._core import Device, InvalidInput
 from gpushare.providers import provided
 
 DEVICES_FOLDER = Path(__file__).parents[1] / "devices"
 DEFAULT_DEVICE = "h100"
+FIGURES = (
+    "name",
+    "sms",
+    "clock_hz",
+    "per_sm",
+    "granularity",
+    "off_sm",
+    "to_device",
+    "to_host",
+    "delays",
+    "flops_per_s",
+    "memory_bytes",
+)
 
 
 def device_names() -> list[str]:
@@ -53,6 +67,15 @@ def chosen(name: str | Path | Device, preferred: str | None = None) -> str | Pat
     if isinstance(name, Device) or str(name) != "auto":
         return name
     return os.environ.get("GPUSHARE_DEVICE") or preferred or DEFAULT_DEVICE
+
+
+def changed_device(device: Device, **changes: Any) -> Device:
+    """A device that differs from this one in what is named.
+
+    >>> changed_device(simulated_device("h100"), sms=2).sms
+    2
+    """
+    return Device(**{name: getattr(device, name) for name in FIGURES} | changes)
 
 
 def _known() -> str:

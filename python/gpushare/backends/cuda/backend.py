@@ -11,6 +11,7 @@ from gpushare.backends.base import DEFAULT_TIMEOUT_S, Backend, Case, Outcome
 from gpushare.backends.baselines import BASELINES, require_known_policy
 from gpushare.backends.cuda.device import CudaDevice, cuda_device
 from gpushare.backends.cuda.run import CudaRunner
+from gpushare.backends.cuda.served import ServedGpu
 from gpushare.backends.cuda.session import GpuInSession
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
@@ -92,6 +93,10 @@ class CudaBackend(Backend):
         prepared = self._runner.prepare(workload)
         self._runner.warm_up(prepared)
         return self._runner.run(prepared, policy, 0, record=record)
+
+    def served_device(self) -> ServedGpu:
+        """The GPU for the clients of a server."""
+        return ServedGpu(self.gpu)
 
     def session_device(self, speed: float) -> GpuInSession:
         """The GPU for sessions."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.backends.cuda.device import CudaDevice
-from gpushare.model.devices import simulated_device
+from gpushare.model.devices import changed_device, simulated_device
 from gpushare.profile.lookup import simulated_stand_in
 from gpushare.profile.store import ProfileStore
 
@@ -42,18 +42,11 @@ def known_by_measured_copies(device: CudaDevice) -> Device:
     """
     known = device.description
     stand_in = simulated_stand_in(known.name)
-    return Device(
-        name=known.name,
-        sms=known.sms,
-        clock_hz=known.clock_hz,
-        per_sm=known.per_sm,
-        granularity=known.granularity,
-        off_sm=known.off_sm,
+    return changed_device(
+        known,
         to_device=_engine(device, "to_device"),
         to_host=_engine(device, "to_host"),
         delays=simulated_device(stand_in).delays if stand_in else known.delays,
-        flops_per_s=known.flops_per_s,
-        memory_bytes=known.memory_bytes,
     )
 
 

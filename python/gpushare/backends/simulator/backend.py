@@ -11,6 +11,7 @@ from gpushare._core import Device, PolicyError
 from gpushare.backends.base import Backend, Case, Outcome
 from gpushare.backends.baselines import is_baseline
 from gpushare.backends.simulator.pool import simulation_pool
+from gpushare.backends.simulator.served import ServedSimulator
 from gpushare.backends.simulator.session import SimulatorInSession
 from gpushare.backends.simulator.simulation import simulate
 from gpushare.checks import require
@@ -74,10 +75,17 @@ class SimulatorBackend(Backend):
         """One run."""
         return simulate(workload, policy, self._device_of(workload), seed, record=record)
 
+    def served_device(self) -> ServedSimulator:
+        """The device for the clients of a server."""
+        return ServedSimulator(self._name, self.description)
+
     def session_device(self, speed: float) -> SimulatorInSession:
         """The device for sessions."""
-        name = "sim" if isinstance(self._device, Device) else str(self._device)
-        return SimulatorInSession(name, self.description, speed)
+        return SimulatorInSession(self._name, self.description, speed)
+
+    @property
+    def _name(self) -> str:
+        return "sim" if isinstance(self._device, Device) else str(self._device)
 
     def _device_of(self, workload: Workload) -> Device:
         return described_device(chosen(self._device, workload.device))

@@ -15,6 +15,7 @@ import numpy as np
 from gpushare.arguments.launch_geometry import Extent, block_of
 from gpushare.checks import require, whole
 from gpushare.daemon.client import array_copies
+from gpushare.daemon.client.launcher import Launcher
 from gpushare.daemon.client.link import Link
 from gpushare.daemon.client.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.client.reply import Reply
@@ -29,7 +30,6 @@ from gpushare.model.operation import MOST_SHARED_BYTES
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.application import DaemonApplication
-    from gpushare.daemon.client.launcher import Launcher
 
 LEAST_ARENA_BYTES = 1 << 20
 MOST_IDLE_ARENAS = 4
@@ -117,8 +117,6 @@ class Registered:
         return launcher
 
     def _launcher(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> Launcher:
-        from gpushare.daemon.client.launcher import Launcher
-
         with with_source(getattr(kernel, "text", "")):
             answer = self.link.request(
                 "shape", kernel=self.kernel(kernel), block=list(block), shared_bytes=shared_bytes

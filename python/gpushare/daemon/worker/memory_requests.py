@@ -64,7 +64,7 @@ def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
 
 
 def _served(client: ServedClient, served: ServedArray, amount: int) -> int:
-    address = client.worker.session.address_of(served.array)
+    address = client.worker.session.kernels.address_of(served.array)
     try:
         handle = client.port.add_array(address, amount, served.give_up, client.worker.released)
     except BaseException:
@@ -79,14 +79,15 @@ def _served(client: ServedClient, served: ServedArray, amount: int) -> int:
 def find_variable(client: ServedClient, request: FindVariable, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """Its memory is its module's, and is accounted for with that."""
     kernel = client.kernels[request.kernel]
-    found, array = client.worker.session.variable(kernel, request.name, client.code)
+    session = client.worker.session.kernels
+    found, array = session.variable(kernel, request.name, client.code)
     handle = _served(client, ServedArray(array, lambda: None), found.bytes)
-    module = client.worker.session.module_of(kernel)
+    module = session.module_of(kernel)
     return {"array": handle, "module": module, "variable": asdict(found) | {"extents": list(found.extents)}}
 
 
 def _zeros(session: Any, shape: tuple[int, ...], dtype: np.dtype, is_shared: bool) -> DeviceArray:
-    return shared_zeros(session.device, shape, dtype) if is_shared else session.zeros(shape, dtype)
+    return shared_zeros(session.device, shape, dtype) if is_shared else session.kernels.zeros(shape, dtype)
 
 
 def _dtype(text: str) -> np.dtype:

@@ -8,20 +8,13 @@ import os
 from gpushare._core import InvalidInput
 from gpushare.daemon.protocol.limits import MOST_PROGRAMS
 from gpushare.daemon.protocol.messages import AttachProgram
-from gpushare.daemon.settings import PROGRAMS
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
-from gpushare.daemon.worker.served_programs import ServedPrograms
 
 
 def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:
     """The application is a program from now on, whose page comes with the message."""
     application = client.applications[request.application]
-    session = client.worker.session
-    if not isinstance(session, ServedPrograms):
-        raise InvalidInput(
-            f"the device {client.worker.device!r} runs kernels of gpushare's API, and no programs: connect to the "
-            f"device {PROGRAMS!r}"
-        )
+    session = client.worker.session.programs
     if len(client.programs) >= MOST_PROGRAMS:
         raise InvalidInput(f"this client has {MOST_PROGRAMS} programs, as many as a client may have: connect anew")
     page = descriptor_in(descriptors)

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
 
 from gpushare import _core
-from gpushare._core import InvalidInput
 from gpushare.daemon.settings import PROGRAMS
 from gpushare.daemon.worker.served_session import ServedSession
 
@@ -34,12 +32,15 @@ class ServedPrograms(ServedSession):
     """
 
     def __init__(self, policy: str, ordering: str) -> None:
-        description = _core.program_device(PROGRAMS)
-        self.device = ProgramDevice(PROGRAMS, description)
-        self.sink = _core.open_program_sink(description, programs := _core.Programs(), policy, ordering)
-        self._programs = programs
-        self._policy = policy
-        self._is_gpu = False
+        self._programs = _core.Programs()
+        device = ProgramDevice(PROGRAMS, _core.program_device(PROGRAMS))
+        sink = _core.open_program_sink(device.description, self._programs, policy, ordering)
+        super().__init__(device, sink, policy)
+
+    @property
+    def programs(self) -> ServedPrograms:
+        """Itself."""
+        return self
 
     def attach(self, application: _core.ServedApplication, page: int) -> _core.ProgramPort:
         """Schedules a program from now on, until the port is closed.
@@ -52,14 +53,3 @@ class ServedPrograms(ServedSession):
             InvalidInput: the memory is no page of a program.
         """
         return _core.ProgramPort(self.sink, self._programs, application, page)
-
-    def kernel(self, *_: Any) -> NoReturn:
-        """Raises InvalidInput."""
-        raise InvalidInput(
-            f"the device {PROGRAMS!r} schedules programs that were started with gpushare run: "
-            "connect to another device of this server for kernels"
-        )
-
-    def zeros(self, *_: Any) -> NoReturn:
-        """Raises InvalidInput."""
-        self.kernel()

@@ -115,7 +115,7 @@ def register_model(client: ServedClient, request: RegisterModel, _number: int, _
 
 def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> bool:
     """Compiles and loads now."""
-    client.worker.session.load(client.kernels[request.kernel], client.code)
+    client.worker.session.kernels.load(client.kernels[request.kernel], client.code)
     return True
 
 
@@ -123,7 +123,7 @@ def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors
     """The kernel with this block, known to the client's port from now on."""
     kernel = client.kernels[request.kernel]
     block = block_of(f"launch of {kernel.name!r}: block", request.block)
-    session, code = client.worker.session, client.code
+    session, code = client.worker.session.kernels, client.code
     if isinstance(kernel, Kernel):
         session.load(kernel, code)  # what it is refused for is to be said, and not taken for a lack of a profile
     alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, code)

@@ -30,6 +30,7 @@ from gpushare.daemon.worker.history import History, look_at
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 from gpushare.daemon.worker.pace import Pace
 from gpushare.daemon.worker.pinning import Pinning
+from gpushare.daemon.worker.requests import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.files.toml_file import checked
 
@@ -57,6 +58,7 @@ class Worker:
         alone_times: what turnarounds are normalized by.
         ports: the clients' rings, which a thread without Python serves.
         compilations: of all clients' kernels.
+        handlers: what is done about each request.
         released: arrays that no job needs any more.
         opening: held while an application is opened and what it has been promised is noted.
     """
@@ -69,9 +71,10 @@ class Worker:
         self.accounts = MemoryAccounts(_memory_of(self.session, settings), settings.memory_bytes_per_user)
         self.pinning = Pinning(self.session.device)
         self.history = History()
-        self.alone_times = AloneTimes(self.session.device)
+        self.alone_times = AloneTimes(self.session)
         self.ports = _core.PortServer(self.session.sink)
         self.compilations = Compilations(settings)
+        self.handlers = HANDLERS
         self.released = _core.ReleaseQueue()
         self.opening = threading.Lock()
         self.started_s = time.time()

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
+from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend
 from gpushare.backends.baselines import require_known_policy
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
@@ -92,6 +92,19 @@ def compare(
         backend.require_policy(contender)
     if profile_missing:
         profile_before_runs(workloads, backend, progress)
+    return compared_on(backend, workloads, contenders, repeats=repeats, seed=seed, progress=progress)
+
+
+def compared_on(
+    backend: Backend,
+    workloads: Sequence[Workload],
+    contenders: Sequence[str | Policy],
+    *,
+    repeats: int = 1,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Result:
+    """As :func:`compare`, on a backend at hand, which may have kernels and data of earlier comparisons."""
     cases = backend.cases(workloads, contenders, repeats, seed)
     runs: list[Run] = []
     errors: dict[str, str] = {}

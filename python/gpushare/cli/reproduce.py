@@ -46,8 +46,7 @@ def reproduce(
       gpushare reproduce srtf --markdown docs/srtf.md
       gpushare reproduce srtf --json > srtf.json
       gpushare reproduce effisha --device cuda:0
-      gpushare reproduce slate --device cuda:0
-      gpushare reproduce cumas --device cuda:0 --quick
+      gpushare reproduce cd-search --device cuda:0 --quick
     """
     require_distinct(html=html, markdown=markdown)
     found = papers.reproduce(paper, seeds=seeds, quick=quick, device=device)

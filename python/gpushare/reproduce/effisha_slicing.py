@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpushare.device import device as find_device
 from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.effisha_preemption import (
     LONG_PROBE_MS,
@@ -66,9 +67,7 @@ def slices_of(platform: Platform, benchmark: str) -> list[Slice]:
 
 def sms_of(platform: Platform) -> int:
     """SMs of the device."""
-    from gpushare.device import device
-
-    return device(platform.device).sms
+    return find_device(platform.device).sms
 
 
 def _alone(platform: Platform, benchmark: str) -> Workload:

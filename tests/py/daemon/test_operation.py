@@ -229,9 +229,8 @@ def test_logs_are_json_where_asked():
 @pytest.mark.parametrize("name", SIGNALS)
 def test_the_command_serves_until_it_is_told_to_end(folder, name):
     standin = pathlib.Path(__file__).with_name("standin.py")
-    starts = (
-        f"from gpushare.daemon import worker_process; worker_process.COMMAND = [{sys.executable!r}, {str(standin)!r}]"
-    )
+    command = [sys.executable, str(standin)]
+    starts = f"from gpushare.daemon.supervisor import worker_process; worker_process.COMMAND = {command!r}"
     script = f"{starts}\nfrom gpushare.cli import main\nmain()"
     line = ["serve", "--device", "sim:h100", "--policy", "fifo", "--socket", folder / "socket", "--log-json"]
     command = [sys.executable, "-c", script, *line]

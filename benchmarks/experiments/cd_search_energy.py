@@ -3,21 +3,28 @@
 
 First runs (cd_search_runs.py) are far shorter than what the board's counter can tell, so these loops are longer, and
 end when everybody has done its part.
+
+    python benchmarks/experiments/cd_search_energy.py --device cuda:0
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
-from gpushare.backends.cuda.device import cuda_device, is_cuda
+from gpushare.backends.choice import backend_named
 from gpushare.backends.cuda.energy_meter import LEAST_RUN_NS, meter_of
 from gpushare.backends.cuda.run import CudaRunner
-from gpushare.model.workload import Workload
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Application, Workload
 from gpushare.progress import tracked
 from gpushare.reproduce.cd_search_modes import mean, percent
-from gpushare.reproduce.cd_search_runs import FirstRun, Where
-from gpushare.reproduce.reproduction import Section
+from gpushare.reproduce.cd_search_runs import FirstRun, Where, first_runs
+from gpushare.reproduce.cd_search_suite import LENGTH_NS as FIRST_RUN_NS
+from gpushare.reproduce.cd_search_suite import MEMORY, OFF_LINE, ON_LINE, QUICK_MEMORY
+from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.run import Run
 
 LENGTH_NS = 1.1 * LEAST_RUN_NS
@@ -32,10 +39,8 @@ def energy_sections(
     progress: bool | None = None,
 ) -> list[Section]:
     """One, in which the first of the policies is what the others are compared with; none where nothing is known."""
-    if not is_cuda(device):
-        return []
-    gpu = cuda_device(str(device))
-    if meter_of(gpu) is None:
+    gpu = backend_named(device).gpu
+    if gpu is None or meter_of(gpu) is None:
         return []
     runner = CudaRunner(gpu)
     runs = [_under_each(runner, mix, known, policies) for mix in tracked(mixes, len(mixes), "energy", progress)]
@@ -88,3 +93,19 @@ def _figures(runs: list[dict[str, Run]], policy: str) -> tuple[list[float], list
 
 def _changes(values: Sequence[float], base: Sequence[float]) -> list[float]:
     return [value / before - 1 for value, before in zip(values, base, strict=True)]
+
+
+def main() -> None:
+    """Prints the table, if the board tells its energy."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--quick", action="store_true", help="one pair")
+    options = parser.parse_args()
+    names = QUICK_MEMORY if options.quick else MEMORY
+    known = first_runs([Application(name, (Launch.of_suite(name),)) for name in names], options.device, FIRST_RUN_NS)
+    found = energy_sections(list(combinations(names, 2)), known, ["even", ON_LINE, OFF_LINE], options.device)
+    print(Reproduction("CD-search: energy", tuple(found)).text() if found else "this device does not tell its energy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond CuMAS's evaluation: applications that come by and by, and what the windows are ordered for."""
+"""Beyond CuMAS's evaluation: applications that come by and by, and what the windows are ordered for.
+
+python benchmarks/experiments/cumas_arrivals.py --seeds 5
+"""
 
 from __future__ import annotations
 
+import argparse
 import random
 from dataclasses import replace
 from statistics import mean
@@ -11,8 +15,8 @@ from gpushare.compare import compare
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Application, Workload, bundled_workload
-from gpushare.reproduce.cumas import STRINGS, policy_of
-from gpushare.reproduce.reproduction import Section
+from gpushare.reproduce.cumas_runs import STRINGS, policy_of
+from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.run import Run
 
 APPLICATIONS = 36
@@ -123,3 +127,16 @@ def weighted_turnaround_ms(made: Run) -> float:
     weights = [each.weight for each in made.workload.applications]
     times = zip(turnarounds_ms(made), weights, strict=True)
     return sum(time * weight for time, weight in times) / sum(weights)
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    seeds = parser.parse_args().seeds
+    sections = (arrivals_section(seeds, None), mixed_section(seeds, None))
+    print(Reproduction("CuMAS: applications that come by and by", sections).text())
+
+
+if __name__ == "__main__":
+    main()

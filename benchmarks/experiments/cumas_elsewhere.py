@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS's evaluation elsewhere, on a GPU above all: the suite's kernels, real copies, predicted and measured times."""
+"""CuMAS's evaluation elsewhere, on a GPU above all: the suite's kernels, real copies, predicted and measured times.
+
+python benchmarks/experiments/cumas_elsewhere.py --device cuda:0
+"""
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpushare import _core
-from gpushare._core import Device, PolicyError
-from gpushare.backends.cuda.compare import compare_on_gpu
-from gpushare.backends.cuda.copies import known_by_measured_copies, timed_copies
-from gpushare.backends.cuda.device import cuda_device, is_cuda
-from gpushare.backends.cuda.run import CudaRunner
-from gpushare.compare import compare
-from gpushare.device import device as find_device
-from gpushare.model.workload import Workload
-from gpushare.reproduce.cumas import PER_SET, policy_of
-from gpushare.reproduce.cumas_pieces import pieces_section
-from gpushare.reproduce.cumas_scaled import (
+from cumas_pieces import pieces_section
+from cumas_scaled import (
     SCALE,
     Lengths,
     every_launch,
@@ -26,6 +20,18 @@ from gpushare.reproduce.cumas_scaled import (
     permutations_of,
     scaled_applications,
 )
+
+from gpushare import _core
+from gpushare._core import Device, PolicyError
+from gpushare.backends.choice import backend_for, backend_named
+from gpushare.backends.cuda.backend import CudaBackend
+from gpushare.backends.cuda.copies import known_by_measured_copies, timed_copies
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.backends.cuda.run import CudaRunner
+from gpushare.compare import compare, compared_on
+from gpushare.device import device as find_device
+from gpushare.model.workload import Workload
+from gpushare.reproduce.cumas_runs import PER_SET, policy_of
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.result import Result
 
@@ -76,12 +82,9 @@ class Place:
 
     def compare(self, workloads: Workload | list[Workload], policies: list[str]) -> Result:
         """One run of each."""
-        if self.runner is None:
-            result = compare(workloads, policies, device=self.name, progress=self.progress)
-        else:
-            listed = [workloads] if isinstance(workloads, Workload) else workloads
-            result = compare_on_gpu(listed, policies, self.name, 1, self.progress, runner=self.runner)
-        return without_errors(result)
+        listed = [workloads] if isinstance(workloads, Workload) else workloads
+        backend = CudaBackend(self.name, runner=self.runner) if self.runner else backend_for(self.name, *listed)
+        return without_errors(compared_on(backend, listed, policies, progress=self.progress))
 
 
 def without_errors(result: Result) -> Result:
@@ -108,9 +111,9 @@ def reproduce_on(device: str, *, quick: bool, progress: bool | None) -> Reproduc
 
 def place_of(device: str, progress: bool | None) -> Place:
     """A GPU's copies are those of its profile, else they are measured now."""
-    if not is_cuda(device):
+    gpu = backend_named(device).gpu
+    if gpu is None:
         return Place(device, without_delays(find_device(device)), None, progress)
-    gpu = cuda_device(device)
     return Place(device, without_delays(known_by_measured_copies(gpu)), CudaRunner(gpu), progress)
 
 
@@ -186,3 +189,16 @@ def transfer_section(place: Place) -> Section:
         "b; errors are of single sizes, whose times the fit has seen."
     )
     return Section("Fig. 11: transfer model", pd.DataFrame(rows).T, note)
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="sim:h100")
+    parser.add_argument("--quick", action="store_true", help="one permutation of each set")
+    options = parser.parse_args()
+    print(reproduce_on(options.device, quick=options.quick, progress=None).text())
+
+
+if __name__ == "__main__":
+    main()

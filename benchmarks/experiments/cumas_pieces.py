@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beyond CuMAS's evaluation: copies in pieces, so that a small application need not wait for a large one's copy."""
+"""Beyond CuMAS's evaluation: copies in pieces, so that a small application need not wait for a large one's copy.
+
+python benchmarks/experiments/cumas_pieces.py
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from statistics import mean
 
 from gpushare.compare import compare
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Application, Workload
-from gpushare.reproduce.reproduction import Section
+from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.result import Result
 from gpushare.results.run import Run
 
@@ -78,7 +82,7 @@ def simulated_pieces_section(progress: bool | None) -> Section:
     def compared(workload: Workload, policies: list[str]) -> Result:
         return compare(workload, policies, device="sim:h100", progress=progress)
 
-    return pieces_section(compared, "Simulated on sim:h100; `--device cuda:0` measures it")
+    return pieces_section(compared, "Simulated on sim:h100; cumas_elsewhere.py measures it")
 
 
 def small_us(made: Run) -> list[float]:
@@ -96,3 +100,13 @@ def rate_of_large(made: Run) -> float:
     inside = inside[(inside["start_ns"] >= begin) & (inside["end_ns"] <= end)]
     own_ns = end - begin - (inside["end_ns"] - inside["start_ns"]).sum()
     return float(large["bytes"] / own_ns)
+
+
+def main() -> None:
+    """Prints the table."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    print(Reproduction("CuMAS: copies in pieces", (simulated_pieces_section(None),)).text())
+
+
+if __name__ == "__main__":
+    main()

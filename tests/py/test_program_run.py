@@ -22,7 +22,7 @@ import stand_in_gpu
 from intercepted import OUT_OF_MEMORY, Lines, value_after
 
 import gpushare as gs
-from gpushare.daemon.client.reach import answers
+from gpushare.daemon.client.server_socket import answers
 from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY
 from gpushare.programs.escapes import escapes_of, findings_of

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.client import replay
+from gpushare.daemon.client import recovery as replay
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.job import DaemonJob
-from gpushare.daemon.client.replay import ReplayLog, Upload
+from gpushare.daemon.client.recovery import ReplayLog, Upload
 
 
 def durable():

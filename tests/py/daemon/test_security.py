@@ -111,7 +111,7 @@ def test_a_server_of_somebody_else_is_not_taken_by_default(serve, folder, monkey
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr("os.getuid", lambda: NOBODY)
-    monkeypatch.setattr("gpushare.daemon.client.reach.peer_of", lambda _: Peer(1, 1234, frozenset()))
+    monkeypatch.setattr("gpushare.daemon.client.server_socket.peer_of", lambda _: Peer(1, 1234, frozenset()))
     with pytest.raises(gs.RefusedError, match="is served by user 1234, not by you: name the socket if you trust them"):
         gs.connect()
     gs.connect(path).close()

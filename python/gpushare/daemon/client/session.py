@@ -28,7 +28,7 @@ from gpushare.daemon.client.status import DaemonStatus
 from gpushare.daemon.client.variable import found_variable
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.protocol.arena import Arena
-from gpushare.daemon.protocol.client_history import OwnPast
+from gpushare.daemon.protocol.client_history import ClientHistory
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
@@ -133,8 +133,8 @@ class DaemonSession(SessionApi):
         return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
     @override
-    def history(self, seconds: float) -> OwnPast:
-        return OwnPast(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
+    def history(self, seconds: float) -> ClientHistory:
+        return ClientHistory(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
 
     @override
     def set_policy(self, policy: str) -> None:

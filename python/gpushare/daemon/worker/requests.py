@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gpushare.daemon.worker import (
+    history_requests,
     memory_requests,
     operator_requests,
-    past_requests,
     program_requests,
     shared_arrays,
     work_requests,
@@ -38,6 +38,6 @@ HANDLERS: dict[str, Handler] = {
     "status": operator_requests.status,
     "policy": operator_requests.set_policy,
     "priority": operator_requests.set_priority,
-    "history": past_requests.history,
-    "trace": past_requests.trace,
+    "history": history_requests.history,
+    "trace": history_requests.trace,
 }

@@ -27,8 +27,8 @@ from gpushare.daemon.protocol.wire import Channel, close_all, unpacked
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.worker.alone_times import AloneTimes
 from gpushare.daemon.worker.history import History, look_at
+from gpushare.daemon.worker.limited_share import LimitedShare
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
-from gpushare.daemon.worker.pace import Pace
 from gpushare.daemon.worker.pinning import Pinning
 from gpushare.daemon.worker.requests import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
@@ -78,7 +78,7 @@ class Worker:
         self.released = _core.ReleaseQueue()
         self.opening = threading.Lock()
         self.started_s = time.time()
-        self._histories: dict[str, Pace] = {}
+        self._histories: dict[str, LimitedShare] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class Worker:
     def history_turn(self, client: ServedClient) -> AbstractContextManager[None]:
         """Users have equal parts of what time there is for histories, and those of one user take turns."""
         users = {each.grant.user for each in self.clients} | {client.grant.user}
-        pace = self._histories.setdefault(client.grant.user, Pace())
+        pace = self._histories.setdefault(client.grant.user, LimitedShare())
         return pace.turn(MOST_SHARE_OF_HISTORIES / len(users), client.is_gone)
 
     def serve(self, supervisor: socket.socket) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Pace:
+class LimitedShare:
     """Of one user. Turns are taken one at a time, and what one took of the processor says when the next one may."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ MOST_AT_ONCE = 1000
 Entry = TypeVar("Entry")
 
 
-class GivenBack:
+class ReleasedMemory:
     """Takes no lock: a garbage collector may add to it anywhere."""
 
     def __init__(self) -> None:

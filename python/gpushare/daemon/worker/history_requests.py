@@ -6,9 +6,9 @@ from __future__ import annotations
 import time
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.protocol.client_history import packed_past
+from gpushare.daemon.protocol.client_history import packed_history
 from gpushare.daemon.protocol.messages import TakeHistory, TakeTrace
-from gpushare.daemon.worker.past import past_of
+from gpushare.daemon.worker.history import past_of
 from gpushare.daemon.worker.served_client import ServedClient
 
 
@@ -21,7 +21,7 @@ def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> 
     """Everybody's past is gone through for it, and meanwhile no other thread of the worker's Python goes on."""
 
     def answer() -> None:
-        client.reply_in_file(number, packed_past(client.worker.session.history(request.seconds), client.suffix))
+        client.reply_in_file(number, packed_history(client.worker.session.history(request.seconds), client.suffix))
 
     with client.worker.history_turn(client):
         if not client.is_gone.is_set():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.worker.pace import Pace
+from gpushare.daemon.worker.limited_share import LimitedShare
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def turn(pace, clock, spent_s, share=0.25):
 
 
 def test_who_has_spent_its_share_waits(clock):
-    pace = Pace()
+    pace = LimitedShare()
     assert turn(pace, clock, 2.0) == 0
     assert turn(pace, clock, 1.0) == pytest.approx(6.0)
     clock["wall"] += 10
@@ -47,7 +47,7 @@ def test_who_has_spent_its_share_waits(clock):
 
 
 def test_time_in_which_others_had_the_processor_does_not_count(clock):
-    pace = Pace()
+    pace = LimitedShare()
     with pace.turn(0.25, Over(clock)):
         clock["wall"] += 1000
     assert turn(pace, clock, 1.0) == 0

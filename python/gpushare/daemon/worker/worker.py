@@ -30,7 +30,7 @@ from gpushare.daemon.worker.history import History, look_at
 from gpushare.daemon.worker.limited_share import LimitedShare
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 from gpushare.daemon.worker.pinning import Pinning
-from gpushare.daemon.worker.requests import HANDLERS
+from gpushare.daemon.worker.requests.handlers import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.files.toml_file import checked
 

@@ -18,9 +18,9 @@ from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.limits import LONGEST_WAIT_FOR_MEMORY_S, MOST_ARENA_BYTES
 from gpushare.daemon.protocol.messages import AllocateArray, CopyArray, DropArena, FindVariable, FreeArrays, ShareArena
 from gpushare.daemon.worker.memory_accounts import Ticket
+from gpushare.daemon.worker.requests.shared_arrays import shared_zeros, taken_by_shared
 from gpushare.daemon.worker.served_array import ServedArray
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
-from gpushare.daemon.worker.shared_arrays import shared_zeros, taken_by_shared
 
 
 def allocate(client: ServedClient, request: AllocateArray, number: int, _descriptors: list[int]) -> int | None:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS's evaluation; how good its figures are is for docs/cumas.md to say."""
+"""CuMAS's evaluation; how good its figures are is for docs/papers/cumas.md to say."""
 
 import pytest
 
 import gpushare as gs
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.reproduce import reproduce
-from gpushare.reproduce.cumas import INTRODUCTION
 from gpushare.reproduce.cumas_runs import PAPER, permutations
 
 # Table 1: copies to the device and their MB, copies to the host and their MB, kernels.
@@ -88,8 +87,3 @@ def test_parts_of_a_grid_tell_its_time(cumas):
     table = next(table for title, table in cumas.items() if title.startswith("Fig. 12"))
     assert table.at["mean error", "from 1/2"] <= table.at["mean error", "from 1/8"]
     assert table.at["mean error", "from 1/2"] < 0.15
-
-
-def test_the_page_has_the_introduction(request):
-    page = (request.config.rootpath / "docs" / "cumas.md").read_text(encoding="utf-8")
-    assert INTRODUCTION.strip() in page

@@ -29,6 +29,8 @@ DEFAULT_TIMEOUT_S = 60.0
 TIMEOUTS_S = (0.001, 1e6)
 AloneNs = tuple[float, float]
 """Per block with the whole device at work, and of the first one."""
+Released = tuple[Callable[[], None], _core.ReleaseQueue]
+"""What is called when a port has a kernel no more, and no launch, and the queue by way of which."""
 
 
 class Case(NamedTuple):
@@ -210,6 +212,7 @@ class ServedDevice(ABC):
         shared_bytes: int,
         alone: AloneNs | None,
         code: LoadedCode | None,
+        released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
         """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
 

@@ -8,7 +8,6 @@ Copies are those of Table 1. Kernel times are not printed: what they are assumed
 from __future__ import annotations
 
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpushare.compare import compare
@@ -31,7 +30,6 @@ from gpushare.reproduce.reproduction import Reproduction, Section
 if TYPE_CHECKING:
     import pandas as pd
 
-INTRODUCTION = Path(__file__).with_name("cumas_introduction.md").read_text(encoding="utf-8")
 
 WINDOWS = (2, 4, 6, 8, 10)
 SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
@@ -59,7 +57,7 @@ def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = No
     ]
     if not quick:
         sections.append(length_section(progress))
-    return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections), INTRODUCTION)
+    return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

@@ -9,7 +9,6 @@ result: the 0.94 that Table IV prints of BS and RG under MPS. What the paper lea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
@@ -35,7 +34,6 @@ from gpushare.reproduce.slate_table_4 import table_4
 if TYPE_CHECKING:
     import pandas as pd
 
-INTRODUCTION = Path(__file__).with_name("slate_introduction.md").read_text(encoding="utf-8")
 TITAN_XP = "titan-xp"
 
 
@@ -60,8 +58,7 @@ def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = No
     ]
     if not quick:
         sections.append(sensitivity_section(benchmarks, TITAN_XP, progress))
-    title = "Slate: workload-aware sharing (Allen et al.), on a simulated Titan Xp"
-    return Reproduction(title, tuple(sections), INTRODUCTION)
+    return Reproduction("Slate: workload-aware sharing (Allen et al.), on a simulated Titan Xp", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

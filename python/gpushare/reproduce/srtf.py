@@ -7,7 +7,6 @@ with what each assumption is worth.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
@@ -25,7 +24,6 @@ from gpushare.results.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-INTRODUCTION = Path(__file__).with_name("srtf_introduction.md").read_text(encoding="utf-8")
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
 """Believes the first block of a newcomer; the paper does not say how many it waits for."""
@@ -48,7 +46,7 @@ def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = No
     ]
     if not quick:
         sections.append(sensitivity_section(ercbench, gtx480, progress))
-    return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections), INTRODUCTION)
+    return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

@@ -47,7 +47,7 @@ class SessionApi(ABC):
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            floor: the share of its speed alone that it is to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
                 deadline is. They go first where it takes that: for who may ask for a priority above 0.
 
@@ -71,7 +71,7 @@ class SessionApi(ABC):
 
     @abstractmethod
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> Any:
-        """A variable of the kernel's source in device memory, as an array in its place; docs/kernels.md.
+        """A variable of the kernel's source in device memory, as an array in its place; docs/guide/kernels.md.
 
         The session has one copy of it for all kernels of the source. Wait for the jobs that use it. With a server's
         worker it is lost, and has the value of the source again on the next one.

@@ -45,7 +45,7 @@ class Session(SessionApi):
         device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
         policy: the name of a built-in policy that is no oracle, or an instance of your own.
         ordering: whose operations go next, before the policy says who runs where: a name that :func:`gpushare.compare`
-            takes before a ``+``, such as ``"cumas:kernels=2"``; docs/cumas.md. It stays as long as the session.
+            takes before a ``+``, such as ``"cumas:kernels=2"``; it stays as long as the session.
         measure_alone: when the session is finished, run every application's launches again, original kernels with
             nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
             the session keeps all arrays alive. Without it times alone count as 1 ns.

@@ -39,7 +39,8 @@ struct AllocationGranularity {
 };
 
 /// How much later memory answers when it is busy: a kernel's time in memory grows by delay(utilisation) times itself.
-/// The first term is felt at any load, the second near saturation; both are fitted (docs/validation.md).
+/// The first term is felt at any load, the second near saturation; both are fitted
+/// (docs/results/simulator-accuracy.md).
 struct LoadDelay {
   double linear = 0;
   double saturating = 0;

@@ -2,7 +2,7 @@
 // What an application gets done, in blocks, while it is there. Time until its next launch counts as well, as long as it
 // is waited for, and so does what workers cost: of two divisions the better one is that under which launches end
 // sooner. Block durations do not tell that: in a short window only short blocks both begin and end, and gaps and
-// half-empty last waves are in none of them (docs/mix.md).
+// half-empty last waves are in none of them (docs/internals/tuner.md).
 #pragma once
 
 #include <optional>

@@ -45,7 +45,8 @@ std::int64_t most_of(const ReserveOptions& options, const State& state) {
 }  // namespace
 
 ReserveOptions ReserveOptions::from(const PolicyOptions& options, Duration patience) {
-  return {.share = options.number("reserve", 0.15, 0, 0.9), .patience = patience};
+  return {.share = options.number("reserve", "share of the SMs kept free for urgent launches, at most", 0.15, 0, 0.9),
+          .patience = patience};
 }
 
 bool Reserve::fits(const RunningLaunch& launch, const State& state) const {

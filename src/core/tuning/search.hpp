@@ -27,9 +27,10 @@ Choice best_division(const Forecast& forecast, const Bounds& bounds);
 
 /// The same where the model is not to be trusted that far: an equal number of SMs for each, unless other numbers, or
 /// SMs that are shared, promise clearly more. On an H100 the best of five splits is 0.9 % better than equal parts in
-/// the geomean of 190 pairs, and to take the model's best whenever it promises 5 % more is 0.5 % worse (docs/mix.md):
-/// it does not know what kernels that wait for memory lose beside others that fill it. And which launch an SM serves
-/// first, where several share it, changes with every launch. Of what is shared only vectors are looked at.
+/// the geomean of 190 pairs, and to take the model's best whenever it promises 5 % more is 0.5 % worse
+/// (docs/internals/tuner.md): it does not know what kernels that wait for memory lose beside others that fill it. And
+/// which launch an SM serves first, where several share it, changes with every launch. Of what is shared only vectors
+/// are looked at.
 Choice cautious_division(const Forecast& forecast, const Bounds& bounds);
 
 /// Of divisions in which all SMs hold the same blocks.

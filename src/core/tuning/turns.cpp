@@ -6,10 +6,12 @@ namespace {
 
 /// What a mix must promise, over turns.
 constexpr double worth_mixing = 1.02;
-/// Where promises are doubted: those of equal parts were up to 13 % off in nine pairs of ten (docs/validation.md).
+/// Where promises are doubted: those of equal parts were up to 13 % off in nine pairs of ten
+/// (docs/results/simulator-accuracy.md).
 constexpr double worth_mixing_in_doubt = 1 / 1.1;
 /// Launches that are left whole leave no gaps, and in turns they fill each other's last waves: 1.07 of one after the
-/// other in the mean of 136 pairs on an H100. Chosen on half of these pairs, checked on the others (docs/mix.md).
+/// other in the mean of 136 pairs on an H100. Chosen on half of these pairs, checked on the others
+/// (docs/internals/tuner.md).
 constexpr double worth_mixing_whole = 1.05;
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(Company, AnotherLaunchOfTheSameKernelChangesNothing) {
   EXPECT_EQ(run.company.next_departure(), std::nullopt);
 }
 
-TEST(Company, AnotherKernelIsAnotherCompany) {
+TEST(Company, AnotherKernelMakesAnotherSet) {
   CompanyOfTwo run;
   run.arrive(2, 0);
   EXPECT_FALSE(run.end(2, 100));
@@ -76,7 +76,7 @@ TEST(Company, AnotherKernelIsAnotherCompany) {
   EXPECT_THAT(run.kernels(), ElementsAre("z"));
 }
 
-TEST(Company, WhoLaunchesNothingMoreIsGoneAfterAWhile) {
+TEST(Company, AnApplicationThatLaunchesNothingMoreLeavesAfterATimeout) {
   CompanyOfTwo run;
   run.arrive(0, 0);
   run.arrive(2, 0);
@@ -87,7 +87,7 @@ TEST(Company, WhoLaunchesNothingMoreIsGoneAfterAWhile) {
   EXPECT_THAT(run.kernels(), ElementsAre("y"));
 }
 
-TEST(Company, PlacesAreLimitedByTheGridAndByTheSms) {
+TEST(Company, SlotsAreLimitedByTheGridAndByTheSms) {
   const Member member{.residency = 4, .blocks = 10};
   EXPECT_EQ(member.places(2), 8);
   EXPECT_EQ(member.places(3), 10);

@@ -66,7 +66,7 @@ TEST(ApplicationFloor, GoesBeforeTheOneOfThePolicy) {
   EXPECT_GE(part(run, 1), 0.55);
 }
 
-TEST(ApplicationFloor, LeavesSomethingToEverybody) {
+TEST(ApplicationFloor, LeavesAShareToEveryApplication) {
   Workload workload = alike_for({millisecond, millisecond, millisecond});
   workload.applications[0].floor = 1;
   workload.applications[1].floor = 1;
@@ -76,7 +76,7 @@ TEST(ApplicationFloor, LeavesSomethingToEverybody) {
 }
 
 /// Otherwise the division of the first company would be taken for the second.
-TEST(ApplicationFloor, MakesAnotherCompanyOfTheSameKernels) {
+TEST(ApplicationFloor, MakesAnotherCoRunSetOfTheSameKernels) {
   const double rate = rate_alone(device_of_rates(), issuing_kernel());
   const auto launch = [&](std::string name) {
     return Launch{.kernel = issuing_kernel(std::move(name)), .blocks = static_cast<std::int64_t>(rate * 1e6)};
@@ -93,7 +93,7 @@ TEST(ApplicationFloor, MakesAnotherCompanyOfTheSameKernels) {
   EXPECT_GT(part(run, 1), 0.35);
 }
 
-TEST(ApplicationFloor, ExcludesTurnsWhileItIsThere) {
+TEST(ApplicationFloor, ExcludesSerialOrderWhileItApplies) {
   Workload workload = alike_for({millisecond, 3 * millisecond, 3 * millisecond});
   workload.applications[0].floor = 0.3;
   PolicyRehearsal run = all_there("auto:patience_us=0", workload);
@@ -146,7 +146,7 @@ TEST(LatencyBound, OfAKernelOfWhichNothingIsKnownGoesFirst) {
   EXPECT_THAT(run.quotas(1), Each(8));
 }
 
-TEST(LatencyBound, AllowsTurnsInOrderOfArrivalWhereARoundIsShorter) {
+TEST(LatencyBound, AllowsSerialOrderOfArrivalWhereARoundIsShorter) {
   Workload workload = alike_for({3 * millisecond, millisecond});
   EXPECT_THAT(all_there("auto", workload).order(), ElementsAre(1, 0));
   workload.applications[0].latency = 5 * millisecond;

@@ -85,7 +85,7 @@ TEST_F(PacedGpuTest, ADeadlineEndsTheWait) {
   EXPECT_LT(gpu.now(), deadline + 10s);
 }
 
-TEST_F(PacedGpuTest, AnybodyCanWakeIt) {
+TEST_F(PacedGpuTest, AnotherThreadCanWakeIt) {
   PacedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 1, 1h);
   ASSERT_TRUE(gpu.next_event(std::nullopt));
@@ -106,7 +106,7 @@ TEST_F(PacedGpuTest, WhatIsWithdrawnEndsAtABlockBoundary) {
   EXPECT_EQ(ns(events.front().time), ns(events.front().started) + 2'000'000);
 }
 
-TEST_F(PacedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
+TEST_F(PacedGpuTest, ASlowReaderDoesNotSpeedUpTheDevice) {
   PacedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 4, 50ms);
   for (int block = 0; block < 4; ++block) ASSERT_TRUE(gpu.next_event(std::nullopt));

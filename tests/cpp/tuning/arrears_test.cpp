@@ -25,29 +25,29 @@ class ArrearsOfOne : public testing::Test {
   Time now_{};
 };
 
-TEST_F(ArrearsOfOne, WhoHasHisFloorIsGivenNoMore) {
+TEST_F(ArrearsOfOne, AMetFloorRaisesNoShare) {
   launches(20, 0.52);
   EXPECT_EQ(factor(), 1);
 }
 
-TEST_F(ArrearsOfOne, WhoLacksSomeIsGivenAsMuchMore) {
+TEST_F(ArrearsOfOne, ADeficitRaisesTheShareByAsMuch) {
   launches(5, 0.48);
   EXPECT_NEAR(factor(), floor / 0.48, 1e-6);
 }
 
-TEST_F(ArrearsOfOne, AFewLaunchesSayNothing) {
+TEST_F(ArrearsOfOne, AFewLaunchesAreNoEvidence) {
   launches(1, 0.25);
   EXPECT_EQ(factor(), 1);
 }
 
-TEST_F(ArrearsOfOne, WhoLacksMuchIsGivenMoreByAndBy) {
+TEST_F(ArrearsOfOne, ALargeDeficitRaisesTheShareGradually) {
   launches(3, 0.25);
   EXPECT_NEAR(factor(), 1.1, 1e-9);
   launches(100, 0.25);
   EXPECT_NEAR(factor(), 1 / floor, 1e-9) << "all there is";
 }
 
-TEST_F(ArrearsOfOne, WhatHeHasTooMuchIsTakenBack) {
+TEST_F(ArrearsOfOne, ASurplusLowersTheShare) {
   launches(2, 0.25);
   launches(10, 0.6);
   EXPECT_LT(factor(), 1.1);
@@ -64,7 +64,7 @@ TEST_F(ArrearsOfOne, WhatWasBeforeTheGpuWasDividedAnewDoesNotCount) {
   EXPECT_EQ(factor(), 1);
 }
 
-TEST_F(ArrearsOfOne, WhoHasEndedIsForgotten) {
+TEST_F(ArrearsOfOne, AnEndedApplicationIsForgotten) {
   launches(3, 0.25);
   arrears_.forget(asking);
   EXPECT_EQ(factor(), 1);

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-TEST(Attendance, WhoEndedALaunchIsExpectedUntilPatienceEndsOrHeDoes) {
+TEST(Attendance, AnApplicationIsExpectedAfterALaunchUntilPatienceOrItselfEnds) {
   Workload workload = workload_of({launch_of(8, 100)});
   const Device device = small_device();
   State state(device, workload);
@@ -59,12 +59,12 @@ std::vector<Attendance::Expected> after_two_launches(std::int64_t apart, std::op
   return attendance.expected(Time(Duration(apart)));
 }
 
-TEST(Attendance, WhoDidNotComeBackInTimeIsNotWaitedForAgain) {
+TEST(Attendance, AnApplicationThatMissedThePatienceIsNotWaitedForAgain) {
   EXPECT_EQ(after_two_launches(50).size(), 1U);
   EXPECT_TRUE(after_two_launches(500).empty());
 }
 
-TEST(Attendance, WhoHasALatencyBoundIsWaitedForLonger) {
+TEST(Attendance, AnApplicationWithALatencyBoundIsWaitedForLonger) {
   EXPECT_EQ(after_two_launches(500, Duration(1000)).size(), 1U);
   EXPECT_TRUE(after_two_launches(501, Duration(1000)).empty());
 }

@@ -107,7 +107,7 @@ TEST(Floors, AreMissedByTheSameShareWhereTheyAskForTooMuch) {
   EXPECT_NEAR(outlook.speeds[2] / 0.4, outlook.kept, 0.05);
 }
 
-TEST(Floors, EveryoneIsJudgedByHisOwn) {
+TEST(Floors, EachApplicationIsJudgedByItsOwnFloor) {
   const Kernel kernel = issuing_kernel();
   const Device device = mixing_device();
   const std::vector contenders{contender_of(device, kernel, 1, 0.6), contender_of(device, kernel, 1, 0.2)};

@@ -31,7 +31,7 @@ TEST_F(ThreeGuests, FillSmsTogetherUntilTheyLeave) {
   EXPECT_FALSE(guests.leave(OperationId{1}, at(20)));
 }
 
-TEST_F(ThreeGuests, WhoWasAdmittedStaysSo) {
+TEST_F(ThreeGuests, AnAdmittedLaunchStaysAdmitted) {
   guests.come(launch(0), true);
   guests.come(launch(0), false);
   EXPECT_EQ(guests.admitted(), 1);
@@ -65,16 +65,16 @@ TEST_F(ServedGuests, TheMedianOfTheLatestCounts) {
   EXPECT_EQ(after(1'000'000), Duration(1'000'000)) << "it takes so long now";
 }
 
-TEST_F(ServedGuests, NobodyTakesNoTime) { EXPECT_EQ(after(0), Duration(1000)); }
+TEST_F(ServedGuests, NoLaunchTakesNoTime) { EXPECT_EQ(after(0), Duration(1000)); }
 
-TEST_F(ServedGuests, WhoIsWithdrawnBeforeItBeginsSaysNothing) {
+TEST_F(ServedGuests, ALaunchWithdrawnBeforeItBeginsIsNoSample) {
   after(7000);
   guests.come(launch(0), true);
   guests.leave(OperationId{0}, at(50'000));
   EXPECT_EQ(guests.service(launch(0)), Duration(7000));
 }
 
-TEST_F(ThreeGuests, KnowWhetherAnybodyIsLessUrgent) {
+TEST_F(ThreeGuests, KnowWhetherALaunchOfLowerPriorityIsAdmitted) {
   EXPECT_FALSE(guests.any_below(100));
   guests.come(launch(0, 2), true);
   guests.come(launch(1, 2), true);

@@ -38,7 +38,7 @@ TEST(HeldUp, AnApplicationsFirstLaunchesHaveNoRoomAndTheNextOnesTryIt) {
   EXPECT_FALSE(run.need_room());  // it brought nothing
 }
 
-TEST(HeldUp, WhoGainedNothingTriesItAgainMuchLater) {
+TEST(HeldUp, AnAttemptWithoutGainIsRepeatedMuchLater) {
   Turnarounds run;
   run.add(std::vector<std::int64_t>(103, 500));
   EXPECT_FALSE(run.need_room());
@@ -48,7 +48,7 @@ TEST(HeldUp, WhoGainedNothingTriesItAgainMuchLater) {
   EXPECT_TRUE(run.need_room());
 }
 
-TEST(HeldUp, IsWhoHasTakenMuchLongerThanItsShortest) {
+TEST(HeldUp, IsALaunchThatTookMuchLongerThanItsShortest) {
   Turnarounds run;
   run.add({400, 400, 400, 400, 400, 100, 100, 100, 100, 100, 100, 100, 100, 100});
   EXPECT_TRUE(run.need_room());

@@ -68,12 +68,12 @@ TEST_F(Neighbours, FarFromPartsAreUnevenMixesToo) {
                                    Named{{4, 8, 0}, {12, 0, 8}}, Named{{12, 8, 0}, {4, 0, 8}}));
 }
 
-TEST_F(Neighbours, OfTurnsAreEqualPartsAndAnEvenMix) {
+TEST_F(Neighbours, OfExclusiveSlicesAreEqualPartsAndAnEvenMix) {
   EXPECT_THAT(of(in_turns(device_, contenders_), farthest_reach),
               ElementsAre(Named{{8, 8, 0}, {8, 0, 8}}, Named{{16, 4, 4}}));
 }
 
-TEST_F(Neighbours, WhoCannotShareAnSmHasOtherPartsOnly) {
+TEST_F(Neighbours, AKernelThatCannotShareAnSmHasOtherPartsOnly) {
   other_.needs.registers_per_thread = 255;
   contenders_[1] = contender_of(device_, other_);
   const std::vector<Named> all = of({{.sms = 8, .blocks = {8, 0}}, {.sms = 8, .blocks = {0, 1}}}, farthest_reach);

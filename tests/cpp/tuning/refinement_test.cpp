@@ -164,7 +164,7 @@ TEST_F(RefinementOfTwo, ProbesTakeNoMoreThanTheirShare) {
   EXPECT_LT(static_cast<double>(probing), 0.13 * static_cast<double>(gpu.now()));
 }
 
-TEST_F(RefinementOfTwo, NoiseMovesNobody) {
+TEST_F(RefinementOfTwo, NoiseChangesNoDivision) {
   Dice dice(1);
   const auto equal_anywhere = of_vectors([&](int, int) {
     const double noisy = 0.45 + 0.1 * dice.ratio();
@@ -211,7 +211,7 @@ TEST_F(RefinementOfTwo, AFloorIsKeptWhenMoreCouldBeDoneBelowIt) {
   EXPECT_GE(gpu.refinement().measured()->slowest, 0.59);
 }
 
-TEST_F(RefinementOfTwo, WhoIsShortOfHisFloorDoesNotWaitForIt) {
+TEST_F(RefinementOfTwo, AnApplicationBelowItsFloorIsRaisedAtOnce) {
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}, a_tenth, 0.6), better_with_few_of_the_second);
   gpu.run_until(5'000'000);
   ASSERT_TRUE(gpu.refinement().measured());
@@ -253,7 +253,7 @@ TEST_F(RefinementOfTwo, TheOtherHillIsClimbedWhereItBeginsNearlyAsHigh) {
   EXPECT_EQ(lower.refinement().current().size(), 2U);
 }
 
-TEST_F(RefinementOfTwo, APauseOfTheHostMovesNobody) {
+TEST_F(RefinementOfTwo, APauseOfTheHostChangesNoDivision) {
   std::int64_t now = 0;
   const auto rate = [&](const Division& division, std::size_t) {
     now += 5'000;
@@ -266,7 +266,7 @@ TEST_F(RefinementOfTwo, APauseOfTheHostMovesNobody) {
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
 }
 
-TEST_F(RefinementOfTwo, AProbeInWhichSomebodyStandsStillIsGivenUpAndTheSearchGoesOn) {
+TEST_F(RefinementOfTwo, AProbeInWhichAnApplicationMakesNoProgressIsAbandoned) {
   const auto rate = [](const Division& division, std::size_t kernel) {
     const int blocks = division.front().blocks[0];
     if (blocks == 2 && kernel == 1) return 0.0;

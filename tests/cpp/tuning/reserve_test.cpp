@@ -45,7 +45,7 @@ class ReserveRehearsal : public HandWrittenRun {
   void observed(const Event& event) override { reserve.observe(event, state()); }
 };
 
-TEST(Reserve, TakesAsMuchFromEverybodyWhereverTheirSmsAre) {
+TEST(Reserve, TakesAsMuchFromEachApplicationWhereverItsSmsAre) {
   Workload workload = workload_of({launch_of(1000, 1000), launch_of(1000, 1000), launch_of(4, 1000)});
   workload.applications[2].priority = 1;
   ReserveRehearsal run(small_device(10), std::move(workload));
@@ -90,7 +90,7 @@ TEST(Reserve, IsGivenBackWhenNothingUrgentComesAnyMore) {
   EXPECT_EQ(ns(*run.plan().wake_at), 210'000);
 }
 
-TEST(Reserve, WhoFindsRoomKeptIsAdmittedAndNothingIsPlannedForIt) {
+TEST(Reserve, ALaunchThatFitsTheReserveIsAdmittedWithoutAPlan) {
   PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
@@ -106,7 +106,7 @@ TEST(Reserve, WhoFindsRoomKeptIsAdmittedAndNothingIsPlannedForIt) {
 
 // The first launch was planned for, ended when nobody else was there, and is not to be named again. Others may then be
 // left whole, since the most urgent application has been gone for a while.
-TEST(Reserve, APlanBesideAdmittedLaunchesNamesNobodyWhoHasEnded) {
+TEST(Reserve, APlanBesideAdmittedLaunchesNamesNoEndedLaunch) {
   Workload workload = workload_of(std::vector<Launch>(3, launch_of(3, 1000)));
   workload.applications[0].priority = workload.applications[2].priority = 1;
   workload.applications[1].priority = 2;
@@ -124,7 +124,7 @@ TEST(Reserve, APlanBesideAdmittedLaunchesNamesNobodyWhoHasEnded) {
   EXPECT_THAT(run.order(), testing::IsEmpty());
 }
 
-TEST(Reserve, WhoNeedsMoreThanIsKeptIsPlannedFor) {
+TEST(Reserve, ALaunchLargerThanTheReserveGetsAPlan) {
   Workload workload = workload_of({launch_of(100'000, 1000), launch_of(1, 1000), launch_of(2, 1000)});
   workload.applications[1].priority = workload.applications[2].priority = 1;
   PolicyRehearsal run("auto:reserve=0.4", small_device(10), std::move(workload));
@@ -191,13 +191,13 @@ std::size_t admitted_at_once(std::int64_t took, int count, int blocks) {
 }
 
 // Each fills five of sixteen places: three have room, and each of the others waits for five sixteenths of a launch.
-TEST(Reserve, WhoWillHaveRoomSoonerThanAPlanIsAdmittedToo) {
+TEST(Reserve, ALaunchThatFitsSoonerThanAPlanIsAdmitted) {
   EXPECT_EQ(admitted_at_once(96'000, 50, 5), 50);
   EXPECT_EQ(admitted_at_once(97'000, 50, 5), 3);
 }
 
 // A device begins eight at a time, however little room they want: each waits for an eighth of a launch.
-TEST(Reserve, WhoHasNoPlaceAmongTheFirstWaitsToo) {
+TEST(Reserve, ALaunchBeyondTheAdmissionLimitWaits) {
   EXPECT_EQ(admitted_at_once(240'000, 50, 1), 50);
   EXPECT_EQ(admitted_at_once(241'000, 50, 1), 8);
 }
@@ -206,7 +206,7 @@ TEST(Reserve, ABacklogOfFiveMillisecondsIsLongEnough) {
   EXPECT_EQ(admitted_at_once(80'000, 300, 5), 201);  // 25 us each
 }
 
-TEST(Reserve, NobodyIsAdmittedBehindWhoIsLessUrgent) {
+TEST(Reserve, NoLaunchIsAdmittedBehindOneOfLowerPriority) {
   PolicyRehearsal run = after_one_that_took(10'000, 12, 5);
   for (int urgent = 2; urgent < 12; ++urgent) run.arrive(urgent, 3'000'000 + urgent);
   run.change_priority(12, 5, 3'500'000);
@@ -215,7 +215,7 @@ TEST(Reserve, NobodyIsAdmittedBehindWhoIsLessUrgent) {
   EXPECT_EQ(run.order().front(), 12);
 }
 
-TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {
+TEST(Reserve, AnEndedLaunchMakesRoomForTheNext) {
   PolicyRehearsal run = several_urgent("auto:reserve=0.4", 3, 16);
   run.arrive(1, 10'000);
   run.arrive(2, 20'000);
@@ -226,7 +226,7 @@ TEST(Reserve, WhoHasEndedMakesRoomForTheNext) {
   EXPECT_THAT(run.admitted(), ElementsAre(3));
 }
 
-TEST(Reserve, WhoIsNotUrgentIsPlannedForThoughRoomIsKept) {
+TEST(Reserve, ALaunchOfLowPriorityGetsAPlanDespiteTheReserve) {
   PolicyRehearsal run = several_urgent("auto:reserve=0.4", 2, 3);
   run.arrive(1, 10'000);
   run.change_priority(2, 0, 15'000);
@@ -265,7 +265,7 @@ TEST(Reserve, AnSmIsKeptForASmallOneThatOthersHoldUp) {
 }
 
 // Both have launched as often: room is tried for those alone who fit in it.
-TEST(Reserve, WhoWouldNotFitGivesWayWhileRoomIsTriedForOthers) {
+TEST(Reserve, ALaunchThatDoesNotFitIsSkippedForThoseThatDo) {
   const Workload others{.applications = {application_of("large", std::vector<Operation>(30, launch_of(400, 100'000)))}};
   const std::vector<std::int64_t> kept = turnarounds_of_small(others, 1'030'000, "auto");
   EXPECT_THAT(std::vector(kept.begin() + 6, kept.end()), Each(1000));

@@ -83,7 +83,7 @@ TEST(MixSearch, NeverDoesWorseThanTheBestVector) {
   }
 }
 
-TEST(MixSearch, WhoStreamsGetsFewBlocksBesideWhoIssues) {
+TEST(MixSearch, AStreamingKernelGetsFewBlocksBesideAnIssuingOne) {
   const Device device = mixing_device();
   const Kernel issues = issuing_kernel();
   const Kernel streams = streaming_kernel();

@@ -13,7 +13,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.arguments.device_array import DeviceArray, allocate
 from gpushare.arguments.launch_geometry import Extent
-from gpushare.backends.base import AloneNs, ServedDevice
+from gpushare.backends.base import AloneNs, Released, ServedDevice
 from gpushare.backends.cuda.device import CudaDevice
 from gpushare.backends.cuda.loaded_code import LoadedCode
 from gpushare.backends.cuda.session import estimates_for
@@ -40,7 +40,7 @@ class ServedGpu(ServedDevice):
 
     def new_code(self, take: Callable[[int], None]) -> LoadedCode:
         """Where a client's kernels are loaded, with variables of its own."""
-        return LoadedCode(self.device, take)
+        return LoadedCode(self.device, take, keeps_all=False)
 
     def model(
         self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int, code: LoadedCode | None
@@ -59,6 +59,7 @@ class ServedGpu(ServedDevice):
         shared_bytes: int,
         alone: AloneNs | None,
         code: LoadedCode | None,
+        released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
         """Loads it, and makes the port know it with this block."""
         if isinstance(kernel, KernelModel):
@@ -70,7 +71,7 @@ class ServedGpu(ServedDevice):
         total = max((each.offset + each.size for each in parameters), default=0)
         places = [(each.offset, each.size) for each in parameters]
         pointers = [each.offset for each in parameters if each.kind == "pointer"]
-        handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone)
+        handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone, *released)
         return handle, [asdict(each) for each in parameters]
 
     def module_of(self, kernel: Kernel | KernelModel) -> str | None:

@@ -10,7 +10,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.arguments.device_array import DeviceArray, allocate
 from gpushare.arguments.launch_geometry import Extent
-from gpushare.backends.base import AloneNs, ServedDevice
+from gpushare.backends.base import AloneNs, Released, ServedDevice
 from gpushare.backends.simulator.session import NO_VARIABLES, HostAllocator, SimulatedDevice, of_model
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
@@ -51,11 +51,12 @@ class ServedSimulator(ServedDevice):
         shared_bytes: int,
         alone: AloneNs | None,
         code: LoadedCode | None,
+        released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
         """Makes the port know its model with this block; nothing looks at its parameters."""
         if isinstance(kernel, KernelModel):
             of_model(kernel, 1, block, shared_bytes)
-        return port.add_model(self.model(kernel, block, shared_bytes, code), alone), None
+        return port.add_model(self.model(kernel, block, shared_bytes, code), alone, *released), None
 
     def module_of(self, kernel: Kernel | KernelModel) -> None:
         """None: kernels have no variables there."""

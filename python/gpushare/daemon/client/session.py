@@ -117,7 +117,7 @@ class DaemonSession(SessionApi):
     @override
     def load(self, kernel: Kernel) -> None:
         with with_source(kernel.text):
-            self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+            self._connection.ask(lambda registered: registered.load(kernel))
 
     @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:

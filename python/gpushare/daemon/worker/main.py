@@ -18,7 +18,7 @@ from gpushare.daemon.protocol.wire import unpacked
 from gpushare.daemon.settings import PROGRAMS, Settings
 from gpushare.daemon.supervisor.worker_process import READY
 from gpushare.daemon.worker.history import keep_looking, look_at
-from gpushare.daemon.worker.served_kernels import ServedKernels
+from gpushare.daemon.worker.kernel_session import KernelSession
 from gpushare.daemon.worker.served_programs import ServedPrograms
 from gpushare.daemon.worker.served_session import ServedSession
 from gpushare.daemon.worker.watchdog import watch
@@ -34,7 +34,7 @@ def open_session(device: str, policy: str, ordering: str) -> ServedSession:
     """What the worker's clients share."""
     if device == PROGRAMS:
         return ServedPrograms(policy, ordering)
-    return ServedKernels(device, policy, ordering)
+    return KernelSession(device, policy, ordering)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:

@@ -1,95 +1,193 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of a worker whose clients launch kernels, on a GPU or on a simulated device."""
+"""A client's kernels, as the worker keeps them."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from gpushare import _core
-from gpushare.arguments.device_array import DeviceArray
+from gpushare._core import InvalidInput
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.base import AloneNs
-from gpushare.backends.choice import backend_named
-from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.daemon.worker.served_session import ServedSession
+from gpushare.daemon.worker.handles import HandleTable
 from gpushare.kernels.kernel import Kernel
-from gpushare.kernels.module_variables import ModuleVariable
-from gpushare.model.devices import chosen
 from gpushare.model.kernel_model import KernelModel
 
+if TYPE_CHECKING:
+    from gpushare.daemon.worker.served_client import ServedClient
+    from gpushare.kernels.compiled_kernel import CompiledKernel
 
-class ServedKernels(ServedSession):
-    """Clients' kernels share the device of this name."""
 
-    def __init__(self, device: str, policy: str, ordering: str) -> None:
-        self._on = backend_named(chosen(device, "cuda:0")).served_device()
-        super().__init__(self._on.device, self._on.open(policy, ordering), policy)
+class ServedKernel:
+    """It is unloaded once the client has given it up and no launch uses it any more, and counts until then.
 
-    @property
-    def kernels(self) -> ServedKernels:
-        """Itself."""
-        return self
+    Args:
+        kernel: a :class:`gpushare.Kernel`, or a model of one.
+        on_unloaded: called once that is so.
 
-    @property
-    def loaded_kernels(self) -> int:
-        """How many the GPU has, but for those with variables."""
-        return self._on.loaded_kernels
+    Attributes:
+        kernel: likewise.
+        module: tells its variables from those of others; None where it has none, or has not been loaded.
+        code: as it is loaded on a GPU. With variables, the client's other code keeps it.
+        launches: what the client was told of launches with this block and dynamic shared memory.
+    """
 
-    def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
-        """Where a client's kernels are loaded, with variables of its own; None on a simulated device."""
-        return self._on.new_code(take)
+    def __init__(self, kernel: Any, on_unloaded: Callable[[], None]) -> None:
+        self.kernel = kernel
+        self.module: str | None = None
+        self.code: Any = None
+        self.launches: dict[tuple[Extent, int], dict[str, Any]] = {}
+        self._on_unloaded = on_unloaded
+        self._of_client = object()
+        self._uses = {self._of_client}
+        self._lock = threading.Lock()
 
-    def kernel(
-        self,
-        port: _core.ServerPort,
-        kernel: Kernel | KernelModel,
-        block: Extent,
-        shared_bytes: int,
-        alone: AloneNs | None,
-        code: LoadedCode | None,
+    def use(self) -> Callable[[], None]:
+        """Keeps it loaded until what is returned is called."""
+        use = object()
+        with self._lock:
+            self._uses.add(use)
+        return partial(self._end, use)
+
+    def give_up(self) -> None:
+        """The client does not need it any more."""
+        self._end(self._of_client)
+
+    def _end(self, use: object) -> None:
+        with self._lock:
+            if use not in self._uses:
+                return
+            self._uses.remove(use)
+            if self._uses:
+                return
+        self.code = None
+        self._on_unloaded()
+
+
+class ServedKernels:
+    """By the numbers that the client knows them by. Those of all clients of a user count together.
+
+    Args:
+        client: whose they are.
+
+    Attributes:
+        count: how many there are, with those that the client has given up and launches under way use.
+        bytes: that sources, options and code of these take.
+    """
+
+    def __init__(self, client: ServedClient) -> None:
+        self._client = client
+        self._table: HandleTable[ServedKernel] = HandleTable("kernel")
+        self.count = 0
+        self.bytes = 0
+
+    def __getitem__(self, number: int) -> ServedKernel:
+        return self._table[number]
+
+    def add(self, kernel: Kernel | KernelModel, amount: int) -> int:
+        """The number of a new one, whose source and options take so many bytes.
+
+        Raises:
+            InvalidInput: the user has too many.
+        """
+
+        def unloaded() -> None:
+            code = kernel.compiled_bytes if isinstance(kernel, Kernel) else 0
+            with self._client.worker.opening:
+                self.count -= 1
+                self.bytes -= amount + code
+
+        self._take(kernel.name, amount, count=1)
+        served = ServedKernel(kernel, unloaded)
+        if isinstance(kernel, Kernel):
+            kernel.compile_elsewhere(self._compiled)
+        try:
+            return self._table.add(served)
+        except BaseException:
+            served.give_up()
+            raise
+
+    def loaded(self, number: int) -> ServedKernel:
+        """The kernel of this number, compiled and loaded; a model is as it is.
+
+        Raises:
+            InvalidInput: or CompileError: why it cannot be.
+        """
+        served, session = self[number], self._client.worker.session.kernels
+        if isinstance(served.kernel, Kernel):
+            served.module = session.module_of(served.kernel)
+            served.code = session.load(served.kernel, self._client.code)
+        return served
+
+    def shaped(self, number: int, block: Extent, shared_bytes: int) -> dict[str, Any]:
+        """What the client is told of launches of this kernel, of which its port knows from now on."""
+        served = self.loaded(number)
+        key = block, shared_bytes
+        if key not in served.launches:
+            alone = self._client.worker.alone_times.of(served.kernel, block, shared_bytes, self._client.code)
+            handle, parameters = self._in_port(served, block, shared_bytes, alone)
+            served.launches[key] = {"kernel": handle, "parameters": parameters, "module": served.module}
+        return served.launches[key]
+
+    def _in_port(
+        self, served: ServedKernel, block: Extent, shared_bytes: int, alone: AloneNs | None
     ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+        client, ended = self._client, served.use()
+        released = ended, client.worker.released
+        try:
+            return client.worker.session.kernels.kernel(
+                client.port, served.kernel, block, shared_bytes, alone, client.code, released
+            )
+        except BaseException:
+            ended()
+            raise
+
+    def unload(self, number: int, after: int) -> None:
+        """The client has given it up: it is unloaded when the launches up to that job have ended.
 
         Raises:
-            InvalidInput: this device cannot run it so.
-            CompileError: it does not compile.
+            InvalidInput: there is none of this number, or it has variables: these are the client's until it ends.
         """
-        return self._on.add_kernel(port, kernel, block, shared_bytes, alone, code)
+        served, client = self[number], self._client
+        if client.code is not None and client.code.has_module(served.module):
+            raise InvalidInput(f"kernel {served.kernel.name!r} has variables, and stays as long as its client")
+        for key, told in list(served.launches.items()):
+            client.port.remove_kernel(told["kernel"], after)
+            del served.launches[key]
+        self._table.take(number).give_up()
 
-    def model(
-        self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int, code: LoadedCode | None
-    ) -> _core.KernelModel:
-        """The kernel as policies see it.
+    def clear(self) -> None:
+        """The client has gone. What its port has is unloaded with that."""
+        for each in self._table:
+            each.give_up()
+        self._table.clear()  # each knows this client, by whom it is compiled
 
-        Raises:
-            InvalidInput: a simulated device has no profile of it.
-        """
-        return self._on.model(kernel, block, shared_bytes, code)
+    def _compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
+        """In the client's turn; not any more once it is gone."""
+        client = self._client
+        made = client.worker.compilations.compile(
+            kernel, arch, client.grant.user, client.number, client.channel.is_over
+        )
+        self._take(kernel.name, len(made.original))
+        return made
 
-    def module_of(self, kernel: Kernel | KernelModel) -> str | None:
-        """What tells its variables from those of others; None where it has none."""
-        return self._on.module_of(kernel)
-
-    def variable(
-        self, kernel: Kernel | KernelModel, name: str, code: LoadedCode | None
-    ) -> tuple[ModuleVariable, DeviceArray]:
-        """A variable of a client's copy, and its bytes.
-
-        Raises:
-            InvalidInput: there is none of this name.
-        """
-        return self._on.variable(kernel, name, code)
-
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
-        """Zeroed device memory."""
-        return self._on.zeros(shape, dtype)
-
-    def address_of(self, array: DeviceArray) -> int:
-        """What kernels are given; on a simulated device nothing looks at it."""
-        return self._on.address_of(array)
-
-    def load(self, kernel: Kernel, code: LoadedCode | None) -> None:
-        """Compiles the kernel and loads it now."""
-        if code is not None:
-            code.load(kernel)
+    def _take(self, name: str, amount: int, count: int = 0) -> None:
+        worker, user = self._client.worker, self._client.grant.user
+        settings = worker.settings
+        with worker.opening:
+            own = [each.kernels for each in worker.clients_of(user)]
+            total = sum(each.bytes for each in own) + amount
+            number = sum(each.count for each in own) + count
+            for what, found, most, setting in (
+                ("the bytes of kernels", total, settings.kernel_bytes_per_user, "kernel_bytes_per_user"),
+                ("the kernels", number, settings.kernels_per_user, "kernels_per_user"),
+            ):
+                if found > most:
+                    raise InvalidInput(
+                        f"kernel {name!r}: with it, {what} of user {user}'s clients are {found}, above {most}: let go "
+                        f"of those that are not needed any more, or have the server's {setting} raised"
+                    )
+            self.bytes += amount
+            self.count += count

@@ -13,7 +13,7 @@ from gpushare.model.service_level import Terms
 
 if TYPE_CHECKING:
     from gpushare.backends.cuda.loaded_code import LoadedCode
-    from gpushare.daemon.worker.served_kernels import ServedKernels
+    from gpushare.daemon.worker.kernel_session import KernelSession
     from gpushare.daemon.worker.served_programs import ServedPrograms
 
 
@@ -35,7 +35,7 @@ class ServedSession:
         self._policy = policy
 
     @property
-    def kernels(self) -> ServedKernels:
+    def kernels(self) -> KernelSession:
         """The session, for what only one of kernels can do.
 
         Raises:

@@ -27,6 +27,7 @@ from gpushare.daemon.protocol.wire import Channel, close_all, unpacked
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.worker.alone_times import AloneTimes
 from gpushare.daemon.worker.history import History, look_at
+from gpushare.daemon.worker.job_pools import JobPools
 from gpushare.daemon.worker.limited_share import LimitedShare
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 from gpushare.daemon.worker.pinning import Pinning
@@ -59,6 +60,7 @@ class Worker:
         ports: the clients' rings, which a thread without Python serves.
         compilations: of all clients' kernels.
         handlers: what is done about each request.
+        job_pools: places for jobs that a user's clients share.
         released: arrays that no job needs any more.
         opening: held while an application is opened and what it has been promised is noted.
     """
@@ -76,8 +78,9 @@ class Worker:
         self.compilations = Compilations(settings)
         self.handlers = HANDLERS
         self.released = _core.ReleaseQueue()
-        self.opening = threading.Lock()
+        self.opening = threading.RLock()  # what is released in between may need it
         self.started_s = time.time()
+        self.job_pools = JobPools(settings)
         self._histories: dict[str, LimitedShare] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1

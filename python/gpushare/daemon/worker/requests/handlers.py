@@ -16,6 +16,7 @@ HANDLERS: dict[str, Handler] = {
     "kernel": work.register_kernel,
     "model": work.register_model,
     "load": work.load,
+    "unload": work.unload,
     "shape": work.shape,
     "variable": memory.find_variable,
     "cancel": work.cancel,

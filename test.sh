@@ -67,7 +67,7 @@ stage_wheel() { # pip wheel ., which takes nothing from a CUDA toolkit and compi
 }
 
 # For stages that read sources: gpushare itself may be out of date.
-ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format ]] || ensure_installed test; }
+ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format && -x $venv/bin/lint-imports ]] || ensure_installed test; }
 
 stage_stubs() { # _core.pyi is what the compiled module says
   ensure_installed test
@@ -97,9 +97,10 @@ stage_format() { # ruff format and clang-format
   fi
 }
 
-stage_lint() { # ruff check
+stage_lint() { # ruff check, and the layers of the Python package
   ensure_test_tools
   ruff check
+  PYTHONPATH=python lint-imports
 }
 
 # At most 16 processes of pytest: a container may have fewer processors than it sees, and each takes some 200 MB.

@@ -11,10 +11,13 @@ import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
+from gpushare.backends.cuda.device import cuda_device
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import require_plots, written_file
 from gpushare.cli.output import remark
+from gpushare.cli.tables.validation import POINTS, report
 from gpushare.files.atomic_write import require_writable
+from gpushare.validation.measure import Recorder
 from gpushare.validation.recording import Recording
 from gpushare.validation.selection import selected
 from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
@@ -59,15 +62,11 @@ def validate(**choices: Any) -> None:
         _make_folder(choices["output"])
     recording = _recording(choices)
     if not choices["record_only"]:
-        from gpushare.cli.validate_report import report
-
         report(recording, choices["simulator"], choices["output"], as_json=choices["as_json"])
 
 
 def _make_folder(output: Path) -> None:
     """Before minutes of work: it may not be one to write into."""
-    from gpushare.cli.validate_report import POINTS
-
     output.mkdir(parents=True, exist_ok=True)
     require_writable(output / POINTS)
 
@@ -110,9 +109,6 @@ def _settings(choices: dict[str, Any]) -> Settings:
 
 def _record(name: str, settings: Settings, save: Path | None) -> Recording:
     """What has been measured before a failure is not lost."""
-    from gpushare.backends.cuda.device import cuda_device
-    from gpushare.validation.measure import Recorder
-
     recorder = Recorder(cuda_device(name), settings)
     try:
         recording = recorder.record()

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gpushare._core import InvalidInput
+from gpushare.checks import MOST_BYTES
 from gpushare.daemon.errors import RefusedError
 from gpushare.daemon.protocol.peer import Peer
 from gpushare.files.toml_file import Schema, read_toml
-from gpushare.model.kernel_model import MOST_BYTES
 from gpushare.model.service_level import WEIGHTS
 from gpushare.model.workload import PRIORITIES
 

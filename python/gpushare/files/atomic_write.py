@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 
 NEW_FILE_MODE = 0o666
 """Less what the umask takes away, as for every file."""

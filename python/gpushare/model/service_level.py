@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpushare.model.kernel_model import number
+from gpushare.checks import number
 
 WEIGHTS = (1e-9, 1e9)
 DEADLINES_NS = (1, 1e18)

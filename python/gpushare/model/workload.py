@@ -11,10 +11,11 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 from gpushare.model.host_pace import AT_ONCE
-from gpushare.model.kernel_model import MOST_BYTES, number, require, require_name, whole
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.service_level import Terms
+from gpushare.providers import provided
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
 
@@ -230,27 +231,23 @@ class Workload:
         Raises:
             InvalidInput: the file is no TOML, or a key or value is wrong; the message names file, line and key.
         """
-        from gpushare.model.workload_file import read_workload
-
-        return read_workload(Path(path))
+        workload: Workload = provided("read_workload")(Path(path))
+        return workload
 
     def to_dict(self) -> dict[str, Any]:
         """The workload in the structure of its file format."""
-        from gpushare.model.workload_file import workload_to_dict
-
-        return workload_to_dict(self)
+        tables: dict[str, Any] = provided("workload_to_dict")(self)
+        return tables
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Workload:
         """The inverse of :meth:`to_dict`."""
-        from gpushare.model.workload_file import workload_from_dict
-
-        return workload_from_dict(data)
+        workload: Workload = provided("workload_from_dict")(data)
+        return workload
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import workload_html
-
-        return workload_html(self)
+        html: str = provided("workload_html")(self)
+        return html
 
 
 def workload_names() -> list[str]:

@@ -7,18 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
+from gpushare.arguments.launch_arguments import LARGEST_DATA_SEED
+from gpushare.arguments.launch_geometry import block_of, grid_of
+from gpushare.checks import MOST_BYTES
 from gpushare.files.toml_file import Schema, accepted_by, tag_of
 from gpushare.model.argument_file import argument_from_data
 from gpushare.model.host_pace import LONGEST_NS
-from gpushare.model.kernel_model import (
-    DEFAULT_ISSUE_UTILISATION,
-    LONGEST_BLOCK_NS,
-    MOST_BYTES,
-    NUMBER_FIELDS,
-    WHOLE_FIELDS,
-)
-from gpushare.model.launch_arguments import LARGEST_DATA_SEED
-from gpushare.model.launch_geometry import block_of, grid_of
+from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, LONGEST_BLOCK_NS, NUMBER_FIELDS, WHOLE_FIELDS
 from gpushare.model.operation import MOST_BLOCKS, MOST_SHARED_BYTES
 from gpushare.model.service_level import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS
 from gpushare.model.workload import LATEST_ARRIVAL_NS, PRIORITIES

@@ -19,7 +19,7 @@ PAPERS = {
 """Name on the command line -> paper."""
 
 
-ELSEWHERE = ("slate", "cd-search", "effisha", "cumas")
+ELSEWHERE = ("cd-search", "effisha")
 """Papers whose experiments also run on other devices than theirs, a GPU among them."""
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
+from gpushare.fixed_parts import FixedParts, Part
 from gpushare.model.workload import bundled_workload
 from gpushare.reproduce.cd_search_runs import FirstRun, MixRun, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
-from gpushare.validation.split import FixedParts, Part
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,6 @@ from gpushare.device import device as find_device
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application
 from gpushare.profile.model import model_of
-from gpushare.reproduce.cd_search_energy import energy_sections
 from gpushare.reproduce.cd_search_modes import Deltas, mean, percent
 from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
@@ -38,7 +37,7 @@ def suite_sections(
     progress: bool | None = None,
     seeds: int = 1,
 ) -> list[Section]:
-    """Pairs of both kinds, and memory-bound ones, whose first runs take ``length_ns`` alone; energy of the latter."""
+    """Pairs of both kinds, and memory-bound ones, whose first runs take ``length_ns`` alone."""
     memory, compute = (QUICK_MEMORY, QUICK_COMPUTE) if quick else (MEMORY, COMPUTE)
     applications = [Application(name, (Launch.of_suite(name),)) for name in (*memory, *compute)]
     known = first_runs(applications, device, length_ns, seeds)
@@ -47,8 +46,7 @@ def suite_sections(
     found = run_mixes(pairs, known, policies, device, progress, range(seeds))
     of_memory = list(combinations(memory, 2))
     bound = run_mixes(of_memory, known, policies, device, progress, range(seeds))
-    energy = energy_sections(of_memory, known, policies, device, progress)
-    return [_performance_section(found, device), _power_section(bound, device), *energy]
+    return [_performance_section(found, device), _power_section(bound, device)]
 
 
 def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Section:

@@ -7,27 +7,29 @@ Copies are those of Table 1. Kernel times are not printed: what they are assumed
 
 from __future__ import annotations
 
-import random
-import tomllib
-from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpushare.compare import compare
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch
-from gpushare.model.workload import Application, Workload, bundled_workload
+from gpushare.model.workload import Workload, bundled_workload
+from gpushare.reproduce.cumas_engines import idle_section, overhead_section
+from gpushare.reproduce.cumas_estimates import kernel_section, transfer_section
+from gpushare.reproduce.cumas_runs import (
+    LATENCY_NS,
+    NS_PER_BYTE,
+    PAPER,
+    PER_SET,
+    STRINGS,
+    latency_of,
+    permutations,
+    policy_of,
+)
 from gpushare.reproduce.reproduction import Reproduction, Section
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cumas_paper.toml").read_text(encoding="utf-8"))
-
-SETS = "ABCDE"
-PER_SET = 5
-"""Section 6.1: 25 permutations of the applications in five sets."""
 
 WINDOWS = (2, 4, 6, 8, 10)
 SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
@@ -37,29 +39,12 @@ TWO_IN_KERNELS = (("strings", ""), ("cumas", ":window=10"), ("cumas", ":window=1
 """Beyond the paper: a task with short kernels need not wait for one long kernel of the task before it."""
 
 BOUND = "no order can beat"
-NS_PER_BYTE, LATENCY_NS = 0.2, 7200
-"""Of copies on the K40c (Fig. 11)."""
-
 ALONE_S = (0.5, 0.6, 0.75, 1.0, 2.0)
 """How long applications alone may take, from "between 500 msecs and 2 seconds"."""
 
 
-def reproduce(
-    *, seeds: int = 1, quick: bool = False, progress: bool | None = None, device: str | None = None
-) -> Reproduction:
-    """Figs. 8 to 12, over 25 permutations that are drawn once. Nothing varies from seed to seed: ``seeds`` is 1.
-
-    Elsewhere than on the K40c the suite's kernels stand in for the paper's, with copies of Table 1, scaled.
-    """
-    if device is not None and device not in ("k40c", "sim:k40c"):
-        from gpushare.reproduce.cumas_elsewhere import reproduce_on
-
-        return reproduce_on(device, quick=quick, progress=progress)
-    from gpushare.reproduce.cumas_arrivals import arrivals_section, mixed_section
-    from gpushare.reproduce.cumas_engines import idle_section, overhead_section
-    from gpushare.reproduce.cumas_estimates import kernel_section, transfer_section
-    from gpushare.reproduce.cumas_pieces import simulated_pieces_section
-
+def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = None) -> Reproduction:
+    """Figs. 8 to 12, over 25 permutations that are drawn once. Nothing varies from seed to seed: ``seeds`` is 1."""
     orders = permutations(1 if quick else PER_SET)
     times = total_times(orders, contenders((4, 8) if quick else WINDOWS), progress)
     sections = [
@@ -69,63 +54,15 @@ def reproduce(
         overhead_section((4, 8) if quick else (2, 4, 6, 8, 10, 12)),
         transfer_section(),
         kernel_section(),
-        simulated_pieces_section(progress),
     ]
     if not quick:
-        sections += [length_section(progress), arrivals_section(PER_SET, progress), mixed_section(PER_SET, progress)]
+        sections.append(length_section(progress))
     return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:
     """Permutations are drawn once, and each runs once."""
     return False
-
-
-def permutations(per_set: int, alone_s: float | None = None) -> list[Workload]:
-    """The applications in random orders, named A1, A2, ... B1, ...
-
-    Args:
-        per_set: how many in each of the five sets.
-        alone_s: how long each application takes alone, in seconds; as in the workload file if left out.
-    """
-    workload = bundled_workload("cumas")
-    applications = [_lasting(each, alone_s) for each in workload.applications]
-    shuffler = random.Random(2016)
-    found = []
-    for name in SETS:
-        for number in range(1, per_set + 1):
-            order = tuple(shuffler.sample(applications, len(applications)))
-            found.append(replace(workload, name=f"{name}{number}", applications=order))
-    return found
-
-
-def _lasting(application: Application, alone_s: float | None) -> Application:
-    """The application with its kernels longer or shorter, so that alone it takes so long; it takes 0.5 s."""
-    if alone_s is None:
-        return application
-    kernels = [each for each in application.operations if isinstance(each, Launch)]
-    factor = 1 + (alone_s - 0.5) * 1e9 / sum(latency_of(each) for each in kernels)
-    longer = {
-        each: replace(each, kernel=replace(each.kernel, latency_ns=latency_of(each) * factor)) for each in set(kernels)
-    }
-    operations = tuple(longer[each] if isinstance(each, Launch) else each for each in application.operations)
-    return replace(application, operations=operations)
-
-
-def latency_of(launch: Launch) -> float:
-    """How long a launch of the workload takes: one block per SM, which has it to itself."""
-    kernel = launch.kernel
-    assert isinstance(kernel, KernelModel)
-    assert kernel.latency_ns is not None
-    return kernel.latency_ns
-
-
-def policy_of(ordering: str, options: str = "", sharing: str = "fifo") -> str:
-    """Table 1 counts as one task what follows one another to the host."""
-    return f"{ordering}:to_host=together{options}+{sharing}"
-
-
-STRINGS = policy_of("strings")
 
 
 def contenders(windows: tuple[int, ...]) -> list[str]:

@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterable
 
 from gpushare import _core
-from gpushare.backends.simulator.simulation import run
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Workload
-from gpushare.reproduce.cumas import LATENCY_NS, NS_PER_BYTE, PAPER, STRINGS, latency_of, permutations, policy_of
+from gpushare.reproduce.cumas_runs import LATENCY_NS, NS_PER_BYTE, PAPER, STRINGS, latency_of, permutations, policy_of
 from gpushare.reproduce.reproduction import Section
+from gpushare.run import run
 
 MOST_BRUTE_FORCE = 10
 ORDERINGS_TIMED = 25

@@ -8,7 +8,8 @@ from gpushare.backends.simulator.simulation import alone_times
 from gpushare.device import device as find_device
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application
-from gpushare.reproduce.cumas import PAPER
+from gpushare.profiling.known import device_profile
+from gpushare.reproduce.cumas_runs import PAPER
 from gpushare.reproduce.reproduction import Section
 
 KERNELS = (
@@ -33,8 +34,6 @@ LEAST_BYTES = 64 * 1024
 def transfer_section() -> Section:
     """Fig. 11: the transfer model, and how it fits copies that were measured."""
     import pandas as pd
-
-    from gpushare.profile.lookup import device_profile
 
     h100 = device_profile("sim:h100")
     assert h100 is not None

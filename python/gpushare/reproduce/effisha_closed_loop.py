@@ -7,13 +7,13 @@ import random
 from dataclasses import replace
 
 from gpushare._core import Device
-from gpushare.backends.simulator.simulation import run
 from gpushare.device import device as find_device
 from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.effisha_workload import BENCHMARKS, model
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.run import Run
+from gpushare.run import run
 
 WAITS_MS = (1, 4, 16, 64)
 PRIORITIES = range(1, 10)

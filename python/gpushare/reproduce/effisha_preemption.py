@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpushare.backends.simulator.simulation import run
 from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy
 from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.run import Run
+from gpushare.run import run
 
 if TYPE_CHECKING:
     import pandas as pd

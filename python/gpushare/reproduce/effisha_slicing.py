@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpushare.backends.simulator.simulation import run
+from gpushare.device import device as find_device
 from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.effisha_preemption import (
     LONG_PROBE_MS,
@@ -17,6 +17,7 @@ from gpushare.reproduce.effisha_preemption import (
 )
 from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
+from gpushare.run import run
 
 TARGETS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """Fig. 14's delay requirements."""
@@ -66,9 +67,7 @@ def slices_of(platform: Platform, benchmark: str) -> list[Slice]:
 
 def sms_of(platform: Platform) -> int:
     """SMs of the device."""
-    from gpushare.device import device
-
-    return device(platform.device).sms
+    return find_device(platform.device).sms
 
 
 def _alone(platform: Platform, benchmark: str) -> Workload:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import Device
-from gpushare.backends.simulator.simulation import run
 from gpushare.device import device as find_device
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.workload import Application, Launch, Workload
+from gpushare.run import run
 from gpushare.suite import KERNELS
 
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("effisha_paper.toml").read_text(encoding="utf-8"))

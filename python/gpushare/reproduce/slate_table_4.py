@@ -6,11 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare._core import Device
-from gpushare.backends.simulator.simulation import run
 from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.slate import PAPER, pairs
-from gpushare.reproduce.slate_words import MPS, POLICIES, SLATE
+from gpushare.reproduce.slate_runs import MPS, PAPER, POLICIES, SLATE, pairs
+from gpushare.run import run
 
 if TYPE_CHECKING:
     from gpushare.results.run import Run

@@ -7,9 +7,6 @@ with what each assumption is worth.
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
@@ -18,12 +15,15 @@ from gpushare.compare import compare, policies
 from gpushare.device import device as find_device
 from gpushare.model.workload import Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
+from gpushare.reproduce.srtf_claims import claims_section
+from gpushare.reproduce.srtf_predictors import predictor_sections
+from gpushare.reproduce.srtf_runs import PAPER, pairs_at
+from gpushare.reproduce.srtf_sensitivity import sensitivity_section
 from gpushare.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("srtf_paper.toml").read_text(encoding="utf-8"))
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
 """Believes the first block of a newcomer; the paper does not say how many it waits for."""
@@ -31,16 +31,9 @@ FIRST_BLOCKS = "srtf:predictor=simple-slicing"
 OFFSETS = {0: "Table 5", 25: "Table 6", 50: "Table 6"}
 """Second arrival, in percent of the first one's runtime alone -> where the paper prints the results."""
 
-STAGGER_CYCLES = 50
-"""Section 6.1.3: "arrivals that are staggered by upto 100 cycles"; every pair here by half of that."""
-
 
 def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
     """All tables and figures of section 6 that numbers are printed for, and Figs. 1 and 11."""
-    from gpushare.reproduce.srtf_claims import claims_section
-    from gpushare.reproduce.srtf_predictors import predictor_sections
-    from gpushare.reproduce.srtf_sensitivity import sensitivity_section
-
     gtx480 = find_device("gtx480")
     ercbench = bundled_workload("ercbench")
     results = {offset: run_pairs(ercbench, gtx480, offset, seeds, progress) for offset in OFFSETS}
@@ -70,18 +63,6 @@ def run_pairs(
         compare(pairs_at(ercbench, device, offset_percent, seed), device=device, seed=seed, progress=progress, **how)
         for seed in range(seeds)
     ]
-
-
-def pairs_at(ercbench: Workload, device: Device, offset_percent: int, seed: int) -> list[Workload]:
-    """The ordered pairs, the second application arriving after this part of the first one's runtime alone."""
-    stagger_ns = STAGGER_CYCLES / device.clock_hz * 1e9
-    pairs = []
-    for pair in ercbench.pairs():
-        first, second = pair.applications
-        runtime_ns, _ = alone_times(first, device, seed)
-        arrival_ns = max(stagger_ns, offset_percent / 100 * runtime_ns)
-        pairs.append(replace(pair, applications=(first, replace(second, arrival_ns=arrival_ns))))
-    return pairs
 
 
 def geomeans(results: list[Result]) -> pd.DataFrame:

@@ -6,29 +6,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.backends.choice import backend_named
+from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.devices import chosen
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.results.run import Run
+from gpushare.session.api import SessionApi
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
-from gpushare.session.device import session_device
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.run import begun_work, decided_by
 
 
-class Session:
+class Session(SessionApi):
     """Applications of this process share a GPU under a policy.
 
     Kernels are made preemptible and scheduled by a thread of their own, which never holds the GIL (unless the policy
@@ -80,7 +83,7 @@ class Session:
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._on = session_device(device, speed)
+        self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
         self.device = self._on.device
         self.policy = policy
         self.ordering = ordering
@@ -94,6 +97,7 @@ class Session:
         self._lock = threading.Lock()
         ends_here(self)
 
+    @override
     def application(
         self,
         name: str,
@@ -103,23 +107,6 @@ class Session:
         floor: float | None = None,
         latency_ns: float | None = None,
     ) -> SessionApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within the session.
-            priority: larger is more urgent.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
-                it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            floor: the share of its speed alone that it is to keep beside others, at most 1.
-            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
-                deadline is. They go first where it takes that: for who may ask for a priority above 0.
-
-        Raises:
-            InvalidInput: the name is taken, the priority is above the session's ``highest_priority``, or that is not
-                above 0 and a latency bound is asked for.
-            PolicyError: the session's policy has no use for this priority.
-        """
         self._require_open()
         require_name("an application's name", name)
         terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
@@ -132,45 +119,27 @@ class Session:
             self._applications.append(application)
         return application
 
+    @override
     def array(self, values: Any) -> DeviceArray:
-        """A copy of host values in device memory."""
         return self._on.array(values)
 
+    @override
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
-        """Zeroed device memory."""
         return self._on.zeros(shape, dtype)
 
+    @override
     def load(self, kernel: Kernel) -> None:
-        """Compiles the kernel and loads it now rather than at its first launch: meanwhile, others stand still."""
         self._require_open()
         self._on.load(kernel)
 
+    @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """A variable of the kernel's source in device memory, as an array in its place; docs/guide/kernels.md.
-
-        The session has one copy of it for all kernels of the source. Wait for the jobs that use it.
-
-        Args:
-            kernel: one of the source's.
-            name: in C++, such as ``"ns::coefficient"`` or the end of that, or its symbol.
-            dtype: what it is made of: without it arrays and structs of CUDA C++ are bytes.
-            shape: of so many elements.
-
-        Raises:
-            InvalidInput: there is no such variable (the message lists those there are), or it has another size.
-        """
         self._require_open()
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
         return self._on.variable(kernel, name, dtype, shape)
 
+    @override
     def set_policy(self, policy: str | Policy) -> None:
-        """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
-
-        Raises:
-            InvalidInput: there is no such policy, or it is an oracle.
-            PolicyError: it cannot serve an application that is there, or does not get along with what is going on. The
-                last one goes on then.
-        """
         self._require_open()
         owned, name = own_policy(policy), policy_name(policy)
         with self._lock:  # nobody comes meanwhile whom the next one cannot serve
@@ -242,8 +211,8 @@ class Session:
         self._core.require_other_thread()
         require(not self._finished, "the session has been finished: open another one")
 
+    @override
     def close(self) -> None:
-        """Ends the session without waiting: what runs stops at the next block boundary."""
         was_finished, self._finished = self._finished, True
         self._core.close()  # also where another thread waits in finish()
         if was_finished:
@@ -257,14 +226,6 @@ class Session:
         self._on.forget()
         for each in self._applications:
             each._launches = []
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _submit(
         self,

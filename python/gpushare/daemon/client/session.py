@@ -7,14 +7,16 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import _extent
-from gpushare.backends.cuda.on_device import host_array
+from gpushare.arguments.device_array import _extent
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.arguments.on_device import host_array
+from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.connection import Connection
@@ -26,19 +28,19 @@ from gpushare.daemon.client.status import DaemonStatus
 from gpushare.daemon.client.variable import found_variable
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.protocol.arena import Arena
-from gpushare.daemon.protocol.client_history import OwnPast
+from gpushare.daemon.protocol.client_history import ClientHistory
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
+from gpushare.session.api import SessionApi
 from gpushare.session.job import DEFAULT_TIMEOUT_S
 
 SEQUENCES = (list, tuple)
 
 
-class DaemonSession:
+class DaemonSession(SessionApi):
     """Applications of this process share a GPU with those of others. Any thread may use it.
 
     If the worker that holds the GPU is lost, the session connects again by itself. A forked process that uses it gets a
@@ -64,6 +66,7 @@ class DaemonSession:
         """The server's; it stays."""
         return self.status()["ordering"]
 
+    @override
     def application(
         self,
         name: str,
@@ -73,21 +76,6 @@ class DaemonSession:
         floor: float | None = None,
         latency_ns: float | None = None,
     ) -> DaemonApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within this session; another process may use the same.
-            priority: larger is more urgent.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: when it should have ended, in nanoseconds after its first launch.
-            floor: the share of its speed alone that it is to keep beside others, at most 1.
-            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
-                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
-
-        Raises:
-            InvalidInput: the name is taken, or a value is out of range.
-            RefusedError: the server's configuration does not permit this priority, floor or latency.
-        """
         require_name("an application's name", name)
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
@@ -111,10 +99,10 @@ class DaemonSession:
         self._upload(state, host)
         return array
 
+    @override
     def zeros(
         self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False, shared: bool = False
     ) -> DaemonArray:
-        """Zeroed device memory; it waits until others have freed enough."""
         state = self._allocated(_extent(shape), np.dtype(dtype), durable, shared)
         self._connection.log.uploaded(state, None)
         return DaemonArray(self, state)
@@ -126,17 +114,13 @@ class DaemonSession:
         """
         return pinned_array(_extent(shape), np.dtype(dtype))
 
+    @override
     def load(self, kernel: Kernel) -> None:
-        """Compiles the kernel and loads it now rather than at its first launch."""
         with with_source(kernel.text):
             self._connection.ask(lambda registered: registered.load(kernel))
 
+    @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
-        """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.
-
-        This session has a copy of its own of each. With a worker they are lost, and have the values of the source again
-        on the next one.
-        """
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
         require(isinstance(name, str), f"kernel {kernel.name!r}: a variable's name must be a text, got {name!r}")
         with with_source(kernel.text):
@@ -148,12 +132,12 @@ class DaemonSession:
         answer = self._asked("status")
         return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
-    def history(self, seconds: float) -> OwnPast:
-        """What the last seconds brought for this session's applications: launches, quotas and SMs."""
-        return OwnPast(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
+    @override
+    def history(self, seconds: float) -> ClientHistory:
+        return ClientHistory(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
 
+    @override
     def set_policy(self, policy: str) -> None:
-        """Another policy for everybody; for the server's operators."""
         self._connection.ask(lambda registered: registered.link.request("policy", policy=policy))
 
     def set_priority(self, application: str, priority: int) -> str:
@@ -201,17 +185,9 @@ class DaemonSession:
         finally:
             self.close()
 
+    @override
     def close(self) -> None:
-        """Ends the session without waiting: what runs stops at the next block boundary."""
         self._connection.close()
-
-    def __enter__(self) -> DaemonSession:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")

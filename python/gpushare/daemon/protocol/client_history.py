@@ -10,7 +10,7 @@ import msgpack
 Columns = dict[str, list[Any]]
 
 
-class OwnPast:
+class ClientHistory:
     """What the applications of a client did in the last while, as :meth:`gpushare.Session.history` has it.
 
     Attributes:
@@ -34,7 +34,7 @@ class OwnPast:
         return self._tables["holds"]
 
 
-def packed_past(past: Any, suffix: str) -> bytes:
+def packed_history(past: Any, suffix: str) -> bytes:
     """Of the applications whose names end so, which they lose on the way."""
     tables = {name: _own(getattr(past, name)(), suffix) for name in ("operations", "quotas", "holds")}
     return msgpack.packb({"now_ns": past.now_ns} | tables)

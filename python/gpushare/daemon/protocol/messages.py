@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gpushare._core import InvalidInput
+from gpushare.checks import MOST_BYTES
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.protocol import limits
 from gpushare.files.toml_file import Schema, checked
-from gpushare.model.kernel_model import MOST_BYTES
 from gpushare.model.service_level import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS, Terms
 from gpushare.model.workload import PRIORITIES
 

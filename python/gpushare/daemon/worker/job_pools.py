@@ -6,9 +6,9 @@ from __future__ import annotations
 from weakref import WeakValueDictionary
 
 from gpushare import _core
+from gpushare.arguments.launch_geometry import MOST_TASKS
 from gpushare.daemon.protocol.limits import MOST_UNFINISHED_JOBS
 from gpushare.daemon.settings import Settings
-from gpushare.model.launch_geometry import MOST_TASKS
 
 OWN_PART = 0.5
 """Of a user's jobs: so many are divided equally among the user's places, so that no client of a user is without."""

@@ -1,65 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS's evaluation on a simulated K40c: start reading at :func:`reproduce`.
+"""CuMAS's evaluation on a simulated K40c; the entry point is :func:`reproduce`.
 
-Copies are those of Table 1. Kernel times are not printed: what they are assumed to be stands in
-``workloads/cumas.toml``, and what that is worth in a section of its own.
+Copies are those of Table 1. The paper prints no kernel times: they are assumed in ``workloads/cumas.toml``, and a
+section shows the effect of that assumption.
 """
 
 from __future__ import annotations
 
-import random
-import tomllib
-from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpushare.compare import compare
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch
-from gpushare.model.workload import Application, Workload, bundled_workload
+from gpushare.model.workload import Workload, bundled_workload
+from gpushare.reproduce.cumas_engines import idle_section, overhead_section
+from gpushare.reproduce.cumas_estimates import kernel_section, transfer_section
+from gpushare.reproduce.cumas_runs import (
+    LATENCY_NS,
+    NS_PER_BYTE,
+    PAPER,
+    PER_SET,
+    STRINGS,
+    latency_of,
+    permutations,
+    policy_of,
+)
 from gpushare.reproduce.reproduction import Reproduction, Section
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cumas_paper.toml").read_text(encoding="utf-8"))
-
-SETS = "ABCDE"
-PER_SET = 5
-"""Section 6.1: 25 permutations of the applications in five sets."""
 
 WINDOWS = (2, 4, 6, 8, 10)
 SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
-"""Ordering -> its options. The paper's brute force does not see what the previous window has left."""
+"""Options by ordering. The paper's brute force does not see the rest of the previous window."""
 
 TWO_IN_KERNELS = (("strings", ""), ("cumas", ":window=10"), ("cumas", ":window=12"))
-"""Beyond the paper: a task with short kernels need not wait for one long kernel of the task before it."""
+"""Beyond the paper: a task with short kernels need not wait for one long kernel of the previous task."""
 
 BOUND = "no order can beat"
-NS_PER_BYTE, LATENCY_NS = 0.2, 7200
-"""Of copies on the K40c (Fig. 11)."""
-
 ALONE_S = (0.5, 0.6, 0.75, 1.0, 2.0)
-"""How long applications alone may take, from "between 500 msecs and 2 seconds"."""
+"""Lengths of applications alone, from "between 500 msecs and 2 seconds"."""
 
 
-def reproduce(
-    *, seeds: int = 1, quick: bool = False, progress: bool | None = None, device: str | None = None
-) -> Reproduction:
-    """Figs. 8 to 12, over 25 permutations that are drawn once. Nothing varies from seed to seed: ``seeds`` is 1.
-
-    Elsewhere than on the K40c the suite's kernels stand in for the paper's, with copies of Table 1, scaled.
-    """
-    if device is not None and device not in ("k40c", "sim:k40c"):
-        from gpushare.reproduce.cumas_elsewhere import reproduce_on
-
-        return reproduce_on(device, quick=quick, progress=progress)
-    from gpushare.reproduce.cumas_arrivals import arrivals_section, mixed_section
-    from gpushare.reproduce.cumas_engines import idle_section, overhead_section
-    from gpushare.reproduce.cumas_estimates import kernel_section, transfer_section
-    from gpushare.reproduce.cumas_pieces import simulated_pieces_section
-
+def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = None) -> Reproduction:
+    """Figs. 8 to 12, over 25 permutations that are drawn once. Nothing varies from seed to seed: ``seeds`` is 1."""
     orders = permutations(1 if quick else PER_SET)
     times = total_times(orders, contenders((4, 8) if quick else WINDOWS), progress)
     sections = [
@@ -69,63 +54,15 @@ def reproduce(
         overhead_section((4, 8) if quick else (2, 4, 6, 8, 10, 12)),
         transfer_section(),
         kernel_section(),
-        simulated_pieces_section(progress),
     ]
     if not quick:
-        sections += [length_section(progress), arrivals_section(PER_SET, progress), mixed_section(PER_SET, progress)]
+        sections.append(length_section(progress))
     return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:
-    """Permutations are drawn once, and each runs once."""
+    """False: the permutations are fixed, and each runs once."""
     return False
-
-
-def permutations(per_set: int, alone_s: float | None = None) -> list[Workload]:
-    """The applications in random orders, named A1, A2, ... B1, ...
-
-    Args:
-        per_set: how many in each of the five sets.
-        alone_s: how long each application takes alone, in seconds; as in the workload file if left out.
-    """
-    workload = bundled_workload("cumas")
-    applications = [_lasting(each, alone_s) for each in workload.applications]
-    shuffler = random.Random(2016)
-    found = []
-    for name in SETS:
-        for number in range(1, per_set + 1):
-            order = tuple(shuffler.sample(applications, len(applications)))
-            found.append(replace(workload, name=f"{name}{number}", applications=order))
-    return found
-
-
-def _lasting(application: Application, alone_s: float | None) -> Application:
-    """The application with its kernels longer or shorter, so that alone it takes so long; it takes 0.5 s."""
-    if alone_s is None:
-        return application
-    kernels = [each for each in application.operations if isinstance(each, Launch)]
-    factor = 1 + (alone_s - 0.5) * 1e9 / sum(latency_of(each) for each in kernels)
-    longer = {
-        each: replace(each, kernel=replace(each.kernel, latency_ns=latency_of(each) * factor)) for each in set(kernels)
-    }
-    operations = tuple(longer[each] if isinstance(each, Launch) else each for each in application.operations)
-    return replace(application, operations=operations)
-
-
-def latency_of(launch: Launch) -> float:
-    """How long a launch of the workload takes: one block per SM, which has it to itself."""
-    kernel = launch.kernel
-    assert isinstance(kernel, KernelModel)
-    assert kernel.latency_ns is not None
-    return kernel.latency_ns
-
-
-def policy_of(ordering: str, options: str = "", sharing: str = "fifo") -> str:
-    """Table 1 counts as one task what follows one another to the host."""
-    return f"{ordering}:to_host=together{options}+{sharing}"
-
-
-STRINGS = policy_of("strings")
 
 
 def contenders(windows: tuple[int, ...]) -> list[str]:
@@ -144,7 +81,7 @@ def total_times(orders: list[Workload], policies: list[str], progress: bool | No
 
 
 def total_section(times: pd.DataFrame) -> Section:
-    """Fig. 8, all permutations: how much faster than Strings."""
+    """Fig. 8, all permutations: time saved relative to Strings."""
     import pandas as pd
 
     times = times.assign(**{BOUND: bound_ms()})
@@ -170,7 +107,7 @@ def total_section(times: pd.DataFrame) -> Section:
         "permutation (section 6.1; its abstract calls the 44 % throughput). So both are given as time saved, 1 - time "
         "/ time under Strings, and as speedup, time under Strings / time - 1; 'best' is over Strings with the same "
         "permutation, 'most' the shortest time over Strings' longest. 'fifo' "
-        "is what streams do by themselves, every copy and every kernel as soon as it is ready, so that those of many "
+        "is the order of plain streams, every copy and every kernel as soon as it is ready, so that those of many "
         "applications alternate; the last two columns are over that. 'cumas-bf' is the paper's brute force, which "
         "does not see what the previous window has left; beyond 20 million nodes it stops searching."
     )
@@ -178,7 +115,7 @@ def total_section(times: pd.DataFrame) -> Section:
 
 
 def bound_ms() -> float:
-    """No order takes less: all kernels one after the other, behind the shortest copies to the device."""
+    """A lower bound of any order: all kernels one after the other, after the shortest copies to the device."""
     applications = bundled_workload("cumas").applications
     kernels_ns = sum(
         latency_of(each) for every in applications for each in every.operations if isinstance(each, Launch)
@@ -191,7 +128,7 @@ def bound_ms() -> float:
 
 
 def short_name(policy: object) -> str:
-    """As tables say it: 'cumas, w = 8'."""
+    """The name in tables: 'cumas, w = 8'."""
     if policy == BOUND:
         return BOUND
     ordering, _, sharing = str(policy).rpartition("+")
@@ -203,7 +140,7 @@ def short_name(policy: object) -> str:
 
 
 def set_section(times: pd.DataFrame) -> Section:
-    """Fig. 8 set by set."""
+    """Fig. 8 by set."""
     table = times.groupby(times.index.str[0]).mean().T
     table.columns.name = None
     table.index = [short_name(policy) for policy in table.index]
@@ -212,7 +149,7 @@ def set_section(times: pd.DataFrame) -> Section:
 
 
 def length_section(progress: bool | None) -> Section:
-    """What the assumed length of the kernels is worth."""
+    """The effect of the assumed kernel lengths."""
     import pandas as pd
 
     cumas = policy_of("cumas", ":window=10")

@@ -1,145 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slate's evaluation, on a simulated Titan Xp or with the suite's kernels on another GPU: start at :func:`reproduce`.
+"""Slate's evaluation on a simulated Titan Xp: start at :func:`reproduce`.
 
-The models of the kernels are fitted to what Tables II and III print of each alone. RG's instructions are fitted to a
-result: the 0.94 that Table IV prints of BS and RG under MPS. What the paper leaves open is assumed as
-:mod:`slate_sensitivity` lists, with what each assumption is worth.
+The models of the kernels are fitted to Tables II and III, which have each kernel alone. RG's instructions are fitted to
+a result: the 0.94 in Table IV for BS and RG under MPS. :mod:`slate_sensitivity` lists the assumptions about details
+that the paper does not state, with their effects.
 """
 
 from __future__ import annotations
 
-import tomllib
-from itertools import combinations_with_replacement
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
-from gpushare._core import Device, PolicyError, demand_alone, slate_coruns
-from gpushare.backends.cuda.device import is_cuda
+from gpushare._core import Device, demand_alone, slate_coruns
 from gpushare.compare import compare
 from gpushare.device import device as find_device
-from gpushare.model.workload import Application, Workload, bundled_workload
+from gpushare.model.workload import bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.reproduce.slate_all_at_once import all_at_once
-from gpushare.reproduce.slate_complementary import complementary
-from gpushare.reproduce.slate_loops import core_launches, looped_suite
-from gpushare.reproduce.slate_words import LEFTOVER, MPS, POLICIES, POLICIES_ON_A_GPU, SLATE, TIME_SLICING, WHOLE
-from gpushare.results.result import Result
+from gpushare.reproduce.slate_runs import (
+    LEFTOVER,
+    MPS,
+    PAPER,
+    POLICIES,
+    SLATE,
+    TIME_SLICING,
+    WHOLE,
+    pairs,
+    throughputs,
+)
+from gpushare.reproduce.slate_sensitivity import sensitivity_section
+from gpushare.reproduce.slate_table_4 import table_4
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("slate_paper.toml").read_text(encoding="utf-8"))
 TITAN_XP = "titan-xp"
 
 
-def reproduce(
-    *, seeds: int = 6, quick: bool = False, progress: bool | None = None, device: str | None = None
-) -> Reproduction:
-    """Table II, Fig. 7, what the text says of it, and all five at once; on the Titan Xp also Table IV.
+def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = None) -> Reproduction:
+    """Table II, Fig. 7, what the text says of it, and Table IV. Blocks are of equal length: ``seeds`` is 1.
 
     Args:
-        seeds: how many seeds the suite's kernels are run with, on a GPU repeats. The paper's kernels do not vary.
-        quick: leave out the sensitivity, elsewhere other pairs of the suite, and on a GPU launches of 5 ms.
+        seeds: 1.
+        quick: leave out the sensitivity.
         progress: as in :func:`gpushare.compare`.
-        device: the simulated Titan Xp unless named, with models of the paper's kernels; elsewhere the suite's kernels.
     """
-    name = device or TITAN_XP
-    on_titan_xp = find_device(name).name == TITAN_XP
-    words = POLICIES_ON_A_GPU if is_cuda(name) else POLICIES
-    benchmarks = bundled_workload("slate") if on_titan_xp else looped_suite(name)
-    repeats = seeds if varies(name) else 1
-    result = compare(pairs(benchmarks), words.values(), device=name, repeats=repeats, progress=progress)
-    throughput = throughputs(result, words)
+    device = find_device(TITAN_XP)
+    benchmarks = bundled_workload("slate")
+    known = {each.name: each.operations[0].on(device) for each in benchmarks.applications}
+    result = compare(pairs(benchmarks), POLICIES.values(), device=device, progress=progress)
+    throughput = throughputs(result, POLICIES)
     sections = [
-        table_2(benchmarks, name, on_titan_xp),
-        figure_7(benchmarks, name, throughput),
+        table_2(known, device),
+        figure_7(known, device, throughput),
         means(throughput),
-        all_at_once(benchmarks, words, name, repeats),
+        table_4(benchmarks, device),
     ]
-    if on_titan_xp:
-        from gpushare.reproduce.slate_sensitivity import sensitivity_section
-        from gpushare.reproduce.slate_table_4 import table_4
-
-        sections.append(table_4(benchmarks, find_device(name)))
-        if not quick:
-            sections.append(sensitivity_section(benchmarks, name, progress))
-    elif not quick:
-        sections.append(complementary(words, name, repeats))
-    if is_cuda(name) and not quick:
-        from gpushare.reproduce.slate_long_launches import long_launches
-
-        sections.append(long_launches(words, name, repeats, progress))
-    where = "a simulated Titan Xp" if on_titan_xp else name
-    return Reproduction(f"Slate: workload-aware sharing (Allen et al.), on {where}", tuple(sections))
+    if not quick:
+        sections.append(sensitivity_section(benchmarks, TITAN_XP, progress))
+    return Reproduction("Slate: workload-aware sharing (Allen et al.), on a simulated Titan Xp", tuple(sections))
 
 
-def varies(device: str | None) -> bool:
-    """The models of the paper's kernels on the Titan Xp have blocks of equal length."""
-    return find_device(device or TITAN_XP).name != TITAN_XP
+def varies(_device: str | None) -> bool:
+    """The models of the paper's kernels have blocks of equal length."""
+    return False
 
 
-def pairs(benchmarks: Workload) -> list[Workload]:
-    """All pairs, each with itself too, arriving together."""
-    return [
-        Workload(f"{first.name}-{second.name}", (first, second if second is not first else _another(second)))
-        for first, second in combinations_with_replacement(benchmarks.applications, 2)
-    ]
-
-
-def _another(application: Application) -> Application:
-    return Application(f"{application.name} again", application.operations)
-
-
-def throughputs(result: Result, words: dict[str, str]) -> pd.DataFrame:
-    """Pairs per second: a row per pair, a column per way of sharing."""
-    if result.errors:
-        raise PolicyError(f"a policy failed, so that there is nothing to compare: {result.errors}")
-    makespans = result.per_workload()["makespan_ns"].unstack()
-    return 1e9 / makespans.loc[result.workloads, list(words.values())].set_axis(list(words), axis=1)
-
-
-def table_2(benchmarks: Workload, device: str, on_titan_xp: bool) -> Section:
-    """The intensities of each benchmark alone."""
+def table_2(known: Mapping[str, _core.Launch], device: Device) -> Section:
+    """The intensities of each benchmark alone; ``known`` are their launches as policies see them."""
     import pandas as pd
 
-    where = find_device(device)
     rows = {}
-    for name, launch in core_launches(benchmarks, device).items():
-        paper, ours = PAPER["table_2"][name], class_words(where, launch)
+    for name, launch in known.items():
+        paper, ours = PAPER["table_2"][name], class_words(device, launch)
         row: dict[str, Any] = {"compute paper": paper["compute"], "compute": ours["compute"]}
         row |= {"memory paper": paper["memory"], "memory": ours["memory"]}
         if launch.kernel.is_profiled:
-            demand = demand_alone(where, launch)
+            demand = demand_alone(device, launch)
             row |= {"issue slots busy": demand.issue}
-            row |= {"GFLOP/s paper": paper["gflop_per_s"], "GFLOP/s": (demand.flops or 0.0) * where.flops_per_s / 1e9}
-            row |= {"GB/s paper": paper["gb_per_s"], "GB/s": demand.memory * where.off_sm.dram_bytes_per_s / 1e9}
+            row |= {"GFLOP/s paper": paper["gflop_per_s"], "GFLOP/s": (demand.flops or 0.0) * device.flops_per_s / 1e9}
+            row |= {"GB/s paper": paper["gb_per_s"], "GB/s": demand.memory * device.off_sm.dram_bytes_per_s / 1e9}
         rows[name] = row
     table = pd.DataFrame.from_dict(rows, orient="index")
-    if on_titan_xp:
-        return Section("Table II: intensities", table.drop(columns="issue slots busy"), NOTES["table 2"])
-    return Section(
-        "Table II: intensities", table.drop(columns=["GFLOP/s paper", "GFLOP/s"]), NOTES["table 2 elsewhere"]
-    )
+    return Section("Table II: intensities", table.drop(columns="issue slots busy"), NOTES["table 2"])
 
 
 def class_words(device: Device, launch: _core.Launch) -> dict[str, str]:
-    """The two intensities of a launch, in words."""
+    """The two intensities of a launch as text."""
     if not launch.kernel.is_profiled:
         return {"compute": "not profiled", "memory": "not profiled"}
     demand = demand_alone(device, launch)
     return {"compute": demand.compute_intensity, "memory": demand.memory_intensity}
 
 
-def figure_7(benchmarks: Workload, device: str, throughput: pd.DataFrame) -> Section:
+def figure_7(known: Mapping[str, _core.Launch], device: Device, throughput: pd.DataFrame) -> Section:
     """Fig. 7: throughput of Slate over the two baselines, for each pair."""
     import pandas as pd
 
-    known, where = core_launches(benchmarks, device), find_device(device)
     rows = {}
     for pair, row in throughput.iterrows():
         rows[pair] = {
-            "Table I": decision(where, known, *str(pair).split("-")),
+            "Table I": decision(device, known, *str(pair).split("-")),
             "over MPS, paper": PAPER["fig_7_over_mps"].get(pair, float("nan")),
             "over MPS": row[SLATE] / row[MPS],
             "over time-slicing": row[SLATE] / row[TIME_SLICING],
@@ -151,7 +112,7 @@ def figure_7(benchmarks: Workload, device: str, throughput: pd.DataFrame) -> Sec
     return Section("Fig. 7: throughput of Slate on the 15 pairs", pd.DataFrame(rows).T, NOTES["figure 7"])
 
 
-def decision(device: Device, known: dict[str, _core.Launch], first: str, second: str) -> str:
+def decision(device: Device, known: Mapping[str, _core.Launch], first: str, second: str) -> str:
     """What Table I says, which may depend on who runs and who wants to join."""
 
     def joins(running: str, candidate: str) -> bool:
@@ -190,15 +151,12 @@ NOTES = {
         "GFLOP/s and GB/s alone, on all SMs: the input of the models, recovered by the contention model; classes "
         "follow from them. The paper's Table III has 287 GB/s for GS instead of 340.9."
     ),
-    "table 2 elsewhere": (
-        "The suite's kernels, which are not the paper's programs, by their profiles. Nobody "
-        "has counted their operations, so that the issue slots decide of compute."
-    ),
     "figure 7": (
         "1 / time until both are done. The paper's bars have no numbers: given is what its text says. MPS here is "
-        "order of arrival with leftover, time-slicing the whole GPU in turns (on a GPU: streams, and one application "
-        "after the other). 'With leftover': what Slate's launches leave goes to the queue (rest=leftover), where the "
-        "paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to 8 ms as they were written."
+        "order of arrival with leftover, time-slicing the whole GPU alternately (on a GPU: streams, and one "
+        "application after the other). 'With leftover': what Slate's launches leave goes to the queue "
+        "(rest=leftover), where the paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to "
+        "8 ms as original kernels."
     ),
     "means": (
         "Arithmetic means over the 15 pairs. In the paper most pairs run one after the other under Slate too, and gain "

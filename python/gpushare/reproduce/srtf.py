@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SRTF's evaluation on the simulated GTX 480: start reading at :func:`reproduce`.
+"""SRTF's evaluation on the simulated GTX 480; the entry point is :func:`reproduce`.
 
-Nothing here is fitted to the paper's results. What the paper leaves open is assumed as :mod:`srtf_sensitivity` lists,
-with what each assumption is worth.
+Nothing here is fitted to the paper's results. :mod:`srtf_sensitivity` lists the assumptions about details that the
+paper does not state, with their effects.
 """
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
@@ -18,29 +15,25 @@ from gpushare.compare import compare, policies
 from gpushare.device import device as find_device
 from gpushare.model.workload import Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
+from gpushare.reproduce.srtf_claims import claims_section
+from gpushare.reproduce.srtf_predictors import predictor_sections
+from gpushare.reproduce.srtf_runs import PAPER, pairs_at
+from gpushare.reproduce.srtf_sensitivity import sensitivity_section
 from gpushare.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("srtf_paper.toml").read_text(encoding="utf-8"))
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
-"""Believes the first block of a newcomer; the paper does not say how many it waits for."""
+"""Predicts from the first block of a new launch; the paper does not state the number of blocks."""
 
 OFFSETS = {0: "Table 5", 25: "Table 6", 50: "Table 6"}
-"""Second arrival, in percent of the first one's runtime alone -> where the paper prints the results."""
-
-STAGGER_CYCLES = 50
-"""Section 6.1.3: "arrivals that are staggered by upto 100 cycles"; every pair here by half of that."""
+"""By second arrival, in percent of the first one's runtime alone: the place of the paper's results."""
 
 
 def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
     """All tables and figures of section 6 that numbers are printed for, and Figs. 1 and 11."""
-    from gpushare.reproduce.srtf_claims import claims_section
-    from gpushare.reproduce.srtf_predictors import predictor_sections
-    from gpushare.reproduce.srtf_sensitivity import sensitivity_section
-
     gtx480 = find_device("gtx480")
     ercbench = bundled_workload("ercbench")
     results = {offset: run_pairs(ercbench, gtx480, offset, seeds, progress) for offset in OFFSETS}
@@ -57,7 +50,7 @@ def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = No
 
 
 def varies(_device: str | None) -> bool:
-    """Do block times differ from seed to seed?"""
+    """Whether block times depend on the seed."""
     return True
 
 
@@ -72,18 +65,6 @@ def run_pairs(
     ]
 
 
-def pairs_at(ercbench: Workload, device: Device, offset_percent: int, seed: int) -> list[Workload]:
-    """The ordered pairs, the second application arriving after this part of the first one's runtime alone."""
-    stagger_ns = STAGGER_CYCLES / device.clock_hz * 1e9
-    pairs = []
-    for pair in ercbench.pairs():
-        first, second = pair.applications
-        runtime_ns, _ = alone_times(first, device, seed)
-        arrival_ns = max(stagger_ns, offset_percent / 100 * runtime_ns)
-        pairs.append(replace(pair, applications=(first, replace(second, arrival_ns=arrival_ns))))
-    return pairs
-
-
 def geomeans(results: list[Result]) -> pd.DataFrame:
     """Geomean over the pairs per policy, averaged over the seeds."""
     import pandas as pd
@@ -92,7 +73,7 @@ def geomeans(results: list[Result]) -> pd.DataFrame:
 
 
 def runtimes_alone(ercbench: Workload, device: Device, seeds: int) -> Section:
-    """Table 3: what the simulator makes of the mean block times."""
+    """Table 3: simulated runtimes from the mean block times."""
     import pandas as pd
 
     rows = []
@@ -133,13 +114,13 @@ def figure_1(ercbench: Workload, results: list[Result]) -> Section:
         "Geomean STP of the 28 pairs in alphabetical order. 'From Table 3': the paper's runtimes one after the other, "
         "which is how its section 2 explains the figure (1.59 rounds differently from the printed 1.58). 'No overlap': "
         "FIFO takes the schedule of SJF or LJF, whichever its order is. 'Simulated' FIFO starts the second kernel in "
-        "the first one's tail, whose blocks it slows."
+        "the first one's tail, and slows those blocks."
     )
     return Section("Fig. 1: alphabetical pairs", pd.DataFrame(rows).T, note)
 
 
 def alphabetical(ercbench: Workload) -> list[Workload]:
-    """The pairs whose names are in alphabetical order (the workload file lists them so)."""
+    """The pairs with names in alphabetical order, as the workload file lists them."""
     order = [application.name for application in ercbench.applications]
     return [
         pair
@@ -149,7 +130,7 @@ def alphabetical(ercbench: Workload) -> list[Workload]:
 
 
 def is_short_first(pair: Workload) -> bool:
-    """Is the first application the shorter one, by the paper's Table 3?"""
+    """Whether the first application is the shorter one, by the paper's Table 3."""
     first, second = (PAPER["runtime_alone_cycles"][application.name] for application in pair.applications)
     return first < second
 

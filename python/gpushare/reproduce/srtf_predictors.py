@@ -10,7 +10,7 @@ from gpushare.backends.simulator.simulation import simulate
 from gpushare.device import device as find_device
 from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.srtf import PAPER, pairs_at
+from gpushare.reproduce.srtf_runs import PAPER, pairs_at
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MODELS = ["regression", "staircase", "slice_unaware", "simple_slicing"]
 
 
 def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
-    """Fig. 11's three groups; the first also answers for section 3.2."""
+    """Fig. 11's three groups; the first also covers section 3.2."""
     import pandas as pd
 
     gpu, simulator = find_device("fermi-c2070"), find_device("gtx480")

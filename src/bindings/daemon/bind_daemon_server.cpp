@@ -33,8 +33,8 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
              std::shared_ptr<ReleaseQueue> queue) {
             return self.tables().kernels.add(
                 std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name),
-                                                          .owner = released_through(std::move(queue), released),
-                                                          .argument_bytes = argument_bytes}));
+                                                          .argument_bytes = argument_bytes,
+                                                          .owner = released_through(std::move(queue), released)}));
           },
           py::arg("name"), py::arg("argument_bytes"), py::arg("released") = py::none(), py::arg("queue") = py::none(),
           "Returns a handle. None: as many bytes as come. `released` is called as it is of arrays.")

@@ -49,8 +49,8 @@ using Alone = std::optional<std::pair<double, double>>;  // per block, of the fi
 Handle add_kernel(ServerPort& port, SessionKernel kernel, std::optional<std::size_t> argument_bytes,
                   std::vector<std::uint32_t> pointers, const Alone& alone, std::shared_ptr<const void> owner) {
   KernelEntry entry{.name = kernel.model.name,
-                    .owner = std::move(owner),
                     .argument_bytes = argument_bytes,
+                    .owner = std::move(owner),
                     .pointers = std::move(pointers)};
   if (alone) entry.alone = AloneTime{.per_block = alone->first, .of_first = alone->second};
   entry.code = std::make_shared<SessionKernel>(std::move(kernel));

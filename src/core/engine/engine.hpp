@@ -11,7 +11,7 @@
 
 namespace gpushare {
 
-/// Looks on while a run happens; traces and meters are observers.
+/// Observes a run while it happens; traces and meters are observers.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;

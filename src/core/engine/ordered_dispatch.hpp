@@ -8,7 +8,7 @@
 
 namespace gpushare {
 
-/// Whose operations they are.
+/// The applications' streams of operations.
 class OperationSource {
  public:
   virtual ~OperationSource() = default;
@@ -28,14 +28,14 @@ class OrderedDispatch {
   /// As the ordering's: an application, and what it wants.
   void add(const Application& application, ApplicationId expected);
   void issue(ApplicationId application, const Operation& operation);
-  /// Of the next operation of an application everything before it has ended.
+  /// Every earlier operation of the application has ended.
   void offer(const Submission& operation);
   void ended(ApplicationId application);
   void withdraw(ApplicationId application);
   void set_priority(ApplicationId application, int priority);
 
-  /// To be called when all that happened at this time has been told, so that the ordering knows of everybody who has
-  /// come at the same time.
+  /// Releases operations. To be called after all events of this time have been delivered, so that the ordering has seen
+  /// every application that arrives at the same time.
   void let_go();
   /// Tells the device what follows the operation that the application has there, if it is sure to.
   void announce_following(ApplicationId application);

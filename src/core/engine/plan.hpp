@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy answers: who may have how many blocks on which SM, in which order. The device brings it about.
+// A policy's answer: how many blocks each launch may have on which SM, and in which order. The device enforces it.
 #pragma once
 
 #include <algorithm>

@@ -29,10 +29,9 @@ class Policy {
   /// application arrives, and before a priority changes or a policy takes over.
   virtual void check(const Application& /*application*/) const {}
 
-  /// Asked of each launch that has arrived, before observe(): is there room that has been kept for it, or will be soon?
-  /// Then it begins at once (see Gpu::admit), ahead of all others and with all that it can have, until a plan names it.
-  /// To ask for a plan and to bring it about takes longer than some launches do. Nobody asks about what arrived under
-  /// another policy.
+  /// Asked for each launch that has arrived, before observe(): are SMs reserved for it, or will they be soon? Then it
+  /// starts at once (see Gpu::admit), ahead of all others and without a quota, until a plan names it: making and
+  /// applying a plan takes longer than some launches run. Not asked for launches that arrived under an earlier policy.
   virtual bool admits(const RunningLaunch& /*launch*/, const State& /*state*/) { return false; }
 
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.
@@ -47,7 +46,7 @@ class Policy {
   }
 
   /// The plan for this state. Must be a function of the events seen so far and nothing else. Never called when no
-  /// launch is running. An empty plan stops everybody at the next block boundary.
+  /// launch is running. An empty plan stops every launch at the next block boundary.
   virtual Plan decide(const State& state) const = 0;
 };
 

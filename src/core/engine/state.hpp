@@ -44,9 +44,9 @@ struct RunningLaunch {
 
 class State {
  public:
-  /// Of work that is known beforehand: what has not arrived yet can be foreseen.
+  /// For work that is known beforehand: an oracle can foresee its arrivals.
   State(const Device& device, const Workload& workload);
-  /// Of work that comes in while the run goes on, through add().
+  /// For work that is submitted during the run, through add().
   explicit State(const Device& device) : device_(&device) {}
 
   /// Ids are given in the order of these calls, and never again. An operation must outlive the state, and stay where it
@@ -70,8 +70,8 @@ class State {
   /// The launch, or nullptr before its arrival and after its end.
   const RunningLaunch* find(OperationId launch) const;
 
-  /// The first launches of the applications that will arrive within this time: foresight, which only an oracle has
-  /// (an open session announces nobody, and the list is empty).
+  /// The first launches of the applications that will arrive within this time. Only an oracle has such foresight; in an
+  /// open session the list is empty.
   std::vector<const Launch*> first_launches_arriving_within(Duration window) const;
 
   /// As it is now: it may have changed since the application came.

@@ -10,7 +10,7 @@
 
 namespace gpushare {
 
-/// Whose warps an SM's schedulers serve first.
+/// The order in which an SM's schedulers serve the warps of its blocks.
 enum class IssueOrder {
   Fair,         ///< all alike
   OldestFirst,  ///< those of the blocks that have been on the SM for longest; a worker is one block as long as it stays
@@ -72,11 +72,11 @@ struct CommandDelays {
   Duration relaunch{};        ///< from the new plan to the first block of a launch that had been evicted
   Duration block_dispatch{};  ///< between two blocks that one SM starts
   Duration completion{};      ///< from the end of a launch's last block until the host knows
-  /// From when a launch could have more blocks on an SM than it has workers there, to the first of them: a worker that
-  /// has made room for somebody else is gone.
+  /// From the time when a launch may have more blocks on an SM than it has workers there to the first of these blocks:
+  /// the workers that were evicted are gone, and new ones have to be launched.
   Duration top_up{};
-  /// From the end of a launch's last block to the first of its application's next one, where that waits in hardware
-  /// behind it. Zero: none does.
+  /// From the end of a launch's last block to the first block of its application's next launch, where that one is
+  /// queued behind it in hardware. Zero: the device queues none.
   Duration follow{};
 };
 
@@ -91,7 +91,7 @@ struct Device {
   CopyEngine to_host;
   CommandDelays delays;
   double flops_per_s = 0;  ///< single-precision peak, where known
-  Bytes memory{};          ///< where known; 0: nobody has to wait for any
+  Bytes memory{};          ///< where known; 0: not limited
 };
 
 /// Throws InvalidInput naming the first field that no GPU can have.

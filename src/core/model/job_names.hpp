@@ -12,7 +12,7 @@ namespace gpushare {
 /// 'saxpy' of 'alice' (launch 3): launches of an application are counted from 0. For a copy: a copy of 'alice'.
 std::string job_name(const Operation& operation, const std::string& application, std::int64_t launches_before);
 
-/// Of an operation of a workload, in which they are counted application by application.
+/// The name of an operation of a workload, in which launches are counted per application.
 std::string job_name(const Workload& workload, OperationId operation);
 
 /// one, two, three

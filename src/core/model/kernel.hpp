@@ -28,7 +28,7 @@ struct BlockCost {
   double startup_ratio = 0;    ///< extra work of the first wave's blocks (cold caches), as a share of a block
   /// How unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
   double stagger_ratio = 0;
-  double flops = 0;        ///< single-precision operations, where somebody counted them (Slate's classes)
+  double flops = 0;        ///< single-precision operations, where counted (Slate's classes)
   double trend_ratio = 0;  ///< extra work of the grid's first block, which falls evenly to as little less at its last
   friend auto operator<=>(const BlockCost&, const BlockCost&) = default;
 };
@@ -41,7 +41,7 @@ struct Kernel {
   std::string name;
   BlockNeeds needs;
   BlockCost cost;
-  bool is_profiled = true;  ///< may policies read `cost`? A real GPU runs kernels of which nobody has any profile.
+  bool is_profiled = true;  ///< may policies read `cost`? A real GPU also runs kernels without a profile.
   /// Blocks per nanosecond with the GPU to itself, as the kernel was written: workers may be slower. 0: not measured.
   double rate_as_written = 0;
 };

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic-priority preemptive scheduling (EffiSha section 7): one application has the GPU for a slice of (p + 1) / 2
-// ms, p being its priority, and is then inactive until all who are active have been served. A priority grows by one per
-// ms of waiting, and is as at first after a turn. Whoever has a higher priority than the current one takes over at
+// Dynamic-priority preemptive scheduling (EffiSha section 7): one application has the GPU for a time slice of (p + 1) /
+// 2 ms, p being its priority, and is then inactive until all active ones have been served. A priority grows by one per
+// ms of waiting, and returns to its initial value after a time slice. A priority above the current one preempts at
 // block boundary.
 //
-// Options, the first being what the paper seems to mean where it says nothing: ageing=preempts|waits, may grown
-// priorities preempt, or only those that come in; slice=dynamic|static, is p the grown priority or the first one;
-// evicted=inactive|active, where the preempted go; leftover=no|yes, may the others have what the current one leaves.
+// Options; the first value is the likely meaning of the paper where it is not explicit: ageing=preempts|waits, may
+// grown priorities preempt, or only those of arriving applications; slice=dynamic|static, is p the grown priority or
+// the initial one; evicted=inactive|active, the queue of a preempted application; leftover=no|yes, may the others use
+// what the current one leaves.
 //
-// Suits: interactive among long applications. Fails: who is evicted starves while newcomers keep the active queue from
-// running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with the decision.
+// Suits: interactive among long applications. Fails: an evicted application starves while newcomers keep the active
+// queue from running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with
+// the decision.
 #include <algorithm>
 
 #include "core/model/errors.hpp"
@@ -67,7 +69,7 @@ class EffishaDynamic : public Policy {
     });
   }
 
-  /// When this one's priority will be above the current one's, if ever.
+  /// When this slice's priority will be above the current one's, if ever.
   std::optional<Time> may_preempt_at(const Turn& waiting) const {
     const int needed = turns_.current()->priority + 1;
     if (waiting.queue == Turn::Queue::Inactive) return std::nullopt;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every policy, one line each: the name users type, what it does, the paper and section it is from, whether it is an
-// oracle, and the function in its own file that makes it. The conformance suite, the CLI and the documentation read
-// this table.
+// Every policy, one line each: the name users type, what it does, the paper and section that it implements, whether it
+// is an oracle, and the function that makes it. The conformance suite, the CLI and the documentation read this table.
 #include "core/policies/registry.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a policy's name: "cd-search:mode=power:step=4" has the options mode and step. A policy asks for
-// each by name and says what it may be; what nobody has asked for is an error.
+// The options behind a policy's name: "cd-search:mode=power:step=4" has the options mode and step. A policy asks for
+// each by name, with the values that it accepts; an option that is not asked for is an error.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace gpushare {
 
 class PolicyOptions {
  public:
-  /// Of a policy without any.
+  /// The options of a policy that is given without any.
   PolicyOptions() = default;
   /// Throws InvalidInput unless `text` is NAME or NAME:KEY=VALUE:KEY=VALUE, each key once.
   explicit PolicyOptions(std::string_view text);
@@ -28,10 +28,10 @@ class PolicyOptions {
   /// The same without a fraction; 1e6 is one.
   std::int64_t whole(const std::string& key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
 
-  /// Throws InvalidInput where both are given, of which one follows from the other.
+  /// Throws InvalidInput where both options are given: one follows from the other.
   void require_not_both(const std::string& key, const std::string& other) const;
 
-  /// Throws InvalidInput naming an option that nobody has asked for, and those that were.
+  /// Throws InvalidInput naming an option that the policy did not ask for, and those that it did.
   void require_all_known() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of a launch as EffiSha (section 5) names them, derived from a recorded run: what its scheduler keeps in
-// memory that host and GPU share, a trace knows anyway.
+// The states of a launch as EffiSha (section 5) names them, derived from a recorded run. EffiSha's scheduler keeps them
+// in memory shared by host and GPU; here a trace implies them.
 #pragma once
 
 #include <string_view>

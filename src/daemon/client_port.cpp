@@ -98,7 +98,7 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     command.header.job = last_job() + 1;  // others may have written meanwhile, and may as soon as the lock is free
     if (!commands_.write({part_of(command), second, third})) return false;
     last_job_.store(command.header.job, std::memory_order_relaxed);
-    jobs_.emplace(command.header.job, Kept{.owner = owner});
+    jobs_.emplace(command.header.job, JobRecord{.owner = owner});
     return true;
   };
   const auto write_or_announce = [&] {
@@ -229,7 +229,7 @@ void ClientPort::keep(std::span<const std::byte> record) {
   if (tells_ended_) ended_.push_back(wire.job);
 }
 
-std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
+std::optional<JobCompletion> ClientPort::wait(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
   auto found = jobs_.find(job);

@@ -45,7 +45,7 @@ struct CopyRequest {
 };
 
 /// How a job has ended. Times are those of CLOCK_MONOTONIC, in nanoseconds; 0: never started.
-struct Completion {
+struct JobCompletion {
   JobStatus status{};
   bool is_lost = false;  ///< it had not ended when the connection did
   std::int64_t accepted = 0;
@@ -57,7 +57,7 @@ struct Completion {
 /// A job that has ended, or that nobody will hear of any more.
 struct EndedJob {
   JobNumber job = 0;
-  Completion completion;
+  JobCompletion completion;
   void* owner = nullptr;  ///< as it was submitted
 };
 
@@ -84,7 +84,7 @@ class ClientPort {
   JobNumber fence(Duration patience = default_patience);
 
   /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
-  std::optional<Completion> wait(JobNumber job, Duration timeout);
+  std::optional<JobCompletion> wait(JobNumber job, Duration timeout);
   /// Waits for the job; those who do are not told by take_all_ended(). Whoever gets ends here has to tell of them.
   Awaited await(JobNumber job, Duration timeout);
   /// All jobs that have ended, that nobody waits for, and that were not told of before; they are forgotten. For one
@@ -114,8 +114,8 @@ class ClientPort {
   static constexpr Duration default_patience = std::chrono::seconds(60);
 
  private:
-  struct Kept {
-    std::optional<Completion> completion;
+  struct JobRecord {
+    std::optional<JobCompletion> completion;
     void* owner = nullptr;
     int waiting = 0;  // threads
   };
@@ -155,7 +155,7 @@ class ClientPort {
   bool is_gone_ = false;
   int waiting_senders_ = 0;  // for room in the ring
   std::atomic<JobNumber> last_job_ = 0;
-  std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
+  std::unordered_map<JobNumber, JobRecord> jobs_;  // those not forgotten
   std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told
   std::vector<EndedJob> left_;                // for take_all_ended()
   bool tells_ended_ = false;

@@ -61,7 +61,7 @@ std::vector<EndedJob> ClientPort::abandon() {
   }
   std::vector<EndedJob> told = std::exchange(left_, {});
   for (auto& [job, kept] : jobs_) {
-    Completion lost{.is_lost = true};
+    JobCompletion lost{.is_lost = true};
     told.push_back({job, kept.completion ? std::move(*kept.completion) : lost, kept.owner});
   }
   jobs_.clear();

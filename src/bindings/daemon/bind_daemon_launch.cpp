@@ -86,7 +86,7 @@ py::list told(std::vector<EndedJob> ended) {
   for (EndedJob& each : ended) {
     if (each.owner == nullptr) continue;
     auto owner = py::reinterpret_steal<py::object>(static_cast<PyObject*>(each.owner));
-    const Completion& end = each.completion;
+    const JobCompletion& end = each.completion;
     list.append(py::make_tuple(std::move(owner), end.is_lost ? py::object(py::none()) : py::cast(end.status),
                                py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
                                    end.message.data(), static_cast<Py_ssize_t>(end.message.size()), "replace"))));

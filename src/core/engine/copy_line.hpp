@@ -42,14 +42,14 @@ class CopyLine {
   CopyPiece take();
 
  private:
-  struct Waiting {
+  struct QueuedCopy {
     Submission copy;
     std::int64_t gone = 0;  // bytes
   };
 
   std::size_t next() const;
 
-  std::vector<Waiting> waiting_;  // in the order in which they came
+  std::vector<QueuedCopy> waiting_;  // in the order in which they came
 };
 
 /// Start times of the copies whose last piece has not ended.

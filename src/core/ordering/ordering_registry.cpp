@@ -66,7 +66,7 @@ struct PieceOptions {
   }
 };
 
-/// Who orders for turnaround has pieces unless told otherwise: for the time until all have ended they only cost.
+/// Copies in pieces are the default for turnaround orderings only: they delay the end of the last task.
 PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
   const std::string who = is_for_turnaround ? options.word("pieces", {"short", "no", "urgent"})
                                             : options.word("pieces", {"no", "short", "urgent"});

@@ -31,7 +31,7 @@ OrderedPolicy ordered_policy(std::string_view text);
 
 /// Throws InvalidInput, as make_ordering() would.
 void require_ordering(std::string_view text);
-/// Likewise for work that comes in by and by, whose memory nobody limits: it has been allocated before.
+/// The same for work that is submitted during the run. Its memory is not limited: it has been allocated before.
 void require_open_ordering(std::string_view text);
 
 /// What a run on a real GPU has besides, and a simulated one has not.

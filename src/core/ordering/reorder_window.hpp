@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The re-ordering window of CuMAS (sections 3.2, 3.3): tasks queue up in order of arrival, and at most `size` of them
 // at a time are put in order. The window moves on as soon as the last of its tasks has begun to copy to the device;
-// then the next one is ordered, once it is full or the uplink has nothing to do; a task that copies nothing there lets
-// the engine that it begins with count instead. Who comes in between is a latecomer.
+// then the next one is ordered, once it is full or the uplink is idle. For a task without copies to the device the
+// engine that it begins with counts instead. A task that arrives in between is a latecomer.
 #pragma once
 
 #include <deque>
@@ -39,7 +39,7 @@ class ReorderWindow {
 
   /// A task is complete and could begin. Throws InvalidInput if it needs more memory than there is.
   void add(const ReadyTask& task);
-  /// As add(), for a task of which nobody knows how long it takes: it goes before the tasks in the window.
+  /// Like add(), for a task of unknown duration: it goes before the tasks in the window.
   void add_unknown(const ReadyTask& task);
 
   /// Does the application's task wait to be put in order?

@@ -34,7 +34,7 @@ class TaskEstimates {
     Task task;
     bool is_known = true;  ///< false: a kernel of it has never run; its time counts as none
   };
-  /// Of operations that are one task. Its memory is what it copies.
+  /// The estimate for operations that are one task. Its memory is the size of its copies.
   Estimate of(std::span<const Operation* const> operations);
 
   /// A launch, alone on the GPU, took so long.

@@ -149,7 +149,7 @@ void WindowOrdering::learn(ApplicationId application, Time now) {
   if (stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
 }
 
-/// What takes longer because of somebody else tells nothing of the kernel.
+/// A launch that was slowed down by another task says nothing about its kernel.
 void WindowOrdering::note_launch(ApplicationId application, const Launch& launch, Time now) {
   Stream& stream = streams_.at(application);
   stream.runs_alone = running_.empty();

@@ -39,29 +39,29 @@ class EarliestDeadlineFirst : public Policy {
   }
 
   void admit(const State& state) {
-    struct Job {
+    struct Candidate {
       OperationId id;
       Time due;
       Duration remaining;
     };
-    std::vector<Job> jobs;
+    std::vector<Candidate> candidates;
     for (const RunningLaunch& launch : state.running()) {
       if (!state.application(launch.application).deadline) continue;
-      jobs.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
+      candidates.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
     }
-    std::ranges::stable_sort(jobs, {}, &Job::due);
-    std::vector<Job> kept;
+    std::ranges::stable_sort(candidates, {}, &Candidate::due);
+    std::vector<Candidate> kept;
     Time end = state.now();
-    for (const Job& job : jobs) {
-      kept.push_back(job);
-      end += job.remaining;
-      if (end <= job.due) continue;
-      const auto longest = std::ranges::max_element(kept, {}, &Job::remaining);
+    for (const Candidate& candidate : candidates) {
+      kept.push_back(candidate);
+      end += candidate.remaining;
+      if (end <= candidate.due) continue;
+      const auto longest = std::ranges::max_element(kept, {}, &Candidate::remaining);
       end -= longest->remaining;
       kept.erase(longest);
     }
     admitted_.clear();
-    for (const Job& job : kept) admitted_.push_back(job.id);
+    for (const Candidate& candidate : kept) admitted_.push_back(candidate.id);
   }
 
   RemainingTime remaining_;

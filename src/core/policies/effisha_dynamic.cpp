@@ -16,7 +16,7 @@
 
 #include "core/model/errors.hpp"
 #include "core/policy_support/options.hpp"
-#include "core/priorities/turns.hpp"
+#include "core/priorities/time_slices.hpp"
 
 namespace gpushare {
 namespace {
@@ -26,8 +26,8 @@ class EffishaDynamic : public Policy {
   explicit EffishaDynamic(const PolicyOptions& options)
       : ageing_preempts_(options.word("ageing", {"preempts", "waits"}) == "preempts"),
         slice_grows_(options.word("slice", {"dynamic", "static"}) == "dynamic"),
-        evicted_to_(options.word("evicted", {"inactive", "active"}) == "active" ? Turn::Queue::Active
-                                                                                : Turn::Queue::Inactive),
+        evicted_to_(options.word("evicted", {"inactive", "active"}) == "active" ? TimeSlice::Queue::Active
+                                                                                : TimeSlice::Queue::Inactive),
         leftover_(options.word("leftover", {"no", "yes"}) == "yes") {}
 
   void check(const Application& application) const override {
@@ -37,52 +37,52 @@ class EffishaDynamic : public Policy {
   }
 
   void observe(const Event& event, const State& state) override {
-    turns_.observe(event, state);
+    slices_.observe(event, state);
     if (!wants(event)) return;
     const Time now = event.time;
-    if (turns_.current() && now >= slice_end()) turns_.stop(Turn::Queue::Inactive, now);
-    if (turns_.current() && challenged(now)) turns_.stop(evicted_to_, now);
-    if (!turns_.current()) turns_.begin_next(now);
+    if (slices_.current() && now >= slice_end()) slices_.stop(TimeSlice::Queue::Inactive, now);
+    if (slices_.current() && challenged(now)) slices_.stop(evicted_to_, now);
+    if (!slices_.current()) slices_.begin_next(now);
   }
 
   Plan decide(const State& state) const override {
     Plan plan;
-    add_shares(plan, turns_.current_request(), state);
+    add_shares(plan, slices_.current_request(), state);
     plan.wake_at = slice_end();
-    for (const RequestId other : turns_.waiting(state.now())) {
-      if (leftover_) add_shares(plan, turns_.request(other), state);
-      if (const auto at = may_preempt_at(turns_.turn(other))) plan.wake_at = std::min(*plan.wake_at, *at);
+    for (const RequestId other : slices_.waiting(state.now())) {
+      if (leftover_) add_shares(plan, slices_.request(other), state);
+      if (const auto at = may_preempt_at(slices_.slice(other))) plan.wake_at = std::min(*plan.wake_at, *at);
     }
     return plan;
   }
 
  private:
   Time slice_end() const {
-    const Turn& turn = *turns_.current();
-    return turn.began + half_ms * (1 + (slice_grows_ ? turn.priority : turn.ageing.initial()));
+    const TimeSlice& slice = *slices_.current();
+    return slice.began + half_ms * (1 + (slice_grows_ ? slice.priority : slice.ageing.initial()));
   }
 
   bool challenged(Time now) const {
-    return std::ranges::any_of(turns_.waiting(now), [&](RequestId other) {
-      const std::optional<Time> at = may_preempt_at(turns_.turn(other));
+    return std::ranges::any_of(slices_.waiting(now), [&](RequestId other) {
+      const std::optional<Time> at = may_preempt_at(slices_.slice(other));
       return at && *at <= now;
     });
   }
 
   /// When this slice's priority will be above the current one's, if ever.
-  std::optional<Time> may_preempt_at(const Turn& waiting) const {
-    const int needed = turns_.current()->priority + 1;
-    if (waiting.queue == Turn::Queue::Inactive) return std::nullopt;
+  std::optional<Time> may_preempt_at(const TimeSlice& waiting) const {
+    const int needed = slices_.current()->priority + 1;
+    if (waiting.queue == TimeSlice::Queue::Inactive) return std::nullopt;
     if (!ageing_preempts_ && waiting.ageing.initial() < needed) return std::nullopt;
     return waiting.ageing.reaches(needed);
   }
 
   static constexpr int most_priority = 1000;  // a slice of half a second
   static constexpr Duration half_ms{std::chrono::microseconds(500)};
-  Turns turns_;
+  TimeSlices slices_;
   bool ageing_preempts_;
   bool slice_grows_;
-  Turn::Queue evicted_to_;
+  TimeSlice::Queue evicted_to_;
   bool leftover_;
 };
 

@@ -13,8 +13,8 @@ struct DrainError {
 
 class DrainErrors {
  public:
-  /// Of a launch that has ended, in the order of its progress. The last two launches count: looks come at other moments
-  /// in each of them, and between these nothing is known.
+  /// Adds the errors of a launch that has ended, in the order of its progress. The last two launches count: polls come
+  /// at different points of each, and between the polls nothing is known.
   void add(std::vector<DrainError> launch);
 
   /// 1 before anything is known.

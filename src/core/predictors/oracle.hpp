@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only an oracle can know: how long a launch takes alone, and who is about to arrive.
+// Knowledge that only an oracle has: how long a launch takes alone, and the next arrivals.
 #pragma once
 
 #include "core/engine/state.hpp"

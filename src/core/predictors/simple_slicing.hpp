@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Simple Slicing predictor (SRTF section 4): the duration of one block tells how long the grid will take.
 //
-// A launch's execution is cut into slices wherever block time may change: when any launch arrives or ends (the
-// text; Algorithm 1 leaves out the arrival for the others), or when the caller says so. On each SM the first block
-// that ends in a slice gives t (of a group that ended together, the mean duration does); an SM without a sample of its
-// own takes the launch's latest sample from another.
+// A launch's execution is cut into slices wherever block time may change: when any launch arrives or ends (the text;
+// Algorithm 1 leaves out the arrival for the others), or when the caller says so. On each SM the first block that ends
+// in a slice gives t (for a group that ended together, the mean duration does); an SM without a sample uses the
+// launch's latest sample from another SM.
 #pragma once
 
 #include <optional>
@@ -49,12 +49,12 @@ class SimpleSlicing {
     Duration block_time{};
     Duration remaining{};
   };
-  struct OnSm {
+  struct SmSample {
     Duration block_time{};
     int slice = 0;  // the slice in which block_time was measured; 0: never
   };
   struct Sampled {
-    std::vector<OnSm> per_sm;
+    std::vector<SmSample> per_sm;
     Duration latest{};
     int latest_slice = 0;
     mutable std::optional<Means> means{};

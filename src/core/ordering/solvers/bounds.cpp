@@ -58,7 +58,7 @@ std::int64_t bound_of(const Margins& margins) {
   return bound;
 }
 
-/// The tasks on two engines, in Johnson's order. Who does not use the first is not held back by it.
+/// The tasks on two engines, in Johnson's order. A task that does not use the first one is not delayed by it.
 std::int64_t pair_bound(const FlowTables& tables, std::size_t number, TaskSet tasks, const Margins& margins) {
   const EnginePair pair = engine_pairs[number];
   std::int64_t first = margins.head[pair.first];

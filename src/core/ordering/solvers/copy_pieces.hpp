@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large copies in pieces, so that a task which comes later need not wait for a copy of somebody else's to end: between
-// two pieces its own copies may go first. A piece costs the latency of a copy (Eq. 6: a x + b), so its size follows
-// from the share of the bandwidth that may be lost: b / (a x + b) = loss.
+// Splits large copies into pieces, so that a later task need not wait for another task's copy to end: its copies may go
+// between two pieces. A piece costs the latency of a copy (Eq. 6: a x + b), so its size follows from the acceptable
+// loss of bandwidth: b / (a x + b) = loss.
 //
-// Suits open arrivals of short tasks beside large copies. Costs the loss, whether somebody comes or not; where all
-// tasks are there from the beginning their order says who goes first, and pieces only cost.
+// Suits: open arrivals of short tasks beside large copies. Fails: pieces cost the loss even where no other task
+// arrives; where all tasks are present from the beginning, their order decides, and pieces only cost.
 #pragma once
 
 #include "core/model/workload.hpp"
@@ -13,7 +13,7 @@
 
 namespace gpushare {
 
-/// Whose copies go between the pieces of a copy under way?
+/// Which tasks' copies may go between the pieces of a copy under way.
 enum class CutIn {
   Nobody,   ///< copies go whole
   Shorter,  ///< those of a task that needs the engine for less time than the one under way has left
@@ -22,7 +22,7 @@ enum class CutIn {
 
 struct CopyPieces {
   CutIn who = CutIn::Nobody;
-  Bytes to_device{};  ///< size of a piece; unused where nobody cuts in
+  Bytes to_device{};  ///< size of a piece; unused where no task may cut in
   Bytes to_host{};
   int at_a_time = 1;  ///< that an engine has
 

@@ -21,7 +21,7 @@ struct OrderingProblem {
   Objective objective = Objective::Makespan;
 };
 
-/// When to give up and answer with the best so far. There is no clock here: who wants a limit in time brings one.
+/// When a search stops and answers with the best order so far. Solvers read no clock: a limit in time is the caller's.
 struct SearchLimits {
   std::int64_t nodes = 1'000'000;  ///< tasks appended to partial orders
   std::function<bool()> stop{};    ///< asked every few hundred nodes; empty: never

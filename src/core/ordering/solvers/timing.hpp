@@ -21,7 +21,7 @@ struct HeldMemory {
   Bytes size;
 };
 
-/// What the previous window has left, seen from now: when each engine is free, and who still holds memory.
+/// The remains of the previous window, relative to now: when each engine is free, and which memory is still in use.
 struct EnginesState {
   Duration uplink{};
   Duration compute{};
@@ -42,7 +42,7 @@ inline Front front_of(const EnginesState& engines) {
   return {engines.uplink.count(), engines.compute.count(), engines.downlink.count()};
 }
 
-/// Appends a task whose first operation starts at `earliest` at the soonest; returns when it ends.
+/// Appends a task whose first operation starts at `earliest` or later; returns when it ends.
 inline std::int64_t append(Front& front, const Task& task, std::int64_t earliest = 0) {
   std::int64_t ready = earliest;
   const auto use = [&ready](std::int64_t& engine, Duration time) {

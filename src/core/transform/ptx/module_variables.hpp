@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables of a PTX module: what its launches find as launches before them, or the host, have left it.
+// The variables of a PTX module: memory through which launches, or the host, leave values for later launches.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct ModuleVariable {
   bool is_used = false;     ///< by the kernel that was asked about, or by what it may call
 };
 
-/// Those that kernels can write or the host can set, in the order of the module. Not what no kernel mentions, since it
-/// makes no difference; what other modules define; and what the compiler itself has put there, such as the texts of
-/// printf() and tables of sin(), whose names begin with '$' or "__".
-/// Throws InvalidInput where the text is no PTX, or has no such entry.
+/// The variables that kernels can write or the host can set, in the order of the module. Left out are variables that no
+/// kernel mentions, since they make no difference; those that other modules define; and the compiler's, such as the
+/// texts of printf() and tables of sin(), with names that begin with '$' or "__". Throws InvalidInput where the text is no
+/// PTX, or has no such entry.
 std::vector<ModuleVariable> module_variables(const std::string& ptx, const std::string& entry);
 
 }  // namespace gpushare::ptx

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* not_understood = "its PTX is not understood: ";
 
-/// What no worker can do, wherever it stands: in the kernel, or also in what it calls.
+/// Instructions that no worker can execute: in the kernel, or also in the functions that it calls.
 struct Obstacle {
   enum class In { AnyWord, Opcode, OpcodeOfEntry } in;
   std::string_view prefix;
@@ -43,7 +43,7 @@ constexpr std::array obstacles{
     Obstacle{Obstacle::In::Opcode, "clusterlaunchcontrol", "it cancels blocks to do their work (clusterlaunchcontrol)"},
     Obstacle{Obstacle::In::AnyWord, "%total_smem_size", "it reads how much shared memory it has"},
     Obstacle{Obstacle::In::AnyWord, "%aggr_smem_size", "it reads how much shared memory it has"},
-    // Given back by returning only, so each task would take more.
+    // It is released only by returning, so each task would take more.
     Obstacle{Obstacle::In::OpcodeOfEntry, "alloca", "it takes memory from the stack (alloca)"},
     Obstacle{Obstacle::In::Opcode, "tcgen05.relinquish_alloc_permit",
              "it gives up allocating tensor memory, so a second task could not"},
@@ -127,7 +127,8 @@ class DivergentBarriers {
            any_in_called();
   }
 
-  /// The fewest loads that one thread has to do for all so that there is none; nothing where that does not help.
+  /// The fewest loads that one thread has to do for all so that no barrier remains divergent; nothing where that does
+  /// not help.
   std::optional<std::vector<std::size_t>> loads_for_all() {
     const ControlFlow& flow = analyses_.flow(entry_);
     const LoadsForAll candidates = find_loads_for_all(module_, entry_, flow);
@@ -181,7 +182,7 @@ class DivergentBarriers {
   CalledInstructions barriers_;
 };
 
-/// The single site could not go back there: what braces hold is not seen from outside.
+/// The single site could not jump back there: names declared in braces are not visible beyond them.
 std::optional<Refusal> find_barrier_in_inner_scope(const Module& module, const Function& entry) {
   int depth = 0;
   for (const Statement& statement : entry.statements) {

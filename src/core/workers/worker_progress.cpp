@@ -107,7 +107,7 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
 void WorkerProgress::end_what_nobody_runs(SmId id) {
   SmCounts& sm = per_sm_[index(id)];
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
-  // An end shows how long a block takes, which nobody knows before the first one.
+  // An end shows the duration of a block, which is unknown before the first one.
   if (!all_hold_places || done_ == 0) return;
   const std::int64_t nobody_runs =
       std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
@@ -125,7 +125,7 @@ void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events)
 bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report report) const {
   if (report == Report::Everything || finished()) return true;
   const SmCounts& sm = per_sm_[id];
-  // A worker that leaves counts itself out before it tells what it has done.
+  // A worker that leaves counts itself out before it publishes its progress.
   const bool has_left_blocks = counted.tasks_done > sm.done && sm.started - sm.ended > counted.workers;
   return static_cast<int>(counted.workers) != workers_by_sm_[id] || (sm.done == 0 && counted.tasks_done > 0) ||
          sm.is_behind || has_left_blocks;

@@ -20,8 +20,8 @@ struct ModuleVariable {
 
 /// The variables that kernels can write or the host can set, in the order of the module. Left out are variables that no
 /// kernel mentions, since they make no difference; those that other modules define; and the compiler's, such as the
-/// texts of printf() and tables of sin(), with names that begin with '$' or "__". Throws InvalidInput where the text is no
-/// PTX, or has no such entry.
+/// texts of printf() and tables of sin(), with names that begin with '$' or "__".
+/// Throws InvalidInput where the text is no PTX, or has no such entry.
 std::vector<ModuleVariable> module_variables(const std::string& ptx, const std::string& entry);
 
 }  // namespace gpushare::ptx

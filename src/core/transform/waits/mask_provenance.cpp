@@ -69,9 +69,9 @@ std::vector<std::size_t> MaskProvenance::sources(std::string_view name) const {
     if (const auto answered = sources_.find(next); answered != sources_.end()) {
       found.insert(found.end(), answered->second.begin(), answered->second.end());
     }
-    const auto sources = passed_from_.find(next);
-    if (sources == passed_from_.end()) continue;
-    for (const std::string_view source : sources->second) {
+    const auto origins = passed_from_.find(next);
+    if (origins == passed_from_.end()) continue;
+    for (const std::string_view source : origins->second) {
       if (contains(source) && seen.insert(source).second) open.push_back(source);
     }
   }

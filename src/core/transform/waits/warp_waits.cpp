@@ -68,7 +68,7 @@ class Waits {
         function_(function),
         blocks_(blocks),
         abandoned_(analyses.abandoned_statements(function, {ThreadGroup::all_lanes, blocks})),
-        masks_(module, function, analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
+        provenance_(module, function, analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
         numbers_(module, function),
         module_(module),
         flow_(analyses.flow(function)) {}
@@ -76,7 +76,7 @@ class Waits {
   bool needs_absent_lanes(std::size_t statement, const Instruction& instruction) {
     if (!waits_for_lanes(instruction) || instruction.operands.empty()) return false;
     const std::string_view mask = single_name(module_, instruction, instruction.operands.size() - 1);
-    return !masks_.contains(mask) || (abandoned_[statement] && may_have_parted(statement, mask));
+    return !provenance_.contains(mask) || (abandoned_[statement] && may_have_parted(statement, mask));
   }
 
   /// Lanes that the mask does not name need not be present: `if (threadIdx.x < 8)` before `__shfl_sync(0xff, ...)`.
@@ -94,7 +94,7 @@ class Waits {
   /// before they answered, or by what they answered, as in `mask = __ballot_sync(~0u, i < n); if (i >= n) return;`
   bool may_have_parted(std::size_t wait, std::string_view mask) {
     if (choices_.empty()) find_choices();
-    for (const std::size_t source : masks_.sources(mask)) {
+    for (const std::size_t source : provenance_.sources(mask)) {
       if (source == wait) continue;
       if (++checks_ > most_masks) return true;
       const auto& question = std::get<Instruction>(function_.statements[source]);
@@ -156,7 +156,7 @@ class Waits {
   const Function& function_;
   BlockShapes blocks_;
   const std::vector<bool>& abandoned_;
-  MaskProvenance masks_;
+  MaskProvenance provenance_;
   Numbers numbers_;
   const Module& module_;
   const ControlFlow& flow_;

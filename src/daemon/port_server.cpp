@@ -87,7 +87,7 @@ void PortServer::run() {
     if (monotonic_now() - heard_ > listen_every) hear(0);
     if (!changed && !served) wait_for_work();
   }
-  apply_changes();  // nobody who waits for one waits for ever
+  apply_changes();  // no thread waits for a change for ever
 }
 
 bool PortServer::apply_changes() {
@@ -170,7 +170,7 @@ void PortServer::drop(ClientId client, const char* reason) {
   ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, port->doorbell().descriptor(), nullptr);
   port->close();
   sink_->client_gone(client);
-  if (reason == nullptr) return;  // somebody wanted it
+  if (reason == nullptr) return;  // its removal was requested
   {
     const std::lock_guard lock(mutex_);
     gone_.push_back({.client = client, .reason = reason});

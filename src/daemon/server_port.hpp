@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side of one client: commands come out of a ring of which every byte may be forged, completions go into
-// another one that its client may never read. Memory is bounded either way: a client with `most_jobs` jobs that have
-// not ended, or whose ends it has not taken, is not read from until it takes some.
+// The worker's side of one client: commands come from a ring of which every byte may be forged, completions go into
+// another one that its client may never read. Memory is bounded either way: when a client has `most_jobs` jobs that
+// have not ended, or with ends that it has not read, no more of its commands are read.
 #pragma once
 
 #include <atomic>
@@ -23,11 +23,11 @@ struct PortLimits {
   std::size_t command_ring_bytes = 1 << 18;
   std::size_t completion_ring_bytes = 1 << 18;
   std::size_t most_jobs = 4096;
-  std::size_t most_fences = 64;            ///< that wait at a time: each looks at every completion
+  std::size_t most_fences = 64;            ///< that wait at a time: each is checked at every completion
   std::uint64_t most_blocks = 1ull << 40;  ///< of a launch
 };
 
-/// What the client gets. The worker must close its own copies, or it never notices that the client has ended.
+/// The client's part of a port. The worker must close its copies, or it never notices the end of the client.
 struct ClientEnds {
   FileDescriptor memory;
   FileDescriptor doorbell;
@@ -42,13 +42,13 @@ struct PortStatistics {
 
 class ServerPort : public CompletionTarget, public std::enable_shared_from_this<ServerPort> {
  public:
-  /// A port for the client, and what to hand it.
+  /// A port for the client, and the part to send to it.
   static std::pair<std::shared_ptr<ServerPort>, ClientEnds> open(ClientId client, const PortLimits& limits);
 
   ClientId client() const { return client_; }
   ClientTables& tables() { return tables_; }
-  /// Takes the array, or the application, out of its table once the job of that number, which the client had submitted
-  /// before it gave it up, has been looked at: control messages may overtake commands.
+  /// Removes the array, or the application, from its table once the job of that number, the last that the client had
+  /// submitted before it freed the object, has been read: control messages may overtake commands.
   void remove_array_after(Handle array, std::uint64_t job) { remove_after(tables_.arrays, array, job); }
   void remove_application_after(Handle application, std::uint64_t job) {
     remove_after(tables_.applications, application, job);
@@ -58,19 +58,20 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   PortStatistics statistics() const;
 
   // For the port server's thread alone.
-  /// Hands on commands, at most so many, and flushes completions. How many there were. Throws PeerViolation. `scratch`
-  /// takes one command; clients share it, because the largest is a hundred times as long as most.
+  /// Passes on commands, at most so many, and flushes completions. Returns the number of commands. Throws
+  /// PeerViolation. `scratch` takes one command; clients share it, because the largest is a hundred times as long as
+  /// most.
   std::size_t serve(CommandSink& sink, std::size_t most_commands, std::span<std::byte> scratch);
-  /// Says that this side sleeps; false if there is something to do after all.
+  /// Announces the sleep of this side; false if there is something to do after all.
   bool try_to_sleep();
   void wake_up() { commands_.cancel_sleep(); }
   const Doorbell& doorbell() const { return doorbell_; }
 
   // For any thread.
   void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) override;
-  /// From now on completions go nowhere, and the client sees that the worker hung up.
+  /// Drops completions from now on, and hangs up.
   void close();
-  /// To be rung when the port has become servable while its server may sleep. Set before the first command.
+  /// Sets the bell that is rung when the port needs service while its server may sleep. Set before the first command.
   void set_server_bell(std::shared_ptr<ServerBell> bell) { server_bell_ = std::move(bell); }
 
  private:
@@ -124,12 +125,12 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   RingWriter completions_;
   std::deque<LateCompletion> late_;  // the ring has no room for them
   std::vector<WaitingFence> fences_;
-  std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to look at before they are taken out
+  std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to read before they are removed
   std::condition_variable idle_;
   std::size_t unfinished_ = 0;  // jobs handed on
   bool stalled_ = false;        // commands may wait although the server sleeps
   bool closed_ = false;
-  std::string violation_;  // noticed by a thread that cannot say so
+  std::string violation_;  // found by a thread that cannot report it
   PortStatistics statistics_;
 };
 

@@ -43,7 +43,7 @@ void extend(CudaProgram& program, const CudaProgram& other) {
 struct CudaWorld {
   cuda::SharedContext context;
   Workload workload;
-  Device estimates;  // what an ordering tells times by
+  Device estimates;  // for the times that an ordering estimates
 };
 
 std::vector<std::string> names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload, const CudaProgram& program) {

@@ -7,7 +7,7 @@
 namespace gpushare::bindings {
 namespace {
 
-constexpr const char* unused_capsule = "dltensor";  // whoever takes the tensor renames it
+constexpr const char* unused_capsule = "dltensor";  // the consumer of the tensor renames it
 constexpr std::int32_t cuda_device = 2;
 
 struct PackedTensor {
@@ -36,7 +36,7 @@ struct TensorWithOwner {
   py::object owner;
 };
 
-/// Called by any thread of whoever took the tensor.
+/// Called by any thread of the consumer.
 void delete_tensor(ManagedTensor* managed) {
   const py::gil_scoped_acquire gil;
   delete static_cast<TensorWithOwner*>(managed->context);

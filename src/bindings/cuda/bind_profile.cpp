@@ -43,7 +43,7 @@ cuda::Trial trial(const CudaDevice& device, const CudaProgram& program, std::vec
                           .interval = Duration(interval_ns)});
 }
 
-/// Under which NVML finds this GPU, whatever the process calls it.
+/// The identifier by which NVML finds this GPU, independent of the process's numbering.
 std::string pci_bus_id(const CudaDevice& device) {
   const auto ask = [&](CUdevice_attribute which) {
     int value = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of the daemon's data plane. Descriptors are plain numbers here: whoever is given one closes it, or hands
-// it to something that takes it over.
+// Both sides of the daemon's data plane. Descriptors are plain numbers here: the receiver of one closes it, or passes
+// it to an object that takes ownership.
 #include "bindings/bindings.hpp"
 #include "bindings/daemon/daemon_waits.hpp"
 #include "daemon/channel/shared_memory.hpp"

@@ -5,7 +5,7 @@
 namespace gpushare::daemon {
 namespace {
 
-/// (kind, offset, bytes, dtype, least, most); an unknown kind is one that is not packed here.
+/// (kind, offset, bytes, dtype, least, most); a parameter of unknown kind is not packed here.
 using ParameterTuple = std::tuple<std::string, std::size_t, std::size_t, std::string, std::int64_t, std::uint64_t>;
 
 PackedParameter parameter_of(const ParameterTuple& tuple) {
@@ -35,8 +35,8 @@ std::unique_ptr<LaunchPacker> make_packer(Handle kernel, std::uint64_t place,
   return std::make_unique<LaunchPacker>(kernel, place, std::move(known));
 }
 
-/// Usually there is room, and then the GIL is kept: to give it away and take it again would take longer than this, and
-/// in between whoever is told of jobs' ends would have it.
+/// Usually the ring has room, and the call keeps the GIL: releasing and retaking it would take longer than the call,
+/// and a thread that reports ends of jobs would hold it in between.
 JobNumber send_owned(ClientPort& port, LaunchRequest request, const py::object& owner, double timeout_s) {
   request.owner = owner.is_none() ? nullptr : owner.inc_ref().ptr();
   try {
@@ -94,8 +94,8 @@ py::list told(std::vector<EndedJob> ended) {
   return list;
 }
 
-/// The usual end of a job that nobody waits for in another way, without any code of Python's: that could be interrupted
-/// (Ctrl-C), and then nobody would ever hear of the end. False: it has to be told by Python.
+/// Settles a job that no thread waits for in another way, without running Python code: that could be interrupted
+/// (Ctrl-C), and the end would be lost. False: Python has to report it.
 bool settle(const EndedJob& ended) {
   static PyObject* const event = PyUnicode_InternFromString("_event");
   static PyObject* const has_ended = PyUnicode_InternFromString("has_ended");
@@ -107,10 +107,10 @@ bool settle(const EndedJob& ended) {
   return false;
 }
 
-/// Of all; returns those that have to be told by Python.
+/// Settles all jobs that it can; returns those that Python has to report.
 std::vector<EndedJob> settle_all(std::vector<EndedJob> ended) {
   std::vector<EndedJob> left;
-  std::vector<py::object> settled;  // they may be the last of their arrays, whose end may be anything
+  std::vector<py::object> settled;  // these may be the last references to arrays, and dropping them may run any code
   for (EndedJob& each : ended) {
     if (each.owner == nullptr) continue;
     if (settle(each)) {

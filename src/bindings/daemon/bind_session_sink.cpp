@@ -20,7 +20,7 @@ SessionSinkPtr open_sink(LiveDevice device, const py::object& policy, SessionSin
   return {new SessionSink(std::move(device), make_policy, std::move(options)), WithoutGil<SessionSink>{}};
 }
 
-/// An arena that is not pinned is copied all the same, by way of the driver's own pinned memory, and slower.
+/// An arena that is not pinned is copied as well, through the driver's pinned memory, and slower.
 std::shared_ptr<const DeviceCode> copy_on_gpu(const CopyCommand& command) {
   const bool is_in = command.direction == CopyDirection::In;
   return std::make_shared<cuda::SubmittedCode>(

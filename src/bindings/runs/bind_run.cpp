@@ -12,7 +12,7 @@
 namespace gpushare::bindings {
 namespace {
 
-/// Owns what states, events and policies of one run point into.
+/// Owns the objects that states, events and policies of one run point to.
 struct World {
   World(const Device& device, Workload workload, std::uint64_t seed)
       : workload(std::move(workload)), gpu(device, seed) {}

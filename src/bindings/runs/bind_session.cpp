@@ -17,7 +17,7 @@ namespace gpushare::bindings {
 
 Session::MakePolicy maker_of(const py::object& policy) {
   if (py::isinstance<py::str>(policy)) {
-    static_cast<void>(to_policy(policy, nullptr, 0));  // an unknown name is said here
+    static_cast<void>(to_policy(policy, nullptr, 0));  // an unknown name is reported here
     require_open_policy(in_two_parts(policy).second.cast<std::string>());
   }
   auto kept = std::shared_ptr<py::object>(new py::object(policy), [](py::object* object) {
@@ -34,12 +34,12 @@ namespace {
 
 using SessionPtr = std::shared_ptr<Session>;
 
-/// Of a policy of the user's. What built-in ones say needs none.
+/// The name of a user's policy, for messages about it. Those of built-in policies need none.
 std::string name_to_blame(const py::object& policy) {
   return py::isinstance<py::str>(policy) ? "" : policy.attr("name").cast<std::string>();
 }
 
-/// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
+/// Its thread may need the GIL to make or to end a Python policy, so waits for that thread do not hold the GIL.
 SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record, const std::string& ordering,
                         const std::optional<Device>& estimates) {
   const Session::MakePolicy make_policy = maker_of(policy);
@@ -52,7 +52,7 @@ SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_
 
 Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
 
-/// Waits in pieces, so that Ctrl-C is heeded.
+/// Waits in pieces, so that Ctrl-C takes effect.
 template <typename HasEnded>
 bool wait_in_pieces(double timeout_s, HasEnded has_ended_within) {
   constexpr Duration piece(50'000'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session without an end did lately, as columns. Times in nanoseconds of the session's own clock.
+// The recent history of a session without an end, as columns. Times are nanoseconds of the session's clock.
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Time slices (EffiSha section 7): one request has the GPU, the others wait in an active or in an inactive queue. Active
-// ones are served first, by their priorities, which grow meanwhile; when none is left, the queues are swapped. A request
-// that arrives at the very time of a swap counts as having arrived before it: it is active, the others are not yet.
+// SPDX-License-Identifier: Apache-2.0 Time slices (EffiSha section 7): one request has the GPU, the others wait in an
+// active or in an inactive queue. Active ones are served first, by their priorities, which grow meanwhile; when none is
+// left, the queues are swapped. A request that arrives at the very time of a swap counts as having arrived before it:
+// it is active, the others are not yet.
 #pragma once
 
 #include <map>
@@ -25,12 +25,12 @@ struct TimeSlice {
 
 class TimeSlices {
  public:
-  /// Call it for every event. New requests are active. A request that ends gives up its slice, but has it back where its
-  /// next launch arrives at the same time.
+  /// Call it for every event. New requests are active. A request that ends gives up its slice, but has it back where
+  /// its next launch arrives at the same time.
   void observe(const Event& event, const State& state);
 
-  /// Ends the current slice. Its request waits in this queue; in the inactive one its waiting time is forgotten. A slice
-  /// that began just now has not been used, and is ignored.
+  /// Ends the current slice. Its request waits in this queue; in the inactive one its waiting time is forgotten. A
+  /// slice that began just now has not been used, and is ignored.
   void stop(TimeSlice::Queue queue, Time now);
   /// Begins the slice of the first active request, if there is any.
   void begin_next(Time now);

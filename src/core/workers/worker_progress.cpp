@@ -104,20 +104,20 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
   start(id, std::min(unreported - paid, claimed - started_), std::max(earliest_, now - elapsed), events);
 }
 
-void WorkerProgress::end_what_nobody_runs(SmId id) {
+void WorkerProgress::end_idle_workers(SmId id) {
   SmCounts& sm = per_sm_[index(id)];
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
   // An end shows the duration of a block, which is unknown before the first one.
   if (!all_hold_places || done_ == 0) return;
-  const std::int64_t nobody_runs =
+  const std::int64_t idle =
       std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
-  sm.shift += nobody_runs;
-  owed_ += nobody_runs;
+  sm.shift += idle;
+  owed_ += idle;
 }
 
 void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events) {
   SmCounts& sm = per_sm_[index(id)];
-  end_what_nobody_runs(id);
+  end_idle_workers(id);
   const std::int64_t ended = finished() ? sm.started : std::min(sm.done + sm.shift, sm.started);
   end(id, ended - sm.ended, sm.block_time, now, events);
 }

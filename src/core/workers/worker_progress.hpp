@@ -86,7 +86,7 @@ class WorkerProgress {
   void take_totals(const WorkerLook& look);
   void report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);
-  void end_what_nobody_runs(SmId id);
+  void end_idle_workers(SmId id);
   /// So many blocks from `first` on, as one event that lacks its times.
   Event group(EventKind kind, SmId sm, std::int64_t first, std::int64_t blocks) const;
   void put_in_order(std::span<Event> starts, std::int64_t started_before);

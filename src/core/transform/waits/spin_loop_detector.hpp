@@ -13,8 +13,8 @@
 
 namespace gpushare::ptx {
 
-/// Finds atomics and loads that decide by their result whether they are executed again, as in
-/// `while (atomicAdd(&flag, 0) == 0)`. The result is followed through registers, memory of the block, calls, and control dependence.
+/// Finds atomics and loads that decide by their result whether they are executed again, as in `while (atomicAdd(&flag,
+/// 0) == 0)`. The result is followed through registers, memory of the block, calls, and control dependence.
 class SpinLoopDetector {
  public:
   /// `reads`: of the function and what it calls.

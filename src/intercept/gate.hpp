@@ -6,7 +6,7 @@
 
 namespace gpushare::intercept {
 
-/// Waits as the lease says, which was this.
+/// Waits as this value of the lease requires.
 void obey(const Membership& member, StreamWords& words, CUstream stream, programs::Lease lease);
 
 /// To be called before a launch that is not captured. In the common case one load.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that one recorded process writes: a FileHeader, then records that each begin with their length, in whatever
-// order they become known. Numbers are little-endian, times are CUPTI's nanoseconds, which are the same for all
-// processes of a machine. A file may end anywhere, because a process may be killed: what is whole counts.
+// The file that one recorded process writes: a FileHeader, then records that each begin with their length, in the order
+// in which they become known. Numbers are little-endian, times are CUPTI's nanoseconds, which are the same for all
+// processes of a machine. A file may end anywhere, because a process may be killed: whole records count.
 // gpushare/recorded/trace_format.py reads it; docs/record.md describes it.
 #pragma once
 
@@ -135,7 +135,7 @@ struct WaitRecord {
   std::uint32_t correlation = 0;
 };
 
-/// A call of CUDA's runtime or driver. One that the runtime passes on to the driver may be there twice.
+/// A call of CUDA's runtime or driver. One that the runtime passes on to the driver may occur twice.
 struct CallRecord {
   static constexpr RecordKind kind = RecordKind::Call;
   RecordHeader header{};
@@ -160,7 +160,7 @@ struct MemoryRecord {
   std::uint32_t context = 0;
 };
 
-/// CUPTI had no room for so many records.
+/// CUPTI had no room for this many records.
 struct LostRecord {
   static constexpr RecordKind kind = RecordKind::Lost;
   RecordHeader header{};

@@ -13,7 +13,7 @@ void copy_to_device(const Context& context, CUdeviceptr target, const void* sour
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
-// Not all pieces at once: the driver keeps its other callers waiting while its queue is full.
+// Not all pieces at once: the driver blocks its other callers while its queue is full.
 void clear(const Context& context, CUdeviceptr target, std::size_t bytes) {
   constexpr std::size_t pieces_at_a_time = 16;
   const CurrentContext current(context);

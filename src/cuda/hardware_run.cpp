@@ -143,7 +143,7 @@ class HardwareRun {
     const auto* launch = std::get_if<DeviceLaunch>(&operation);
     if (launch == nullptr || launch->kernel->may_be_copied()) return;
     throw InvalidInput("green-contexts: kernel '" + launch->kernel->symbol() +
-                       "' has variables in device memory, of which each green context would have a copy of its own: "
+                       "' has variables in device memory, of which each green context would have a separate copy: "
                        "compare without green-contexts, or have the kernel take them as arrays");
   }
 

@@ -18,7 +18,7 @@ void clear(const Context& context, CUdeviceptr target, std::size_t bytes) {
   constexpr std::size_t pieces_at_a_time = 16;
   const CurrentContext current(context);
   const std::span<const std::byte> zeros = context.zeros();
-  GPUSHARE_EXPECT(!zeros.empty(), "who only visits makes no memory");
+  GPUSHARE_EXPECT(!zeros.empty(), "a process that only maps memory makes none");
   const std::size_t bytes_at_a_time = pieces_at_a_time * zeros.size();
   for (std::size_t offset = 0; offset < bytes; offset += zeros.size()) {
     if (offset > 0 && offset % bytes_at_a_time == 0) GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));

@@ -139,7 +139,7 @@ void ServerPort::remove_after(HandleTable<Entry>& table, Handle handle, std::uin
     const std::lock_guard lock(mutex_);
     if (job > last_job_.load(std::memory_order_acquire)) {
       require_lazily(freed_.size() < limits_.most_jobs, [&] {
-        return std::to_string(freed_.size()) + " freed arrays and applications wait for commands that have not come";
+        return std::to_string(freed_.size()) + " freed arrays and applications wait for commands that have not arrived";
       });
       freed_.emplace(job, [&table, handle] { return table.remove(handle); });
       attention_ = true;

@@ -76,7 +76,7 @@ py::object capsule_of(py::object owner, std::uint64_t address, std::vector<std::
 void bind_dlpack(py::module_& module) {
   module.def("dlpack_capsule", &capsule_of, py::arg("owner"), py::arg("address"), py::arg("shape"), py::arg("kind"),
              py::arg("bits"), py::arg("ordinal"),
-             "A contiguous array on a GPU, for one that takes it by DLPack. The owner is kept as long.");
+             "A contiguous array on a GPU, for a library that takes it by DLPack. The owner lives as long.");
 }
 
 }  // namespace gpushare::bindings

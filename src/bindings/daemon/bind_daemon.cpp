@@ -14,7 +14,7 @@ void bind_daemon(py::module_& module) {
       "The other side broke the protocol.";
   py::register_exception<daemon::PeerBusy>(module, "WorkerBusy", PyExc_TimeoutError).doc() =
       "The worker took no commands for so long that waiting was given up.";
-  py::class_<daemon::SharedMemory>(module, "SharedMemory", py::buffer_protocol(), "Memory whose size is sealed.")
+  py::class_<daemon::SharedMemory>(module, "SharedMemory", py::buffer_protocol(), "Memory of a sealed size.")
       .def(py::init([](std::size_t bytes) { return daemon::SharedMemory::create("gpushare-arena", bytes); }),
            py::arg("bytes"))
       .def_property_readonly("descriptor", &daemon::SharedMemory::descriptor,

@@ -147,7 +147,7 @@ void bind_launch_types(py::module_& module) {
       .def_readwrite("handle", &RemoteArray::handle);
   py::class_<LaunchPacker>(module, "LaunchPacker", "Launches of one kernel with one block.")
       .def(py::init(&make_packer), py::arg("kernel"), py::arg("place"), py::arg("parameters"),
-           "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.");
+           "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: the arguments are not checked.");
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ void bind_daemon_launch(py::module_& module) {
   port.def("launch_packed", &launch_packed, py::arg("packer"), py::arg("application"), py::arg("grid"),
            py::arg("arguments"), py::arg("owner"), py::arg("timeout_s") = patience,
            "Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. "
-           "`owner` comes back from take_owners.")
+           "take_owners() returns `owner`.")
       .def("launch_bytes", &launch_bytes, py::arg("packer"), py::arg("application"), py::arg("grid"),
            py::arg("arguments"), py::arg("arrays"), py::arg("owner"), py::arg("timeout_s") = patience,
            "The same with arguments that have been packed. `arrays`: (position, handle).")
@@ -170,10 +170,9 @@ void bind_daemon_launch(py::module_& module) {
             const bool more = self.take_all_ended(ended);
             return std::pair(told(settle_all(std::move(ended))), more);
           },
-          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which "
-          "that "
-          "is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody "
-          "waits for.")
+          "Sets `has_ended` of the owners of ended jobs, and returns (owner, status, message) of those that need more; "
+          "and whether to call again a little later. If not, the bell rings at the next end of a job without a "
+          "waiting thread.")
       .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
            "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an "
            "`_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.")
@@ -189,7 +188,7 @@ void bind_daemon_launch(py::module_& module) {
             }
             return told(std::move(ended));
           },
-          "Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.")
+          "Closes it, and returns the same for all jobs that were not reported, with the status None where they had not ended.")
       .def_property_readonly("last_job", &ClientPort::last_job, "The number of the job that was submitted last.");
 }
 

@@ -33,7 +33,7 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
             return self.tables().kernels.add(
                 std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
           },
-          py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: as many as come.")
+          py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: any number.")
       .def("remove_application", &ServerPort::remove_application_after, py::arg("application"), py::arg("after") = 0,
            "Once the job of that number has been taken.")
       .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); });
@@ -96,9 +96,9 @@ void bind_ports(py::module_& module) {
       .def(py::init<>())
       .def_readwrite("command_ring_bytes", &PortLimits::command_ring_bytes)
       .def_readwrite("completion_ring_bytes", &PortLimits::completion_ring_bytes)
-      .def_readwrite("most_jobs", &PortLimits::most_jobs, "That have not ended, or whose ends it has not taken.")
+      .def_readwrite("most_jobs", &PortLimits::most_jobs, "Jobs that have not ended, or with ends that the client has not read.")
       .def_readwrite("most_blocks", &PortLimits::most_blocks, "Of a launch.");
-  py::class_<PortStatistics>(module, "PortStatistics", "What has gone through a port.")
+  py::class_<PortStatistics>(module, "PortStatistics", "Counters of a port.")
       .def_readonly("commands", &PortStatistics::commands)
       .def_readonly("completions", &PortStatistics::completions)
       .def_readonly("refused", &PortStatistics::refused)
@@ -144,7 +144,7 @@ void bind_daemon_server(py::module_& module) {
             if (!gone) return std::nullopt;
             return std::tuple(static_cast<std::uint64_t>(gone->client), gone->reason);
           },
-          py::arg("timeout_s"), "The next client that has gone by itself, and why; None: none has.");
+          py::arg("timeout_s"), "The next client that has ended by itself, and the reason; None: none has.");
 }
 
 }  // namespace gpushare::daemon

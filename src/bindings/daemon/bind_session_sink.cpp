@@ -97,7 +97,7 @@ void bind_session_sink(py::module_& module) {
       .def_property_readonly("name", &SessionApplication::name)
       .def("cancel", &SessionApplication::withdraw, no_gil)
       .def("does_not_end", &SessionApplication::does_not_end, py::arg("why"), no_gil,
-           "A block of it does not end: the session fails, and says whose it was and why that is thought.")
+           "A block of it does not end: the session fails, with the application's name and the reason.")
       .def("set_priority", &SessionApplication::set_priority, py::arg("priority"), no_gil);
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
@@ -113,7 +113,7 @@ void bind_session_sink(py::module_& module) {
              return open_sink(std::move(live), policy, {.copy_code = &copy_on_gpu, .ordering = std::move(ordered)});
            }),
            py::arg("device"), py::arg("policy"), py::arg("ordering") = "arrival", py::arg("estimates") = py::none(),
-           "An ordering tells times by the device `estimates`.")
+           "An ordering estimates times for the device `estimates`.")
       .def_property_readonly(
           "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
           "What the commands go to.")

@@ -147,7 +147,7 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
              return open_session(cuda::live_device(device.resources), policy, keeps_record, ordering, estimates);
            }),
            py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true, py::arg("ordering") = "arrival",
-           py::arg("estimates") = py::none(), "An ordering tells times by the device `estimates`.")
+           py::arg("estimates") = py::none(), "An ordering estimates times for the device `estimates`.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
                        bool keeps_record, const std::string& ordering) {
              return open_session(paced_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
@@ -165,7 +165,7 @@ void bind_session(py::module_& module) {
       "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
       py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
-  py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
+  py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a separate thread.");
   bind_opening(session);
   session
       .def("add", &add, py::arg("application"), py::arg("first"),
@@ -177,10 +177,10 @@ void bind_session(py::module_& module) {
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
       .def(
           "withdraw", [](Session& self, int application) { self.withdraw(static_cast<ApplicationId>(application)); },
-          py::arg("application"), no_gil, "The application goes: its jobs are cancelled.")
+          py::arg("application"), no_gil, "Withdraws the application: its jobs are cancelled.")
       .def("set_priority", &set_priority, py::arg("application"), py::arg("priority"), no_gil)
       .def("set_policy", &set_policy, py::arg("policy"), "Another policy decides from now on.")
-      .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's own thread.")
+      .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's thread.")
       .def("status", &Session::status, no_gil)
       .def("close", &Session::close, no_gil,
            "Ends everything at the next block boundary; jobs that have not ended fail.")

@@ -17,7 +17,7 @@ namespace gpushare {
 template <class Key, class Value>
 class RecentMap {
  public:
-  explicit RecentMap(std::size_t most) : most_(most) { GPUSHARE_EXPECT(most > 0, "one entry at least is kept"); }
+  explicit RecentMap(std::size_t most) : most_(most) { GPUSHARE_EXPECT(most > 0, "a cache holds at least one entry"); }
   RecentMap(const RecentMap& other) : most_(other.most_) {
     for (auto entry = other.entries_.rbegin(); entry != other.entries_.rend(); ++entry) {
       find_or(entry->place->first, [&] { return entry->value; });

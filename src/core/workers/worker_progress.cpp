@@ -149,7 +149,7 @@ void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event
 }
 
 void WorkerProgress::finish(Time now, std::vector<Event>& events) {
-  GPUSHARE_EXPECT(done_ > 0, "a look has shown some tasks done");
+  GPUSHARE_EXPECT(done_ > 0, "a poll has shown some tasks done");
   std::vector<WorkerSm> table = last_;
   const double growth = static_cast<double>(blocks_) / static_cast<double>(done_);
   std::int64_t seen = 0;

@@ -150,7 +150,9 @@ void bind_device(py::module_& module) {
       .def("__repr__",
            [](const Device& device) { return "<Device " + device.name + ", " + std::to_string(device.sms) + " SMs>"; })
       .def("_repr_html_",
-           [](const py::object& self) { return py::module_::import("gpushare.results.display").attr("device_html")(self); })
+           [](const py::object& self) {
+             return py::module_::import("gpushare.results.display").attr("device_html")(self);
+           })
       .def("__reduce__", [](const py::object& self) {
         const py::module_ format = py::module_::import("gpushare.model.device_file");
         return py::make_tuple(format.attr("device_from_dict"), py::make_tuple(format.attr("device_to_dict")(self)));

@@ -45,7 +45,7 @@ class CudaGpu final : public LiveGpu {
   bool is_idle() const override;
   void wake() override;
 
-  /// Called some times a second while a run waits; what it throws ends the run.
+  /// Called some times a second while a run waits; an exception from it ends the run.
   void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
 
   /// If that fails, the context is abandoned.

@@ -49,7 +49,7 @@ class KernelCode {
            count(block) <= worker_limits_.threads &&
            std::cmp_less_equal(dynamic_shared_bytes, worker_limits_.dynamic_shared);
   }
-  /// What a block needs of an SM as it will run. Throws InvalidInput where the GPU cannot run such a block.
+  /// The needs of a block of an SM at launch. Throws InvalidInput where the GPU cannot run such a block.
   BlockNeeds needs(const Extent& block, unsigned dynamic_shared_bytes);
 
  private:

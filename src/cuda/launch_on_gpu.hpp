@@ -79,7 +79,7 @@ class LaunchOnGpu {
   const Submission& submission() const { return submission_; }
   const DeviceLaunch& code() const { return code_; }
   int max_residency() const { return max_residency_; }
-  /// By SM, as the policy wants it.
+  /// By SM: the workers that the policy wants.
   std::span<const int> wanted() const { return wanted_; }
   int rank() const { return rank_; }
   /// If it should end within this time, the policy needs it only to begin, not to be preemptible.
@@ -88,14 +88,14 @@ class LaunchOnGpu {
   /// Does the policy give it nothing?
   bool is_stopped() const { return is_stopped_; }
   const HardwareLaunches& hardware() const { return hardware_; }
-  /// Nor anything that was put behind it?
+  /// Nor to any successor behind it?
   bool is_off_hardware() const {
     return hardware_.have_ended() && (follower() == nullptr || follower()->is_off_hardware());
   }
 
   /// Its workers leave, and none come, whatever the policy wants, until it gets a new grant.
   void evict(Time now) { allow({.workers = std::vector<int>(wanted_.size(), 0)}, now); }
-  /// From now on this is what the policy wants.
+  /// Sets the policy's quota from now on.
   void set_share(const Share& share, int rank);
   void take_share_of(const LaunchOnGpu& other) {
     rank_ = other.rank_;

@@ -51,7 +51,7 @@ class QuietMoments {
 
   /// Frees a resource during a drain. The thread that uses the GPU leaves that to the next thread that holds one.
   void free(std::function<void()> action);
-  /// What was left to others.
+  /// Actions that were left to later drains.
   void free_left();
 
   // For the thread that puts launches on the GPU:

@@ -20,7 +20,7 @@ constexpr int per_read_by_kernel = 10;
 constexpr int copies_are_late_from = 16;
 constexpr int most_late = 64;
 
-/// Copies `words` words of 16 bytes. Volatile, for other SMs write what it reads.
+/// Copies `words` words of 16 bytes. Volatile, as other SMs write the words meanwhile.
 constexpr std::string_view source = R"(.version 7.0
 .target sm_70
 .address_size 64

@@ -104,7 +104,7 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   const auto write_or_announce = [&] {
     if (is_gone_) return false;
     if (try_write()) return true;
-    commands_.announce_sleep();  // and once more: ring.hpp says why
+    commands_.announce_sleep();  // and tries once more: see ring.hpp
     return try_write();
   };
   if (is_gone_ || !try_write()) {

@@ -97,7 +97,7 @@ class ClientPort {
   /// To be called when the bell rings; false once the worker is gone.
   bool hear();
   int bell() const { return doorbell_.descriptor(); }
-  /// Ends the connection for good. What ended before, and was not told, comes first; then all jobs that have not ended,
+  /// Ends the connection for good. Unreported ended jobs come first in the result; then all jobs that have not ended,
   /// with `is_lost`.
   std::vector<EndedJob> abandon();
   /// The job's end is not needed any more. Jobs that are not forgotten stay in memory.
@@ -157,8 +157,8 @@ class ClientPort {
   int waiting_senders_ = 0;  // for room in the ring
   std::atomic<JobNumber> last_job_ = 0;
   std::unordered_map<JobNumber, JobRecord> jobs_;  // those not forgotten
-  std::vector<JobNumber> ended_;              // among jobs_, once take_all_ended() is in use
-  std::vector<EndedJob> left_;                // for take_all_ended()
+  std::vector<JobNumber> ended_;                   // among jobs_, once take_all_ended() is in use
+  std::vector<EndedJob> left_;                     // for take_all_ended()
   bool tells_ended_ = false;
   bool has_ended_unled_ = false;  // something, since take_all_ended() was called
   bool rests_ = false;            // its caller waits for the bell

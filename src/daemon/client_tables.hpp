@@ -34,7 +34,7 @@ struct KernelEntry {
   std::optional<std::size_t> argument_bytes{};  ///< the size of its parameters; nullopt: not checked
   std::shared_ptr<const void> code{};           ///< for the sink alone
   std::vector<std::uint32_t> pointers{};        ///< among the arguments: only an array, or 0, may be there
-  std::optional<AloneTime> alone{};             ///< where a profile says so
+  std::optional<AloneTime> alone{};             ///< from a profile, if there is one
 };
 
 struct ArrayEntry {

@@ -18,7 +18,7 @@ struct JobOutcome {
   std::string message{};     ///< for the user, where it is not Done; may be empty where something else failed
 };
 
-/// Where a client's completions go. Called from any thread; must not block.
+/// The receiver of a client's completions. Called from any thread; must not block.
 class CompletionTarget {
  public:
   virtual ~CompletionTarget() = default;
@@ -26,7 +26,7 @@ class CompletionTarget {
   virtual void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) = 0;
 };
 
-/// Where a job is counted, and as what.
+/// The account in which a job counts, and its duration alone.
 struct JobAccount {
   std::shared_ptr<ApplicationAccount> application;
   std::optional<double> alone;  ///< its time without other work on the device, in nanoseconds

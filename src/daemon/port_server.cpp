@@ -23,7 +23,8 @@ PortServer::PortServer(std::shared_ptr<CommandSink> sink, ServerSettings setting
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       scratch_(wire::most_command_bytes),
       spin_(most_spin(settings.most_spin)) {
-  require(settings.turn_commands >= 1, "turn_commands is 0, expected at least 1: how many commands of a client are served at a time");
+  require(settings.turn_commands >= 1,
+          "turn_commands is 0, expected at least 1: how many commands of a client are served at a time");
   if (epoll_.number() < 0) throw_errno("epoll_create1");
   watch(bell_->descriptor(), server_bell_name);
   thread_ = std::thread([this] { run(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a launch waits for the lease.
+// The gate at which launches wait for the lease.
 #pragma once
 
 #include "intercept/streams.hpp"

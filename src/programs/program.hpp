@@ -35,7 +35,7 @@ class Program {
   /// Wakes the threads that wait, unless nothing has changed.
   void set_lease(Lease lease);
 
-  /// Has a process launched since the scheduler had said that the program has nothing to do?
+  /// Has a process launched since the scheduler had marked the program as idle?
   bool is_busy() const { return page().is_known_busy.load() != 0; }
   /// From now on the next launch wakes wait_busy(). True where one has come meanwhile: then nothing has changed.
   bool is_busy_after_all();
@@ -43,7 +43,7 @@ class Program {
   bool wait_for_piece();
   /// The piece of work that was handed to the scheduler has ended. From any thread.
   void piece_ended();
-  /// Ends wait_for_piece(), for good; the program goes on without a scheduler.
+  /// Ends wait_for_piece(), for good; the program continues without a scheduler.
   void release();
 
   /// An estimate of the next piece of work, from earlier ones.

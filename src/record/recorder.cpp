@@ -27,7 +27,7 @@ constexpr std::pair<CUpti_ActivityKind, const char*> besides_kernels[] = {
     {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations"},
 };
 
-/// A killed process loses what it did in the latest of these.
+/// A killed process loses the records of at most one such period.
 constexpr std::chrono::milliseconds flush_period(100);
 
 /// CUPTI's callbacks have no argument for their recorder.

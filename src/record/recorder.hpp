@@ -16,7 +16,7 @@ namespace gpushare::recording {
 
 class Recorder {
  public:
-  /// Its part of the recording lies in the folder. Throws std::system_error where it cannot be written.
+  /// Its part of the recording is a file in the folder. Throws std::system_error where it cannot be written.
   explicit Recorder(const std::string& folder);
 
   /// Enables CUPTI's records, with the library at this path. Errors are reported in the file: the program runs on in
@@ -27,7 +27,7 @@ class Recorder {
   /// Async-signal-safe. Does nothing in a forked child, which has no CUDA.
   void finish(std::chrono::milliseconds patience) noexcept;
 
-  /// What CUPTI calls.
+  /// CUPTI's callbacks.
   void took(const std::uint8_t* buffer, std::size_t bytes) noexcept;
   void flush(std::uint32_t flags) noexcept;
 

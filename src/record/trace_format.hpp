@@ -123,7 +123,7 @@ struct MemsetRecord {
   std::uint32_t correlation = 0;
 };
 
-/// The host waited, or told a stream to.
+/// The host waited, or made a stream wait.
 struct WaitRecord {
   static constexpr RecordKind kind = RecordKind::Wait;
   RecordHeader header{};

@@ -29,7 +29,7 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor*);
 };
 
-/// What the tensor points to, and the Python object that keeps its memory.
+/// The tensor's description, and the Python object that owns its memory.
 struct TensorWithOwner {
   ManagedTensor managed{};
   std::vector<std::int64_t> shape;

@@ -188,7 +188,8 @@ void bind_daemon_launch(py::module_& module) {
             }
             return told(std::move(ended));
           },
-          "Closes it, and returns the same for all jobs that were not reported, with the status None where they had not ended.")
+          "Closes it, and returns the same for all jobs that were not reported, with the status None where they had "
+          "not ended.")
       .def_property_readonly("last_job", &ClientPort::last_job, "The number of the job that was submitted last.");
 }
 

@@ -96,7 +96,8 @@ void bind_ports(py::module_& module) {
       .def(py::init<>())
       .def_readwrite("command_ring_bytes", &PortLimits::command_ring_bytes)
       .def_readwrite("completion_ring_bytes", &PortLimits::completion_ring_bytes)
-      .def_readwrite("most_jobs", &PortLimits::most_jobs, "Jobs that have not ended, or with ends that the client has not read.")
+      .def_readwrite("most_jobs", &PortLimits::most_jobs,
+                     "Jobs that have not ended, or with ends that the client has not read.")
       .def_readwrite("most_blocks", &PortLimits::most_blocks, "Of a launch.");
   py::class_<PortStatistics>(module, "PortStatistics", "Counters of a port.")
       .def_readonly("commands", &PortStatistics::commands)

@@ -14,7 +14,7 @@ namespace gpushare {
 
 class Admission {
  public:
-  /// Every application fits by itself: validate() has seen to that.
+  /// Every application fits by itself: validate() checks that.
   Admission(const Workload& workload, const Device& device);
 
   /// The application has arrived, and waits.

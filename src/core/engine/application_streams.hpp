@@ -29,7 +29,7 @@ class ApplicationStreams {
 
   /// The application's next operation, or nullopt when it has ended.
   std::optional<Submission> next(ApplicationId application);
-  /// What next() would say, without taking it.
+  /// The result of next(), without taking it.
   std::optional<Submission> peek(ApplicationId application) const;
 
  private:

@@ -16,7 +16,7 @@
 namespace gpushare {
 namespace {
 
-/// So many wake-ups in a row without any other event mean that the policy waits for something that cannot happen.
+/// After so many wake-ups in a row without any other event the policy waits for something that cannot happen.
 constexpr int most_idle_wake_ups = 100'000;
 
 class WorkloadEngine : private OperationSource {
@@ -114,7 +114,7 @@ class WorkloadEngine : private OperationSource {
     dispatcher_.wake_policy();
   }
 
-  /// A resident block will end by itself, however often the policy wakes up until then.
+  /// A resident block will end, however often the policy wakes up until then.
   bool nothing_resident() const {
     return std::ranges::all_of(dispatcher_.state().running(),
                                [](const RunningLaunch& launch) { return launch.started == launch.done; });

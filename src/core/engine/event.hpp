@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device tells the scheduler. Policies, predictors, traces and metrics all live on this one stream.
+// Events, which a device reports to the scheduler. Policies, predictors, traces and metrics all use this one stream.
 #pragma once
 
 #include "core/model/units.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between deciding and doing. A policy sees the state and says what should hold; it never reads a clock,
-// starts a thread or talks to a GPU, so the same policy drives the simulated and the real one, and a recorded run
-// can be decided again.
+// The seam between decisions and their execution. A policy sees the state and returns a plan; it never reads a clock,
+// starts a thread or talks to a GPU, so the same policy drives the simulated and the real one, and a recorded run can
+// be decided again.
 #pragma once
 
 #include <cstdint>

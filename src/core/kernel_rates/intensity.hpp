@@ -43,7 +43,7 @@ constexpr IntensityThresholds flops_thresholds{.medium = 0.005, .high = 0.04};
 constexpr IntensityThresholds issue_thresholds{.medium = 0.2, .high = 0.6};
 constexpr IntensityThresholds memory_thresholds{.medium = 0.3, .high = 0.75};
 
-/// What a launch draws alone, as fractions of what the device has.
+/// The demand of a launch alone, as fractions of the device's capacity.
 struct Demand {
   std::optional<double> flops{};  ///< of the single-precision peak, where both are known
   double issue = 0;               ///< of the issue slots
@@ -53,7 +53,7 @@ struct Demand {
   Intensity memory_intensity() const { return memory_thresholds.of(memory); }
 };
 
-/// Needs what a profile says of the kernel.
+/// Requires a profiled kernel.
 Demand demand_alone(const Device& device, const Launch& launch);
 
 }  // namespace gpushare

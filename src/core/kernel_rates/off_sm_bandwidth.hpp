@@ -17,7 +17,7 @@ namespace gpushare {
 
 enum class BoundBy { Compute, Memory };
 
-/// What hardware and its counters say of a kernel.
+/// A kernel's figures from hardware counters and specifications.
 struct CacheAccesses {
   double most_instructions_per_cycle = 0;  ///< IPC_max of one SM, in the instructions that APKI counts
   double per_kilo_instruction = 0;         ///< APKI: accesses to the last-level cache

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU as data: how much room an SM has, in which units it is handed out, what lies beyond the SMs, and how long
-// the host's commands take. python/gpushare/devices/*.toml says where each figure is from.
+// A GPU as data: the resources of an SM and their allocation units, the memory system beyond the SMs, and the delays of
+// the host's commands. python/gpushare/devices/*.toml has the source of each figure.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ enum class IssueOrder {
   OldestFirst,  ///< those of the blocks that have been on the SM for longest; a worker is one block as long as it stays
 };
 
-/// What all resident blocks of one SM share.
+/// The resources that all resident blocks of one SM share.
 struct SmCapacity {
   int threads = 0;
   int warps = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How messages name jobs, and say which of them a device failed with: the same words wherever that happens.
+// The names of jobs in messages, and the message for a device's failure: the same words everywhere.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ std::string job_name(const Workload& workload, OperationId operation);
 /// one, two, three
 std::string joined(std::span<const std::string> names);
 
-/// A device does not say which of the launches that were on it has failed: of several it was one.
+/// A device does not report which of the launches on it has failed: it was one of several.
 std::string failure_among(std::span<const std::string> on_device, const std::string& error);
 
 }  // namespace gpushare

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as a scheduler sees it: what one thread block needs of an SM, and (for the simulated GPU) what it costs.
+// A scheduler's view of a kernel: the needs of one thread block, and (for the simulated GPU) its cost.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpushare {
 
-/// What one thread block occupies on an SM from its start to its end.
+/// The resources that one thread block occupies on an SM from its start to its end.
 struct BlockNeeds {
   int threads = 0;
   int registers_per_thread = 0;
@@ -16,7 +16,7 @@ struct BlockNeeds {
   friend auto operator<=>(const BlockNeeds&, const BlockNeeds&) = default;
 };
 
-/// What one thread block costs on an SM of the simulated GPU (the model: simulation/contention.hpp).
+/// The cost of one thread block on an SM of the simulated GPU (the model: simulation/contention.hpp).
 struct BlockCost {
   Duration latency{};          ///< duration of a block that has an SM to itself
   Duration issue{};            ///< part of `latency` in which it occupies the SM's issue slots

@@ -9,7 +9,7 @@
 
 namespace gpushare {
 
-/// What one block takes from an SM once every need is rounded up to the device's allocation units.
+/// The resources of one block, with every need rounded up to the device's allocation units.
 struct BlockFootprint {
   int threads = 0;
   int warps = 0;
@@ -57,7 +57,7 @@ class SmRoom {
   void give_back(const BlockFootprint& block, int blocks = 1) { take(block, -blocks); }
   /// How many more blocks of this footprint fit. Negative or zero where more has been taken than there was.
   int count(const BlockFootprint& block) const;
-  /// The same, but not below zero and at most `most`. Quicker where all of these fit, or none.
+  /// The same, but not below zero and at most `most`. Faster where all of these fit, or none.
   int count(const BlockFootprint& block, int most) const {
     if (most <= 0 || !fits(block)) return 0;
     return fits(block, most) ? most : count(block);

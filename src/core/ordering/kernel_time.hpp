@@ -20,7 +20,7 @@ class KernelTime {
   /// those that came last: a session has no end.
   void add(std::int64_t blocks, Duration time);
 
-  /// Do the times grow with the blocks, as far as is known? One run says nothing against it.
+  /// Do the times grow with the blocks, as far as is known? A single run does not contradict it.
   bool is_linear() const;
   /// Nothing before the first run.
   std::optional<Duration> of(std::int64_t blocks) const;
@@ -30,7 +30,7 @@ class KernelTime {
   std::deque<std::int64_t> sizes_;         // of those, in the order in which they came
 };
 
-/// Those of many kernels.
+/// The times of many kernels.
 class KernelTimes {
  public:
   void add(const Kernel& kernel, std::int64_t blocks, Duration time) {

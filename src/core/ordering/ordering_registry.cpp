@@ -50,7 +50,7 @@ WindowOrdering::Settings settings_of(const PolicyOptions& options) {
           .first_estimate = estimates == "profile" ? FirstEstimate::Profile : FirstEstimate::Nowhere};
 }
 
-/// Sizes of pieces depend on the device, which a name does not tell.
+/// Sizes of pieces depend on the device, which is not part of the name.
 struct PieceOptions {
   CutIn who = CutIn::Nobody;
   double loss = 0;

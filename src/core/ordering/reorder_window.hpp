@@ -30,7 +30,7 @@ class ReorderWindow {
     Bytes memory_limit = no_memory_limit;
     bool carries_over = true;  ///< the order takes into account what the previous window has left
     SearchLimits limits{};
-    /// Begins a search's time; what it returns says when that is over. Empty: no limit in time, as where time is
+    /// Starts a time limit of a search; the result tests whether it is over. Empty: no limit in time, as where time is
     /// simulated.
     std::function<std::function<bool()>()> stopwatch{};
   };
@@ -59,12 +59,12 @@ class ReorderWindow {
   std::vector<const ReadyTask*> latecomers() const;
   /// The application's task begins now.
   void begin(ApplicationId application);
-  /// The application's task will not be wanted any more, if it has one here.
+  /// Removes the application's task, if it is in the window.
   void drop(ApplicationId application);
 
   std::size_t waiting() const { return waiting_.size(); }
   const std::deque<ReadyTask>& queue() const { return waiting_; }
-  /// What the solver has said last.
+  /// The solver's last answer.
   const OrderedTasks& latest() const { return latest_; }
 
  private:

@@ -119,7 +119,7 @@ void WindowOrdering::withdraw(ApplicationId application) {
   line_.cut_short(application);
 }
 
-/// What has not gone to the device.
+/// The operations that have not been released.
 void WindowOrdering::drop_offered(ApplicationId application) {
   Stream& stream = streams_.at(application);
   stream.offered.reset();

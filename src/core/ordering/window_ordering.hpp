@@ -41,7 +41,7 @@ class WindowOrdering : public Ordering {
   bool goes_on(ApplicationId application) const override;
 
  private:
-  /// Where an application stands.
+  /// The progress of an application.
   struct Stream {
     double weight = 1;
     int priority = 0;

@@ -27,7 +27,7 @@ class TwoLargest {
   Integer second_ = 0;
 };
 
-/// What blocks of many launches need, by resource.
+/// The needs of the blocks of many launches, by resource.
 class Demands {
  public:
   void add(const BlockFootprint& block) {

@@ -19,7 +19,7 @@
 namespace gpushare {
 namespace {
 
-/// As long as it takes for a first block to begin: a shorter one would end with nothing done.
+/// The time until a first block begins: a shorter slice would end with nothing done.
 Duration shortest_slice(const CommandDelays& delays) { return delays.signal + delays.relaunch + Duration(1); }
 
 class RoundRobin : public Policy {

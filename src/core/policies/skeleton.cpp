@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy to copy. Say here what it does and where it is from (paper, section).
 // A policy to copy. State here what it does and where it is from (paper, section).
+//
 // Suits: which workloads. Fails: on which.
 //
 // To make it real: rename the file, the class and make_skeleton, write decide(), and add one line to the table in

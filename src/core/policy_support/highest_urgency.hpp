@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The highest urgency among the applications. One that has ended counts for some milliseconds longer, because the next
-// request of the same client may come as an application by itself.
+// request of the same client may come as a new application.
 #pragma once
 
 #include <limits>

@@ -21,7 +21,7 @@ class PolicyOptions {
 
   const std::string& policy() const { return policy_; }
 
-  /// One of these words; the first where the option is left out. Throws InvalidInput for any other.
+  /// The option's word, one of these; the first where it is left out. Throws InvalidInput for any other.
   std::string word(const std::string& key, std::initializer_list<std::string_view> words) const;
   /// A number in least..most, or `otherwise` where the option is left out. Throws InvalidInput for any other.
   double number(const std::string& key, double otherwise, double least, double most) const;

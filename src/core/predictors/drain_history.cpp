@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-// Chosen on the runs that docs/srtf.md, "On silicon", shows; it says what other values do.
+// Chosen on the runs in docs/srtf.md, "On silicon", which also shows other values.
 constexpr double fall_kept = 0.3;
 constexpr double overdue = 1.1;
 constexpr double done_of_overdue = 0.25;
@@ -34,7 +34,7 @@ struct DrainHistory::Totals {
   Group newest;
   Group before;
 
-  /// By what factor blocks are expected to be faster than they were.
+  /// The factor by which blocks are expected to be faster than before.
   double drift() const {
     if (before.busy <= 0) return 1;
     const double kept = newest.busy / newest.blocks / (before.busy / before.blocks);
@@ -48,7 +48,7 @@ DrainHistory::DrainHistory(const RunningLaunch& launch, Time now, bool from_the_
   for (std::size_t id = 0; id < per_sm_.size(); ++id) per_sm_[id].begin = per_sm_[id].latest = active(launch, id, now);
 }
 
-/// At least: the mean age tells less than that some of the first blocks have not ended.
+/// A lower bound: the mean age is less informative than the fact that some of the first blocks have not ended.
 double DrainHistory::oldest_in_flight(const SmReports& sm, double residency) {
   const double time = sm.latest - sm.begin;
   return sm.done.blocks < residency ? time : time - sm.done.busy / residency;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SMs have ended of one launch within a slice, and what that says about the rest: see DrainRate.
+// The blocks of one launch that the SMs have ended within a slice, and the prediction of the rest: see DrainRate.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 
 namespace gpushare {
 
-/// The launch's runtime alone, measured beforehand. Throws PolicyError where the workload does not say it.
+/// The launch's runtime alone, measured beforehand. Throws PolicyError where the workload does not have it.
 inline Duration known_runtime(const Launch& launch) {
   if (launch.alone) return *launch.alone;
   throw PolicyError("an oracle policy needs the runtime alone of kernel '" + launch.kernel.name +

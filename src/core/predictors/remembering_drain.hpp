@@ -42,7 +42,7 @@ class RememberingDrain {
   };
   struct LaunchRecord {
     std::vector<Forecast> forecasts;
-    double next_done = 0;  // when there is to be another one
+    double next_done = 0;  // progress at which the next forecast is made
     bool is_disturbed = false;
     Duration stood_still{};  // had no block
     std::optional<Time> still_since{};

@@ -8,7 +8,9 @@
 namespace gpushare {
 namespace {
 
-double slowdown(const RuntimeEstimate& estimate, double end) { return (estimate.waited + end) / estimate.alone_runtime; }
+double slowdown(const RuntimeEstimate& estimate, double end) {
+  return (estimate.waited + end) / estimate.alone_runtime;
+}
 
 /// When a launch ends that shares the SM until `shared_until` and has it to itself from then on.
 double end_of(const RuntimeEstimate& estimate, double shared_until) {
@@ -17,7 +19,8 @@ double end_of(const RuntimeEstimate& estimate, double shared_until) {
   return shared_until + (estimate.blocks_left - beside) * estimate.exclusive_step;
 }
 
-RuntimeEstimate runtime_estimate(const RunningLaunch& launch, const BlockTimeByMode& times, int shared_residency, const State& state) {
+RuntimeEstimate runtime_estimate(const RunningLaunch& launch, const BlockTimeByMode& times, int shared_residency,
+                                 const State& state) {
   const double step = times.exclusive / launch.max_residency;
   const double sms = state.sms();
   return {.waited = nanoseconds(state.now() - launch.arrival),
@@ -29,8 +32,9 @@ RuntimeEstimate runtime_estimate(const RunningLaunch& launch, const BlockTimeByM
 
 }  // namespace
 
-std::vector<RuntimeEstimate> runtime_estimates(std::span<const RunningLaunch* const> order, std::span<const BlockTimeByMode> times,
-                           int limit_of_first, const State& state) {
+std::vector<RuntimeEstimate> runtime_estimates(std::span<const RunningLaunch* const> order,
+                                               std::span<const BlockTimeByMode> times, int limit_of_first,
+                                               const State& state) {
   std::vector<RuntimeEstimate> estimates{runtime_estimate(*order[0], times[0], limit_of_first, state)};
   for (std::size_t place = 1; place < order.size(); ++place) {
     const RunningLaunch& launch = *order[place];

@@ -19,7 +19,7 @@ struct RuntimeEstimate {
   double shared_step = 0;     ///< t / R at its shared residency, while the SM is shared
 };
 
-/// What a block of one launch takes at maximum residency, and while the SMs are shared.
+/// The duration of a block of one launch at maximum residency, and while the SMs are shared.
 struct BlockTimeByMode {
   double exclusive = 0;
   double shared = 0;
@@ -27,8 +27,9 @@ struct BlockTimeByMode {
 
 /// The rates of these launches, with `times` in the same order, where the first is limited to so many blocks per SM and
 /// any other would have the rest.
-std::vector<RuntimeEstimate> runtime_estimates(std::span<const RunningLaunch* const> order, std::span<const BlockTimeByMode> times,
-                           int limit_of_first, const State& state);
+std::vector<RuntimeEstimate> runtime_estimates(std::span<const RunningLaunch* const> order,
+                                               std::span<const BlockTimeByMode> times, int limit_of_first,
+                                               const State& state);
 
 /// Slowdowns if the launches run one after the other in the order given.
 std::vector<double> exclusive_slowdowns(std::span<const RuntimeEstimate> order);

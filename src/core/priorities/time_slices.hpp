@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Time slices (EffiSha section 7): one request has the GPU, the others wait in an
-// active or in an inactive queue. Active ones are served first, by their priorities, which grow meanwhile; when none is
-// left, the queues are swapped. A request that arrives at the very time of a swap counts as having arrived before it:
-// it is active, the others are not yet.
+// SPDX-License-Identifier: Apache-2.0
+// Time slices (EffiSha section 7): one request has the GPU, the others wait in an active or in an inactive queue.
+// Active requests are served first, by their priorities, which grow meanwhile; when none is left, the queues are
+// swapped. A request that arrives at the very time of a swap counts as earlier: it is active, the others are not yet.
 #pragma once
 
 #include <map>
@@ -50,7 +50,7 @@ class TimeSlices {
   Requests requests_;
   std::map<RequestId, TimeSlice> slices_;
   std::optional<RequestId> current_;
-  std::optional<RequestId> ended_;    // had the slice when it ended
+  std::optional<RequestId> ended_;  // had the slice when it ended
   std::vector<RequestId> swapped_;  // the requests that became active at the latest swap
   Time swapped_at_{};
 };

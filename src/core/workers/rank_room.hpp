@@ -26,7 +26,7 @@ struct RoomClaim {
   Bytes split{};               ///< how it wants an SM's L1 cache divided: shared_memory_split()
   bool is_seen = true;         ///< is `present` known? Else it is unknown what blocks the launch
   bool is_fleeting = false;    ///< it ends before a poll could show the places of its blocks
-  bool leaves_soon = false;    ///< told to leave, its workers are gone within some tens of microseconds
+  bool leaves_soon = false;    ///< its workers leave within some tens of microseconds after an order
   friend bool operator==(const RoomClaim&, const RoomClaim&) = default;
 };
 

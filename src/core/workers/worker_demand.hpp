@@ -12,10 +12,10 @@
 
 namespace gpushare {
 
-/// What a launch wants and has, in workers.
+/// The requested and the present workers of a launch.
 struct WorkerDemand {
   int wanted = 0;       ///< sum over the SMs
-  int missing = 0;      ///< sum over the SMs of what is wanted there and not present
+  int missing = 0;      ///< sum over the SMs of requested workers that are not present
   int lacking_sms = 0;  ///< SMs where some are missing
 
   void add_sm(int wanted_here, int present) {

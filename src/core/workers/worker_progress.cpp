@@ -109,8 +109,7 @@ void WorkerProgress::end_idle_workers(SmId id) {
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
   // An end shows the duration of a block, which is unknown before the first one.
   if (!all_hold_places || done_ == 0) return;
-  const std::int64_t idle =
-      std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
+  const std::int64_t idle = std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
   sm.shift += idle;
   owed_ += idle;
 }

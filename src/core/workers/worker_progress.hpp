@@ -79,7 +79,7 @@ class WorkerProgress {
     Duration block_time{};
   };
 
-  /// Is there anything new on this SM that has to be reported?
+  /// Has this SM anything new to report?
   bool is_due(std::size_t sm, const WorkerSm& counted, Report report) const;
   /// One SM's part of a launch that is spread evenly over SMs.
   std::int64_t part_of(std::size_t sm) const;

@@ -16,7 +16,7 @@ void for_each(TaskSet tasks, Visit visit) {
   for (; tasks != 0; tasks &= tasks - 1) visit(std::countr_zero(tasks));
 }
 
-/// When each engine can first be used by one of the tasks, and how long the schedule goes on behind the last use.
+/// By engine: the first time when one of the tasks can use it, and how long the schedule continues after the last use.
 struct Margins {
   EngineTimes head{never, never, never};
   EngineTimes tail{never, never, never};

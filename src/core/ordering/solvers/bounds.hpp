@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no order of a set of tasks can beat, given what is fixed before and behind it.
+// Lower bounds for all orders of a set of tasks, given the tasks fixed before and behind it.
 #pragma once
 
 #include "core/ordering/solvers/flow_tables.hpp"

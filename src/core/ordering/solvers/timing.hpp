@@ -81,7 +81,7 @@ class Timeline {
 struct Schedule {
   std::vector<Duration> ends;  ///< of the tasks, in the order's order
   Duration makespan{};         ///< when all of them have ended, and no engine is in use any more
-  EnginesState engines;        ///< what it leaves, seen from now
+  EnginesState engines;        ///< the engines after it, relative to now
   bool waited_for_memory = false;
 };
 

@@ -15,13 +15,14 @@ namespace gpushare::ptx {
 /// `threadIdx.x / 32`, in blocks of these shapes. An index is assumed not to be negative.
 class LaneValues {
  public:
-  LaneValues(const Module& module, const Function& function, const SingleWriterAnalysis& writers, const ThreadGroup& group);
+  LaneValues(const Module& module, const Function& function, const SingleWriterAnalysis& writers,
+             const ThreadGroup& group);
 
   /// Is the result the same in all lanes that execute this, although it reads the thread's index?
   bool is_same_in_warp(std::size_t statement);
 
  private:
-  /// How a value lies in a warp. A multiple is one of 32.
+  /// How a value varies within a warp. A multiple is one of 32.
   enum class Kind : std::uint8_t {
     Unknown,
     Uniform,
@@ -46,7 +47,7 @@ class LaneValues {
     bool is_multiple() const { return kind == Kind::Multiple || kind == Kind::Zero; }
     bool is_consecutive_from_lane_0() const { return kind == Kind::Consecutive && offset % 32 == 0; }
   };
-  /// What an instruction reads is what was written before it.
+  /// An instruction reads the values that were written before it.
   struct Place {
     std::size_t statement;
     const Instruction& instruction;

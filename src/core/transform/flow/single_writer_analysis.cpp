@@ -62,13 +62,13 @@ std::optional<std::size_t> SingleWriterAnalysis::only_before(const Statements& w
 }
 
 std::optional<std::size_t> SingleWriterAnalysis::last_within(const Statements& writers, std::size_t begin,
-                                                    std::size_t end) const {
+                                                             std::size_t end) const {
   const auto behind = std::ranges::lower_bound(writers, end);
   if (behind == writers.begin() || *(behind - 1) < begin) return std::nullopt;
   return *(behind - 1);
 }
 
-/// Where the guard does not hold, the register keeps what it had.
+/// Where the guard does not hold, the register keeps its value.
 std::optional<std::size_t> SingleWriterAnalysis::unless_guarded(std::size_t writer) const {
   const bool guarded = !std::get<Instruction>(function_.statements[writer]).predicate.empty();
   return guarded ? std::nullopt : std::optional(writer);

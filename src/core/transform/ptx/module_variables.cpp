@@ -39,7 +39,7 @@ bool names_space(const Token& token) {
   return space == ".global" || space == ".const";
 }
 
-/// Reads what stands between the state space and the semicolon. There may be several variables: a, b[4].
+/// Reads the text between the state space and the semicolon. There may be several variables: a, b[4].
 class DeclarationReader {
  public:
   DeclarationReader(const Module& module, TokenRange range)

@@ -15,7 +15,7 @@ struct ModuleVariable {
   bool is_constant = false;  ///< in constant memory: the host can set it, and no kernel can
   bool is_managed = false;
   bool is_written = false;  ///< perhaps, by a kernel of the module
-  bool is_used = false;     ///< by the kernel that was asked about, or by what it may call
+  bool is_used = false;     ///< by the given kernel, or by functions that it may call
 };
 
 /// The variables that kernels can write or the host can set, in the order of the module. Left out are variables that no

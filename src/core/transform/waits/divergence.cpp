@@ -95,7 +95,7 @@ class Taint {
   std::vector<bool>& abandoned() { return abandoned_; }
 
  private:
-  /// Statements, by what they do with what they read.
+  /// Statements, by their treatment of the values that they read.
   struct Readers {
     std::vector<std::size_t> computing;
     std::vector<std::size_t> guarded;
@@ -131,7 +131,7 @@ class Taint {
     if (affected) affect(index);
   }
 
-  /// What is handed over in a call may differ.
+  /// Arguments of called functions may differ.
   void taint_parameters() {
     for (const Parameter& parameter : function_.parameters) {
       tainted_.insert(parameter.name);
@@ -213,7 +213,7 @@ class Taint {
   /// value; but a thread that loads repeatedly may be alone.
   bool is_same_for_same_address(const Instruction& load, std::size_t index) const {
     if (load.has("nc") || load.has("const")) return true;
-    if (load.has("param")) return function_.is_entry;  // what is handed over in a call may differ
+    if (load.has("param")) return function_.is_entry;  // arguments of called functions may differ
     if (load.has("local")) return true;                // if all threads have stored the same
     if (group_.is_block()) return for_all_ != nullptr && for_all_->contains(index);
     return !watches(load) && is_of_common_memory(load);

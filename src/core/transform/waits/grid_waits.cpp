@@ -29,7 +29,7 @@ bool is_atomic(const Instruction& instruction) {
   return instruction.operation() == "atom" || instruction.operation() == "red";
 }
 
-/// An atomic that leaves what it finds: atomicAdd(p, 0), atomicCAS(p, x, x).
+/// An atomic that does not change the value: atomicAdd(p, 0), atomicCAS(p, x, x).
 bool only_reads(const Module& module, const Instruction& atomic) {
   if (atomic.operation() != "atom") return false;
   const auto& operands = atomic.operands;
@@ -120,7 +120,7 @@ class GridWaits {
     of_atomic_ = derived_.from(atomics);
   }
 
-  /// The first load of a loop by which the loop may go on.
+  /// The first load of a loop that decides whether the loop continues.
   const Instruction* poll() {
     for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
       if (const Instruction* found = poll_in(cycle)) return found;
@@ -128,7 +128,7 @@ class GridWaits {
     return nullptr;
   }
 
-  /// Such a load in a loop that goes by the size of the grid, or that compares what it found with a parameter.
+  /// Such a load in a loop that depends on the size of the grid, or that compares the loaded value with a parameter.
   const Instruction* poll_by_size() {
     for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
       const Instruction* found = poll_in(cycle);

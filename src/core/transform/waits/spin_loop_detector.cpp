@@ -34,7 +34,7 @@ bool SpinLoopDetector::any(std::size_t cycle) {
   return false;
 }
 
-/// Plain loads are among them where a fence in the loop makes them see what others have written.
+/// Plain loads are among them where a fence in the loop makes them see writes of other blocks.
 void SpinLoopDetector::find_sources(std::size_t cycle) {
   bool fenced = false;
   loops_.for_each_instruction_in(

@@ -17,7 +17,7 @@ namespace gpushare::ptx {
 /// 0) == 0)`. The result is followed through registers, memory of the block, calls, and control dependence.
 class SpinLoopDetector {
  public:
-  /// `reads`: of the function and what it calls.
+  /// `reads`: those of the function and its callees.
   SpinLoopDetector(const Module& module, const Loops& loops, const ExecutedReads& reads);
 
   /// Does the cycle have such a read?

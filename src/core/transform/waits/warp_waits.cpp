@@ -18,7 +18,7 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Not the aligned ones (mma, ldmatrix): these are for whole warps, in the original as well.
+/// Without the aligned ones (mma, ldmatrix): these are for whole warps, in the original as well.
 bool waits_for_lanes(const Instruction& instruction) {
   if (instruction.opcode.starts_with("bar.warp.sync")) return true;
   return instruction.has("sync") && !instruction.has("aligned") &&
@@ -137,7 +137,7 @@ class Waits {
            });
   }
 
-  /// What makes the predicate, of integers that are written once.
+  /// The definition of the predicate, from integers that are written once.
   const Instruction* comparison(std::string_view predicate) const {
     const Instruction* found = nullptr;
     bool several = false;

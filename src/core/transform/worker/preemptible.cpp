@@ -74,7 +74,7 @@ std::size_t first_token(const Statement& statement) {
   return std::get<Instruction>(statement).tokens.begin;
 }
 
-/// Where the first statement behind the leading declarations begins.
+/// The beginning of the first statement behind the leading declarations.
 std::size_t body_offset(const Module& module, const Function& entry) {
   for (std::size_t index = 1; index < entry.statements.size(); ++index) {
     const Statement& statement = entry.statements[index];

@@ -11,7 +11,7 @@ namespace gpushare::ptx::worker_text {
 
 /// Between two chunks: stay or leave, and with what. `place`: "first" or "next". With the SM's entry and order at
 /// %gpushare_a and %gpushare_b; leaves the chunk in %gpushare_next and %gpushare_j (its number of tasks, 0 to leave),
-/// some of which may lie behind the end of the grid.
+/// some of which may be beyond the end of the grid.
 std::string claim(const std::string& place, const WorkerNeeds& needs);
 
 /// All threads switch to the other of two slots: a fast leader must not overwrite what a slow thread has yet to read.

@@ -15,7 +15,7 @@ struct WorkerControl {
 };
 static_assert(sizeof(WorkerControl) == 8);
 
-/// What the host tells the workers on an SM, in one word: they see both with one load. One per SM and launch, side by
+/// The host's order to the workers on an SM, in one word: they read both with one load. One per SM and launch, side by
 /// side: a short stretch of memory is written faster than a column of a table (7 us sooner for 132 SMs).
 struct WorkerOrder {
   std::uint16_t quota = 0;  ///< how many workers may stay

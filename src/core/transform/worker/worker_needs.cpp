@@ -87,7 +87,7 @@ std::optional<Refusal> find_obstacle(const Module& module, const Function& funct
   return found;
 }
 
-/// A plain barrier of all threads on barrier 0, the only kind that the single site can stand for.
+/// A plain barrier of all threads on barrier 0, the only kind that the single site can replace.
 bool is_plain_barrier(const Module& module, const Instruction& instruction) {
   return instruction.has("sync") && !instruction.has("red") && instruction.operands.size() == 1 &&
          module.token(instruction.operands[0].begin).is("0");
@@ -112,7 +112,7 @@ bool any_barrier_among(const std::vector<bool>& divergent, const Function& funct
   return false;
 }
 
-/// In the kernel or in what it calls, a barrier that some threads may skip.
+/// In the kernel or in its callees, a barrier that some threads may skip.
 class DivergentBarriers {
  public:
   DivergentBarriers(const Module& module, FunctionAnalyses& analyses, const Function& entry, const Functions& called)
@@ -234,7 +234,7 @@ std::optional<Refusal> find_exit_in(const Module& module, const Function& callee
   return found;
 }
 
-/// What .reqntid says, as far as it does.
+/// The block shapes of .reqntid, as far as it restricts them.
 std::optional<std::array<std::int64_t, 3>> required_block(const Module& module, const Function& entry) {
   for (const TokenRange& directive : entry.directives) {
     if (!module.token(directive.begin).is(".reqntid")) continue;
@@ -249,7 +249,7 @@ std::optional<std::array<std::int64_t, 3>> required_block(const Module& module, 
   return std::nullopt;
 }
 
-/// From those that hold for most blocks to those that hold for few.
+/// Ordered from those that hold for most blocks to those that hold for few.
 std::vector<BlockShapes> shapes_to_try(const Module& module, const Function& entry) {
   using Kind = BlockShapes::Kind;
   std::vector<BlockShapes> shapes{{Kind::Any}, {Kind::Flat}, {Kind::Lines}, {Kind::WholeWarps}};
@@ -260,7 +260,7 @@ std::vector<BlockShapes> shapes_to_try(const Module& module, const Function& ent
   return shapes;
 }
 
-/// The blocks in which no lane waits for one that may have returned, or the wait that is in the way.
+/// The blocks in which no lane waits for one that may have returned, or the wait that prevents it.
 std::variant<BlockShapes, Refusal> find_blocks(const Module& module, FunctionAnalyses& analyses, const Function& entry,
                                                const Functions& called) {
   const Instruction* wait = nullptr;
@@ -323,7 +323,7 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
   return needs;
 }
 
-/// In the kernel or in what it calls.
+/// In the kernel or in its callees.
 bool may_wait_in_loop(const Module& module, FunctionAnalyses& analyses, const Function& entry,
                       const Functions& called) {
   const ExecutedReads reads(module, called);

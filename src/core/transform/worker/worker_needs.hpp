@@ -44,7 +44,7 @@ struct WorkerNeeds {
   bool keeps_shared_alignment = false;
 };
 
-/// What a worker of this kernel needs, or the first reason against making one.
+/// The needs of a worker of this kernel, or the first reason against making one.
 std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses);
 
 }  // namespace gpushare::ptx

@@ -46,7 +46,7 @@ class OrderedDispatch {
   Dispatcher& dispatcher_;
   OperationSource& source_;
   Ordering* ordering_;
-  bool has_news_ = false;  // blocks are none of the ordering's business
+  bool has_news_ = false;  // since let_go(); block events do not concern the ordering
 };
 
 }  // namespace gpushare

@@ -43,7 +43,7 @@ class Ordering {
   virtual bool goes_on(ApplicationId application) const = 0;
 };
 
-/// Runs the workload as run() in engine.hpp does, but operations go when the ordering lets them.
+/// Runs the workload as run() in engine.hpp does, but the ordering releases operations.
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
          Ordering* ordering);
 

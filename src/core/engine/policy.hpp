@@ -14,15 +14,15 @@
 
 namespace gpushare {
 
-class PolicyOptions;  // policies/options.hpp
+class PolicyOptions;  // policy_support/options.hpp
 
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// Called once, before all else. A policy that leaves something to chance takes its random numbers from this seed and
+  /// Called once, before all else. A randomized policy takes its random numbers from this seed and
   /// from nothing else: it differs between the repeats of a comparison and between policies, and in equal runs it is
-  /// the same (policies/policy_seed.hpp).
+  /// the same (policy_support/policy_seed.hpp).
   virtual void begin(std::uint64_t /*seed*/) {}
 
   /// Throws PolicyError for an application that this policy cannot serve. Called before the

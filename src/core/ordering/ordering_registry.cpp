@@ -52,14 +52,14 @@ WindowOrdering::Settings settings_of(const PolicyOptions& options) {
 
 /// Sizes of pieces depend on the device, which is not part of the name.
 struct PieceOptions {
-  CutIn who = CutIn::Nobody;
+  CutIn cut_in = CutIn::None;
   double loss = 0;
   Bytes size{};  // 0: by the loss
   int at_a_time = 1;
 
   CopyPieces on(const Device& device) const {
-    if (size.count > 0) return {.who = who, .to_device = size, .to_host = size, .at_a_time = at_a_time};
-    return {.who = who,
+    if (size.count > 0) return {.cut_in = cut_in, .to_device = size, .to_host = size, .at_a_time = at_a_time};
+    return {.cut_in = cut_in,
             .to_device = TransferTime(device.to_device).piece_losing(loss),
             .to_host = TransferTime(device.to_host).piece_losing(loss),
             .at_a_time = at_a_time};
@@ -68,12 +68,12 @@ struct PieceOptions {
 
 /// Copies in pieces are the default for turnaround orderings only: they delay the end of the last task.
 PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
-  const std::string who = is_for_turnaround ? options.word("pieces", {"short", "no", "urgent"})
-                                            : options.word("pieces", {"no", "short", "urgent"});
+  const std::string cut_in = is_for_turnaround ? options.word("pieces", {"short", "no", "urgent"})
+                                               : options.word("pieces", {"no", "short", "urgent"});
   const double megabytes = options.number("piece_mb", 0, 1e-6, 1e6);
-  return {.who = who == "no"      ? CutIn::Nobody
-                 : who == "short" ? CutIn::Shorter
-                                  : CutIn::Urgent,
+  return {.cut_in = cut_in == "no"      ? CutIn::None
+                    : cut_in == "short" ? CutIn::Shorter
+                                        : CutIn::Urgent,
           .loss = options.number("loss", 0.02, 0.001, 0.9),
           .size = Bytes{std::llrint(megabytes * 1e6)},
           .at_a_time = static_cast<int>(options.whole("depth", 1, 1, 16))};

@@ -16,7 +16,7 @@ Duration time_on(const Task& task, Engine engine);
 class TaskLine {
  public:
   /// At most so many tasks may be in their kernels at a time, and these may come between copies of others.
-  explicit TaskLine(int computing, CutIn cut_in = CutIn::Nobody) : most_computing_(computing), cut_in_(cut_in) {}
+  explicit TaskLine(int computing, CutIn cut_in = CutIn::None) : most_computing_(computing), cut_in_(cut_in) {}
 
   /// The task takes its place in the line, before any that began earlier and comes later in the order.
   void begin(const ReadyTask& task);

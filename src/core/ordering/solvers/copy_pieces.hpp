@@ -15,20 +15,20 @@ namespace gpushare {
 
 /// Which tasks' copies may go between the pieces of a copy under way.
 enum class CutIn {
-  Nobody,   ///< copies go whole
+  None,     ///< copies go whole
   Shorter,  ///< those of a task that needs the engine for less time than the one under way has left
   Urgent    ///< those of an application of a higher priority, and among equals of a shorter task
 };
 
 struct CopyPieces {
-  CutIn who = CutIn::Nobody;
+  CutIn cut_in = CutIn::None;
   Bytes to_device{};  ///< size of a piece; unused where no task may cut in
   Bytes to_host{};
   int at_a_time = 1;  ///< that an engine has
 
   /// 0 where a copy of this size goes whole.
   Bytes piece_of(const Copy& copy) const {
-    if (who == CutIn::Nobody) return {};
+    if (cut_in == CutIn::None) return {};
     const Bytes piece = copy.direction == Copy::Direction::ToDevice ? to_device : to_host;
     return copy.size > piece ? piece : Bytes{};
   }
@@ -40,9 +40,9 @@ struct CopyClaim {
   Duration left{};  ///< for which it needs the engine
 };
 
-inline bool goes_before(CutIn who, const CopyClaim& newcomer, const CopyClaim& under_way) {
-  if (who == CutIn::Nobody) return false;
-  if (who == CutIn::Urgent && newcomer.priority != under_way.priority) return newcomer.priority > under_way.priority;
+inline bool goes_before(CutIn cut_in, const CopyClaim& newcomer, const CopyClaim& under_way) {
+  if (cut_in == CutIn::None) return false;
+  if (cut_in == CutIn::Urgent && newcomer.priority != under_way.priority) return newcomer.priority > under_way.priority;
   return newcomer.left < under_way.left;
 }
 

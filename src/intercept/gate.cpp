@@ -18,7 +18,7 @@ constexpr std::uint64_t spin_for_mark_ns = 300'000;
 constexpr std::uint64_t nap_ns = 20'000;
 /// The interval at which a held thread checks whether a process that could release it still exists.
 constexpr std::uint64_t keeper_patience_ns = 100'000'000;
-/// The interval at which a thread asks the driver about work under way, whose mark may have been lost with the context.
+/// The interval at which a thread asks the driver about work under way: its mark may have been lost with the context.
 constexpr std::uint64_t mark_patience_ns = 10'000'000;
 
 bool is_over_limit(const StreamWords& words, Lease lease) {

@@ -30,7 +30,7 @@ bool is_verbose();
 /// Writes a line to stderr.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
-/// Frees the slots of dead processes, whose memory is free already.
+/// Frees the slots of dead processes: their memory is free already.
 void release_dead_slots(programs::ProgramPage& page);
 
 }  // namespace gpushare::intercept

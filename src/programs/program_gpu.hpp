@@ -4,8 +4,8 @@
 // ended.
 //
 // A piece begins with a program's first launch after a pause and ends with the next pause. Its blocks are units for
-// policies: one ends with every millisecond of predicted GPU time. A program whose piece has lost all its SMs is held;
-// when its work under way has ended, its blocks have ended too, and its SMs are free.
+// policies: one ends with every millisecond of predicted GPU time. A program is held when its piece has lost all its
+// SMs; when its work under way has ended, its blocks have ended too, and its SMs are free.
 //
 // A block takes as much of an SM as its program uses of the GPU, so that programs that leave the GPU idle, because
 // their hosts are slower, may run together under any policy. The hardware schedules the kernels of these: how many SMs

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission by device memory (EffiSha section 6.4): an application whose memory does not fit beside that of the running
-// ones waits until enough of them have ended. Admission is in order of arrival, without overtaking, so that no
-// application starves.
+// Admission by device memory (EffiSha section 6.4): an application starts when its memory fits beside that of the
+// running ones. Admission is in order of arrival, without overtaking, so that no application starves.
 #pragma once
 
 #include <deque>

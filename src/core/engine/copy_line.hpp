@@ -52,7 +52,7 @@ class CopyLine {
   std::vector<QueuedCopy> waiting_;  // in the order in which they came
 };
 
-/// Start times of the copies whose last piece has not ended.
+/// Start times of the copies that have not ended completely.
 class CopyStarts {
  public:
   void begin(const CopyPiece& first, Time now) { starts_.emplace_back(first.copy.id, now); }

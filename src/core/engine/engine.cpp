@@ -81,7 +81,7 @@ class WorkloadEngine : private OperationSource {
     return next && pace_of(*next->operation) == HostPace{} ? next : std::nullopt;
   }
 
-  /// Starts the applications whose memory fits.
+  /// Starts waiting applications as long as their memory fits.
   void start_admitted() {
     while (const auto application = admission_.admit()) {
       hosts_.start(*application, dispatcher_.now());

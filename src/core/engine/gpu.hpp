@@ -50,8 +50,8 @@ class Gpu {
   /// before it has been submitted; from then on plans apply to it as to any other launch.
   virtual void announce(const Submission& /*next*/) {}
 
-  /// Is this announced operation, whose application has been withdrawn and which will never be submitted, still on the
-  /// GPU? Until it has left, the end of the operation before it is not reported.
+  /// Is this announced operation still on the GPU, though its application has been withdrawn, so that it will never be
+  /// submitted? Until it has left, the end of the operation before it is not reported.
   virtual bool is_leaving(OperationId /*announced*/) const { return false; }
 
   /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a

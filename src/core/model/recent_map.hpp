@@ -62,7 +62,7 @@ class RecentMap {
     return find_or(key, [] { return Value{}; });
   }
 
-  /// Removes the entries whose keys satisfy `is_gone`.
+  /// Removes the entries with keys that satisfy `is_gone`.
   template <class IsGone>
   void forget_if(IsGone is_gone) {
     std::erase_if(entries_, [&](const Entry& entry) {

@@ -124,7 +124,7 @@ bool TaskLine::is_for_kernels(const ActiveTask& task) {
   return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
 }
 
-/// Tasks whose kernels run at the same time may end them in another order.
+/// Tasks with kernels that run at the same time may end them in another order.
 bool TaskLine::may_send_results(const ActiveTask& task, Time now) const {
   const CopyClaim claim{.priority = task.ready.priority, .left = left_of(task, now)};
   int before = 0;

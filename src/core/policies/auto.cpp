@@ -7,7 +7,8 @@
 // order of arrival, and each fills the last waves of the one before it. Whether that is better than an SM allocation is
 // measured, as between two SM allocations. An application with a priority above 0 is latency-critical: its launches go
 // first on every SM at once, the others keep their quotas behind it, and some SMs stay reserved for its next launch.
-// SMs are also reserved for an application without priority whose few blocks had to wait for much longer than they run.
+// SMs are also reserved for an application without priority if its few blocks had to wait for much longer than they
+// run.
 //
 // Options: those of mix. antt=1.8: the most throughput among the choices that keep this bound of the mean slowdown, or
 // the smallest violation where none keeps it. A minimum speed excludes serial execution, in which all applications but
@@ -16,7 +17,6 @@
 //
 // Suits: use without knowledge of the workload. Fails: a single launch of a kernel without a profile is shared by fixed
 // proportions, and predictions are of throughput while all applications are present, not of their order of completion.
-// proportion, and predictions are of throughput while all are there, not of who is done first.
 #include "core/policy_support/ranking.hpp"
 #include "core/policy_support/whole_up_to.hpp"
 #include "core/tuning/mixer.hpp"

@@ -67,7 +67,7 @@ class CdSearch : public Policy {
     window_.begin(state.now(), options_.window_on(state.device()));
   }
 
-  /// The launches whose rates the search waits for.
+  /// The launches with rates that the search waits for.
   std::vector<Member> awaited() const {
     std::vector<Member> members;
     for (std::size_t i = 0; i < company_.members().size(); ++i) {

@@ -5,7 +5,7 @@
 //
 // Options: blocks=K; or delay_us, how long a slice may take, from which K follows by the mean time of the launch's
 // blocks, with a full wave at least: fewer blocks at a time would take as long. A launch without an ended block, or
-// whose blocks took no time, is in its first slice.
+// with blocks that took no time, is in its first slice.
 //
 // Suits: comparison; preemption at block boundary is better in every case. Fails: short slices leave SMs idle at the
 // end of each, and every slice is a new launch; long ones make all others wait.

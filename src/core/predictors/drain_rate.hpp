@@ -4,7 +4,7 @@
 // Simple Slicing takes the first block of a slice for all others. Here every block that has ended counts:
 //
 // - Once R blocks per SM have ended after an SM's first report, the rate since that report counts; the start of the
-//   launch, whose blocks last longer, is in the first report. Where block times have fallen from one report to the
+//   launch, with blocks that last longer, is in the first report. Where block times have fallen from one report to the
 //   next, as they do while caches warm up, part of that fall is expected once more.
 // - Before that, blocks in flight matter. If none is older than those that have ended, blocks are assumed to be equal,
 //   and those in flight have done as much as their age says. A poll comes later than the ends that it shows, so a
@@ -15,7 +15,7 @@
 // all. The rate of an earlier slice (see SimpleSlicing) holds until a block ends in the present one.
 //
 // Suits: launches of many waves, reported in groups. Fails: where late blocks take longer than early ones; in launches
-// of two waves whose first blocks are overtaken by later ones, by up to a fifth.
+// of two waves with first blocks that later ones overtake, by up to a fifth.
 #pragma once
 
 #include <optional>

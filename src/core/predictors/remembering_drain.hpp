@@ -7,7 +7,7 @@
 // the others; times when a launch had no block at all do not count. Kernels are identified by name, as everywhere.
 //
 // Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time, and
-// after launches whose quotas changed without arrivals or ends.
+// after launches with quotas that changed without arrivals or ends.
 #pragma once
 
 #include <map>
@@ -59,7 +59,7 @@ class RememberingDrain {
 
   DrainRate drain_;
   std::map<OperationId, LaunchRecord> records_;
-  std::vector<OperationId> reported_;                    // in a poll whose reports are not complete
+  std::vector<OperationId> reported_;                    // in an incomplete poll
   RecentMap<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };
 

@@ -30,9 +30,9 @@ struct Request {
 
 class Requests {
  public:
-  /// Call it for every event. A stream whose next launch arrives at the very time at which the last one ended continues
-  /// the same request; after any pause it is a new one. A request without streams is forgotten at the next arrival of
-  /// another one.
+  /// Call it for every event. A stream with a launch that arrives at the very time at which its last one ended
+  /// continues the same request; after any pause it is a new one. A request without streams is forgotten at the next
+  /// arrival of another one.
   void observe(const Event& event, const State& state);
 
   /// All requests that are not forgotten.

@@ -34,7 +34,7 @@ struct KernelStateSpan {
 };
 
 /// The states of every launch, in order of operations and time, without gaps from the arrival of its application (or
-/// the end of the launch before it) to its end. States that lasted no time are left out. A launch all of whose blocks
+/// the end of the launch before it) to its end. States that lasted no time are left out. A launch of which all blocks
 /// have started cannot be evicted, and runs to its end.
 std::vector<KernelStateSpan> kernel_states(const Trace& trace, const Workload& workload);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every solver, one line each: its name, what it does, where it is from, and the function in its own file that makes
-// it.
+// Every solver, one line each: its name, what it does, where it is from, and the function that makes it.
 #include "core/ordering/solvers/solver_registry.hpp"
 
 #include <algorithm>

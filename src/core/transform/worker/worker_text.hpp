@@ -23,7 +23,7 @@ std::string parameter();
 std::string block_index_slot();
 
 /// The text at the beginning of an original that calls functions which read the slot: every thread stores the block
-/// index, since each reads its own store.
+/// index, since each thread reads what it stored.
 std::string fill_block_index_slot();
 
 /// The shared memory of the worker, in addition to the kernel's.

@@ -516,7 +516,7 @@ class Application:
         weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
         memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
         deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-        floor: typing.SupportsFloat | typing.SupportsIndex | None = None,
+        min_speed: typing.SupportsFloat | typing.SupportsIndex | None = None,
         latency_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
         owner: str = "",
         owner_weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
@@ -2407,7 +2407,7 @@ def best_division(
     device: Device,
     kernels: collections.abc.Sequence[KernelModel],
     *,
-    floor: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+    min_speed: typing.SupportsFloat | typing.SupportsIndex = 0.0,
     same_everywhere: bool = False,
 ) -> tuple[list[tuple[int, list[int]]], list[float]]:
     """

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/units.hpp"
 #include "cuda/kernel_code.hpp"
 
@@ -61,7 +61,7 @@ class LaunchPaces {
   };
   double clearly_less_;
   double differs_from_;
-  RecentMap<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
+  LruCache<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
 };
 
 }  // namespace gpushare::cuda

@@ -24,7 +24,7 @@ from gpushare.model.workload import PRIORITIES
 PROGRAMS = "programs"
 """The device that programs of gpushare run share, beside GPUs and simulated ones."""
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
-Floor = Annotated[float, Field(ge=0, le=1)]
+MinSpeed = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])]
 Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
@@ -40,9 +40,9 @@ class Settings(Schema):
     highest_priority: Priority = 0
     priority_of_user: dict[str, Priority] = Field(default_factory=dict)
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)
-    highest_floor: Floor = 0.0
-    floor_of_user: dict[str, Floor] = Field(default_factory=dict)
-    floor_of_group: dict[str, Floor] = Field(default_factory=dict)
+    highest_min_speed: MinSpeed = 0.0
+    min_speed_of_user: dict[str, MinSpeed] = Field(default_factory=dict)
+    min_speed_of_group: dict[str, MinSpeed] = Field(default_factory=dict)
     weight_of_user: dict[str, Weight] = Field(default_factory=dict)
     weight_of_group: dict[str, Weight] = Field(default_factory=dict)
     operators: list[str] = Field(default_factory=list)
@@ -69,7 +69,7 @@ class Rights:
 
     Attributes:
         highest_priority: that it may ask for.
-        highest_floor: the sum of the floors that a user may ask for, whatever clients they have.
+        highest_min_speed: the sum of the minimum speeds that a user may ask for, whatever clients they have.
         weight: of the user against others, whatever applications they have.
         memory_bytes: of the device that it may hold; None: all of it.
         is_operator: may it change the policy and others' priorities?
@@ -77,7 +77,7 @@ class Rights:
     """
 
     highest_priority: int
-    highest_floor: float
+    highest_min_speed: float
     weight: float
     memory_bytes: int | None
     is_operator: bool
@@ -91,9 +91,14 @@ def settings_in(path: Path | None) -> Settings:
         InvalidInput: the file is wrong; the message names file, line and key.
     """
     settings = Settings() if path is None else read_toml(path, Settings)
-    for user in (*settings.priority_of_user, *settings.floor_of_user, *settings.weight_of_user, *settings.operators):
+    for user in (
+        *settings.priority_of_user,
+        *settings.min_speed_of_user,
+        *settings.weight_of_user,
+        *settings.operators,
+    ):
         _uid(user)
-    groups = (*settings.priority_of_group, *settings.floor_of_group, *settings.weight_of_group)
+    groups = (*settings.priority_of_group, *settings.min_speed_of_group, *settings.weight_of_group)
     for group in (*groups, *([settings.group] if settings.group else [])):
         gid_of(group)
     return settings
@@ -124,10 +129,10 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
         who = f"user {peer.user} may not use this server"
         raise RefusedError(f"{who}: it is of user {_user(server_uid)}; its 'group' setting lets others in")
     priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
-    floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
+    min_speed = (settings.highest_min_speed, settings.min_speed_of_user, settings.min_speed_of_group)
     return Rights(
         highest_priority=_most_for(peer, *priority),
-        highest_floor=_most_for(peer, *floor),
+        highest_min_speed=_most_for(peer, *min_speed),
         weight=_weight_of(peer, settings),
         memory_bytes=settings.memory_bytes_per_client,
         is_operator=own or peer.uid in map(_uid, settings.operators),

@@ -10,7 +10,7 @@ from gpushare.model.kernel_model import number
 
 WEIGHTS = (1e-9, 1e9)
 DEADLINES_NS = (1, 1e18)
-FLOORS = (1e-9, 1)
+MIN_SPEEDS = (1e-9, 1)
 LATENCIES_NS = DEADLINES_NS
 
 
@@ -21,13 +21,13 @@ class Terms:
     Args:
         weight: share of the GPU, for weighted policies.
         deadline_ns: when it should have ended, in nanoseconds after it arrived.
-        floor: the share of its speed alone that it is to keep beside others.
+        min_speed: the share of its speed alone that it has to keep beside others.
         latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted.
     """
 
     weight: float = 1.0
     deadline_ns: float | None = None
-    floor: float | None = None
+    min_speed: float | None = None
     latency_ns: float | None = None
 
     def checked(self, subject: str) -> Terms:
@@ -49,4 +49,4 @@ class Terms:
         return {name: round(value) if name.endswith("_ns") else value for name, value in self.given.items()}
 
 
-LIMITS = {"weight": WEIGHTS, "deadline_ns": DEADLINES_NS, "floor": FLOORS, "latency_ns": LATENCIES_NS}
+LIMITS = {"weight": WEIGHTS, "deadline_ns": DEADLINES_NS, "min_speed": MIN_SPEEDS, "latency_ns": LATENCIES_NS}

@@ -39,7 +39,8 @@ class Application:
         memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
             that have not ended waits, in order of arrival. 0: it never waits for any.
         deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
-        floor: the share of its speed alone that it is to keep beside others, at most 1 (``mix`` and ``auto`` use it).
+        min_speed: the share of its speed alone that it has to keep beside others, at most 1 (``mix`` and ``auto`` use
+            it).
         latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted (likewise).
         owner: whose it is. Weighted policies give every owner the same share, however many applications there are.
     """
@@ -51,7 +52,7 @@ class Application:
     weight: float = 1.0
     memory_bytes: int = 0
     deadline_ns: float | None = None
-    floor: float | None = None
+    min_speed: float | None = None
     latency_ns: float | None = None
     owner: str | None = None
 
@@ -73,7 +74,7 @@ class Application:
     @property
     def terms(self) -> Terms:
         """On which it shares the GPU, beside its priority."""
-        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
+        return Terms(self.weight, self.deadline_ns, self.min_speed, self.latency_ns)
 
     @property
     def is_real(self) -> bool:

@@ -20,7 +20,7 @@ from gpushare.model.kernel_model import (
 from gpushare.model.launch_arguments import LARGEST_DATA_SEED
 from gpushare.model.launch_geometry import block_of, grid_of
 from gpushare.model.operation import MOST_BLOCKS, MOST_SHARED_BYTES
-from gpushare.model.service_level import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS
+from gpushare.model.service_level import DEADLINES_NS, LATENCIES_NS, MIN_SPEEDS, WEIGHTS
 from gpushare.model.workload import LATEST_ARRIVAL_NS, PRIORITIES
 from gpushare.suite.arguments import MOST_LAYERS, require_size, suite_kernel
 
@@ -111,7 +111,7 @@ class ApplicationTable(Schema):
     weight: float = _within(WEIGHTS, 1.0)
     memory_bytes: int = _within((0, MOST_BYTES), 0)
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
-    floor: float | None = _within(FLOORS, None)
+    min_speed: float | None = _within(MIN_SPEEDS, None)
     latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
     owner: str | None = None
     operations: list[OperationTable]

@@ -100,7 +100,7 @@ class Session:
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> SessionApplication:
         """A new application; it arrives with its first launch.
@@ -111,7 +111,7 @@ class Session:
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            min_speed: the share of its speed alone that it has to keep beside others, at most 1; docs/mix.md.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
                 deadline is. They go first where it takes that: for who may ask for a priority above 0.
 
@@ -122,7 +122,7 @@ class Session:
         """
         self._require_open()
         require_name("an application's name", name)
-        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         require_permitted_latency(name, latency_ns, self._highest_priority)
         with self._lock:
             taken = [each.name for each in self._applications]

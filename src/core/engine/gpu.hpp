@@ -58,9 +58,9 @@ class Gpu {
 
   /// A launch that was just submitted begins at once, ahead of all others, with all that it can have, until a plan
   /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block. Of many that are
-  /// admitted a device may let so many begin at a time, and each of the others when one of these has ended.
+  /// admitted a device may let `admitted_at_once` (plan.hpp) begin at a time, and each of the others when one of these
+  /// has ended.
   virtual void admit(OperationId launch) = 0;
-  static constexpr int admitted_at_once = 8;  ///< the hardware has few queues for streams, and others need some
 
   /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and
   /// once those that run have ended, it ends, perhaps with blocks that never ran. What cannot be stopped, such as a

@@ -44,7 +44,7 @@ struct Application {
   std::string owner{};                 ///< whose it is; empty: nobody else's either
   double owner_weight = 1;             ///< share of the owner; of one owner's applications all have the same
   std::optional<Duration> deadline{};  ///< after its arrival: when it should have ended
-  std::optional<double> floor{};       ///< share of its speed alone that it is to keep beside others
+  std::optional<double> min_speed{};   ///< share of its speed alone that it has to keep beside others
   std::optional<Duration> latency{};   ///< after it was submitted: when each of its launches should have ended
   std::vector<Operation> operations;
   Bytes memory{};  ///< of the device, from its start to its end (admission.hpp)

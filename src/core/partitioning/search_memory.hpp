@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/partitioning/cd_search_options.hpp"
 #include "core/partitioning/company.hpp"
 
@@ -36,8 +36,8 @@ class SearchMemory {
   std::optional<BoundBy> intensity(const Member& member, const State& state);
 
   CdSearchOptions options_;
-  RecentMap<std::vector<KernelOfApplication>, PartitionSearch> searches_{1024};
-  RecentMap<KernelOfApplication, std::optional<BoundBy>> learnt_{4096};
+  LruCache<std::vector<KernelOfApplication>, PartitionSearch> searches_{1024};
+  LruCache<KernelOfApplication, std::optional<BoundBy>> learnt_{4096};
   std::set<ApplicationId> ended_;  // and not forgotten yet
 };
 

@@ -2,7 +2,7 @@
 // Which launches go together by Table I, remembering their classes.
 #pragma once
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/partitioning/launch_key.hpp"
 #include "core/partitioning/slate_table.hpp"
 
@@ -21,7 +21,7 @@ class SlateClasses {
     return known_.find_or(key_of(launch), [&] { return slate_class(device, launch); });
   }
 
-  RecentMap<LaunchKey, SlateClass> known_{1024};
+  LruCache<LaunchKey, SlateClass> known_{1024};
 };
 
 }  // namespace gpushare

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/workload.hpp"
 #include "core/partitioning/launch_key.hpp"
 
@@ -30,7 +30,7 @@ class SmRanges {
 
  private:
   RangeGoal goal_;
-  RecentMap<std::vector<LaunchKey>, std::vector<int>> known_{1024};
+  LruCache<std::vector<LaunchKey>, std::vector<int>> known_{1024};
 };
 
 }  // namespace gpushare

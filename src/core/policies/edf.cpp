@@ -38,29 +38,29 @@ class EarliestDeadlineFirst : public Policy {
   }
 
   void admit(const State& state) {
-    struct Job {
+    struct DeadlineTask {
       OperationId id;
       Time due;
       Duration remaining;
     };
-    std::vector<Job> jobs;
+    std::vector<DeadlineTask> tasks;
     for (const RunningLaunch& launch : state.running()) {
       if (!state.application(launch.application).deadline) continue;
-      jobs.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
+      tasks.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
     }
-    std::ranges::stable_sort(jobs, {}, &Job::due);
-    std::vector<Job> kept;
+    std::ranges::stable_sort(tasks, {}, &DeadlineTask::due);
+    std::vector<DeadlineTask> kept;
     Time end = state.now();
-    for (const Job& job : jobs) {
-      kept.push_back(job);
-      end += job.remaining;
-      if (end <= job.due) continue;
-      const auto longest = std::ranges::max_element(kept, {}, &Job::remaining);
+    for (const DeadlineTask& task : tasks) {
+      kept.push_back(task);
+      end += task.remaining;
+      if (end <= task.due) continue;
+      const auto longest = std::ranges::max_element(kept, {}, &DeadlineTask::remaining);
       end -= longest->remaining;
       kept.erase(longest);
     }
     admitted_.clear();
-    for (const Job& job : kept) admitted_.push_back(job.id);
+    for (const DeadlineTask& task : kept) admitted_.push_back(task.id);
   }
 
   RemainingTime remaining_;

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/predictors/drain_errors.hpp"
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/name_and_threads.hpp"
@@ -59,8 +59,8 @@ class RememberingDrain {
 
   DrainRate drain_;
   std::map<OperationId, UnderWay> under_way_;
-  std::vector<OperationId> reported_;                    // in a look that is not over
-  RecentMap<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
+  std::vector<OperationId> reported_;                   // in a look that is not over
+  LruCache<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };
 
 }  // namespace gpushare

@@ -52,11 +52,11 @@ TEST(Workload, AWeightMustBePositive) {
 
 TEST(Workload, AFloorIsAShareOfTheSpeedAlone) {
   Workload workload = workload_of({launch_of(1, 100)});
-  workload.applications[0].floor = 0;
-  EXPECT_THAT(complaint(workload), HasSubstr("floor must be a positive number, got 0"));
-  workload.applications[0].floor = 1.5;
-  EXPECT_THAT(complaint(workload), HasSubstr("'a': a floor of 1.5 cannot be kept: 1 is its speed with the GPU"));
-  workload.applications[0].floor = 1;
+  workload.applications[0].min_speed = 0;
+  EXPECT_THAT(complaint(workload), HasSubstr("min_speed must be a positive number, got 0"));
+  workload.applications[0].min_speed = 1.5;
+  EXPECT_THAT(complaint(workload), HasSubstr("'a': a min_speed of 1.5 cannot be kept: 1 is its speed with the GPU"));
+  workload.applications[0].min_speed = 1;
   EXPECT_NO_THROW(validate(workload, small_device()));
 }
 

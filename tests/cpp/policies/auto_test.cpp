@@ -75,7 +75,7 @@ TEST(Auto, WhoHasBegunKeepsItsTurnUnlessTheOtherIsMuchShorter) {
 }
 
 TEST(Auto, AFloorExcludesTurns) {
-  const PolicyRehearsal run = both_there(alike(4000, 1000), "auto:floor=0.3");
+  const PolicyRehearsal run = both_there(alike(4000, 1000), "auto:min_speed=0.3");
   EXPECT_LT(run.quotas(0)[0], 8);
   EXPECT_LT(run.quotas(1)[0], 8);
 }

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/tuning/sm_shares.hpp"
+#include "core/tuning/allocation/rounded_sm_shares.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 
@@ -165,7 +165,7 @@ TEST(SmShares, AddUpAndKeepEveryLimit) {
       wanted.push_back(0.01 + dice.ratio());
       most.push_back(dice.between(1, sms));
     }
-    const auto shares = sm_shares(wanted, most, sms);
+    const auto shares = rounded_sm_shares(wanted, most, sms);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       EXPECT_GE(shares[i], 1);
       EXPECT_LE(shares[i], most[i]);
@@ -176,7 +176,7 @@ TEST(SmShares, AddUpAndKeepEveryLimit) {
 }
 
 TEST(SmShares, AreProportionalWhereNobodyIsAtHisLimit) {
-  EXPECT_THAT(sm_shares(std::vector<double>{1, 1, 2}, std::vector<int>{9, 9, 9}, 8), ElementsAre(2, 2, 4));
+  EXPECT_THAT(rounded_sm_shares(std::vector<double>{1, 1, 2}, std::vector<int>{9, 9, 9}, 8), ElementsAre(2, 2, 4));
 }
 
 }  // namespace

@@ -33,10 +33,10 @@ TEST(PolicyOptions, WhatIsGivenCounts) {
 }
 
 TEST(PolicyOptions, WhatCannotBeIsNamedWithWhatCan) {
-  const PolicyOptions options("mix:mode=third:step=11:floor=x");
+  const PolicyOptions options("mix:mode=third:step=11:min_speed=x");
   EXPECT_THAT(message_of<InvalidInput>([&] { options.word("mode", {"first", "second"}); }),
               HasSubstr("mode must be one of first, second, got 'third'"));
-  for (const char* key : {"step", "floor"}) {
+  for (const char* key : {"step", "min_speed"}) {
     EXPECT_THAT(message_of<InvalidInput>([&] { options.number(key, 2, 1, 10); }),
                 HasSubstr("a number in 1..10, got '"));
   }

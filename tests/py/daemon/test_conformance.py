@@ -119,7 +119,7 @@ def test_launches_that_cannot_be(session, fields, message):
         ({"priority": 0.5}, "application 'alice': priority must be a whole number"),
         ({"weight": 0}, "application 'alice': weight must lie in"),
         ({"deadline_ns": -1}, "application 'alice': deadline_ns must lie in"),
-        ({"floor": 2}, "application 'alice': floor must lie in"),
+        ({"min_speed": 2}, "application 'alice': min_speed must lie in"),
         ({"latency_ns": 0}, "application 'alice': latency_ns must lie in"),
     ],
 )

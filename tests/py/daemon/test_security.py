@@ -238,35 +238,35 @@ def test_rights_of_a_peer(peer, settings, expected):
     ("settings", "most"),
     [
         ({}, 0),
-        ({"highest_floor": 0.3}, 0.3),
-        ({"highest_floor": 0.3, "floor_of_user": {"7": 0.5}, "floor_of_group": {"5": 0.4}}, 0.5),
-        ({"highest_floor": 0.3, "floor_of_user": {"8": 0.5}, "floor_of_group": {"5": 0.4}}, 0.4),
-        ({"highest_floor": 0.3, "floor_of_group": {"6": 0.4, "5": 0.1}}, 0.3),
+        ({"highest_min_speed": 0.3}, 0.3),
+        ({"highest_min_speed": 0.3, "min_speed_of_user": {"7": 0.5}, "min_speed_of_group": {"5": 0.4}}, 0.5),
+        ({"highest_min_speed": 0.3, "min_speed_of_user": {"8": 0.5}, "min_speed_of_group": {"5": 0.4}}, 0.4),
+        ({"highest_min_speed": 0.3, "min_speed_of_group": {"6": 0.4, "5": 0.1}}, 0.3),
     ],
 )
 def test_the_floors_that_a_peer_may_ask_for(settings, most):
-    assert rights_of(Peer(1, 7, frozenset({5})), Settings(group="5", **settings), 1000).highest_floor == most
+    assert rights_of(Peer(1, 7, frozenset({5})), Settings(group="5", **settings), 1000).highest_min_speed == most
 
 
 def test_floors_of_a_user_count_together(serve, folder):
-    serve(highest_floor=0.5)
+    serve(highest_min_speed=0.5)
     with gs.connect(folder / "socket") as session, gs.connect(folder / "socket") as other:
-        first = session.application("first", floor=0.3)
-        with pytest.raises(gs.RefusedError, match=r"'second': with it, floors are 0\.6 in all, above 0\.5, the"):
-            session.application("second", floor=0.3)
+        first = session.application("first", min_speed=0.3)
+        with pytest.raises(gs.RefusedError, match=r"'second': .* are 0\.6 in all, above 0\.5, the"):
+            session.application("second", min_speed=0.3)
         session.application("without")
-        with pytest.raises(gs.RefusedError, match=r"floors are 0\.6 in all, above 0\.5, the most that .* permits user"):
-            other.application("through another client", floor=0.3)
+        with pytest.raises(gs.RefusedError, match=r"are 0\.6 in all, above 0\.5, .* permits user"):
+            other.application("through another client", min_speed=0.3)
         first.cancel()
-        for name, floor in (("second", 0.1), ("third", 0.2), ("fourth", 0.2)):
-            session.application(name, floor=floor)
+        for name, min_speed in (("second", 0.1), ("third", 0.2), ("fourth", 0.2)):
+            session.application(name, min_speed=min_speed)
 
 
-def test_without_a_configuration_nobody_has_a_floor(serve, folder):
+def test_without_a_configuration_no_min_speed_is_permitted(serve, folder):
     serve()
     with gs.connect(folder / "socket") as session:
-        with pytest.raises(gs.RefusedError, match=r"'alice': .* above 0, .*: its configuration says highest_floor"):
-            session.application("alice", floor=0.01)
+        with pytest.raises(gs.RefusedError, match=r"'alice': .* above 0, .*: its configuration says highest_min_speed"):
+            session.application("alice", min_speed=0.01)
         session.application("alice")
 
 
@@ -284,9 +284,9 @@ def test_a_peer_is_who_the_kernel_says(serve, folder):
         ("polcy = 'srtf'", r"config\.toml:1: unknown key 'polcy'; known here: socket, group, devices"),
         ("devices = []", "at least 1 item"),
         ("highest_priority = 1.5", "valid integer"),
-        ("highest_floor = 1.5", "less than or equal to 1"),
-        ("floor_of_user = { 'no such user' = 0.5 }", "this machine has no user 'no such user'"),
-        ("floor_of_group = { 'no such group' = 0.5 }", "this machine has no group 'no such group'"),
+        ("highest_min_speed = 1.5", "less than or equal to 1"),
+        ("min_speed_of_user = { 'no such user' = 0.5 }", "this machine has no user 'no such user'"),
+        ("min_speed_of_group = { 'no such group' = 0.5 }", "this machine has no group 'no such group'"),
         ("operators = ['no such user']", "this machine has no user 'no such user'"),
         ("group = 'no such group'", "this machine has no group 'no such group'"),
         ("watchdog_seconds = 0.0", "greater than 0"),
@@ -303,7 +303,7 @@ def test_a_configuration(tmp_path):
     settings = settings_in(path)
     assert settings.devices == ["cuda:0", "programs"]
     assert settings.priority_of_user == {"root": 10}
-    assert (settings.highest_floor, settings.floor_of_user) == (0.0, {"root": 1.0})
+    assert (settings.highest_min_speed, settings.min_speed_of_user) == (0.0, {"root": 1.0})
 
 
 def test_the_default_socket(monkeypatch, tmp_path):

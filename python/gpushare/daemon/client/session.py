@@ -70,7 +70,7 @@ class DaemonSession:
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> DaemonApplication:
         """A new application; it arrives with its first launch.
@@ -80,18 +80,18 @@ class DaemonSession:
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch.
-            floor: the share of its speed alone that it is to keep beside others, at most 1; docs/mix.md.
+            min_speed: the share of its speed alone that it has to keep beside others, at most 1; docs/mix.md.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
                 cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
 
         Raises:
             InvalidInput: the name is taken, or a value is out of range.
-            RefusedError: the server's configuration does not permit this priority, floor or latency.
+            RefusedError: the server's configuration does not permit this priority, minimum speed or latency.
         """
         require_name("an application's name", name)
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
-        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         application = DaemonApplication(self, name, priority, terms)
         self._connection.ask(lambda registered: registered.application(application))
         self._names.add(name)

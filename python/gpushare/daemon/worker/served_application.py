@@ -16,13 +16,15 @@ class ServedApplication:
     Args:
         application: the session's.
         account: where the port counts its jobs.
-        floor: that it has been promised; 0: none.
+        min_speed: promised to it; 0: none.
         priority: that it has now.
     """
 
-    def __init__(self, application: Any, account: _core.ApplicationAccount, floor: float, priority: int = 0) -> None:
+    def __init__(
+        self, application: Any, account: _core.ApplicationAccount, min_speed: float, priority: int = 0
+    ) -> None:
         self.application = application
-        self.floor = floor
+        self.min_speed = min_speed
         self.priority = priority
         self.is_cancelled = False
         self._account = account

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/session/spin.hpp"
@@ -20,11 +19,9 @@
 #include "daemon/channel/handle_table.hpp"
 #include "daemon/channel/port_memory.hpp"
 #include "daemon/channel/wire.hpp"
-#include "daemon/job_reply.hpp"
+#include "daemon/port_jobs.hpp"
 
 namespace gpushare::daemon {
-
-using JobNumber = std::uint64_t;  ///< 1, 2, 3, ... of a port
 
 struct LaunchRequest {
   Handle application = 0;
@@ -42,23 +39,6 @@ struct CopyRequest {
   Handle arena = 0;
   std::uint64_t arena_offset = 0;
   std::uint64_t bytes = 0;
-};
-
-/// How a job has ended. Times are those of CLOCK_MONOTONIC, in nanoseconds; 0: never started.
-struct Completion {
-  JobStatus status{};
-  bool is_lost = false;  ///< it had not ended when the connection did
-  std::int64_t accepted = 0;
-  std::int64_t started = 0;
-  std::int64_t ended = 0;
-  std::string message;
-};
-
-/// A job that has ended, or that nobody will hear of any more.
-struct EndedJob {
-  JobNumber job = 0;
-  Completion completion;
-  void* owner = nullptr;  ///< as it was submitted
 };
 
 /// What waiting for a job has come to.
@@ -84,7 +64,7 @@ class ClientPort {
   JobNumber fence(Duration patience = default_patience);
 
   /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
-  std::optional<Completion> wait(JobNumber job, Duration timeout);
+  std::optional<JobResult> wait(JobNumber job, Duration timeout);
   /// Waits for the job; those who do are not told by take_all_ended(). Whoever gets ends here has to tell of them.
   Awaited await(JobNumber job, Duration timeout);
   /// All jobs that have ended, that nobody waits for, and that were not told of before; they are forgotten. For one
@@ -114,11 +94,6 @@ class ClientPort {
   static constexpr Duration default_patience = std::chrono::seconds(60);
 
  private:
-  struct Kept {
-    std::optional<Completion> completion;
-    void* owner = nullptr;
-    int waiting = 0;  // threads
-  };
   class Leading;
   using Clock = std::chrono::steady_clock;
   using Deadline = Clock::time_point;
@@ -135,9 +110,6 @@ class ClientPort {
   // With the lock:
   void announce_rest();
   void collect();
-  bool is_over(JobNumber job) const;
-  void begin_to_tell();
-  void take_ended(std::vector<EndedJob>& told);
   void keep(std::span<const std::byte> record);
   void set_gone();
   void require_own_process() const;
@@ -155,10 +127,7 @@ class ClientPort {
   bool is_gone_ = false;
   int waiting_senders_ = 0;  // for room in the ring
   std::atomic<JobNumber> last_job_ = 0;
-  std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
-  std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told
-  std::vector<EndedJob> left_;                // for take_all_ended()
-  bool tells_ended_ = false;
+  PortJobs jobs_;
   bool has_ended_unled_ = false;  // something, since take_all_ended() was called
   bool rests_ = false;            // who calls it waits for the bell
   std::vector<std::byte> record_;

@@ -24,7 +24,7 @@ class HostCopier {
   void copy(CopyCommand&& command, std::int64_t started);
 
  private:
-  struct Waiting {
+  struct QueuedCopy {
     CopyCommand command;
     std::int64_t started = 0;
   };
@@ -33,7 +33,7 @@ class HostCopier {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Waiting> waiting_;
+  std::deque<QueuedCopy> waiting_;
   bool closing_ = false;
   std::thread thread_;
 };

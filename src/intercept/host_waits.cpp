@@ -10,16 +10,16 @@ namespace gpushare::intercept {
 namespace {
 
 /// While a thread waits, its program has something to do, though it launches nothing.
-class Waiting {
+class WaitMark {
  public:
-  explicit Waiting(const Membership* member) : member_(member) {
+  explicit WaitMark(const Membership* member) : member_(member) {
     if (member_ != nullptr) ++member_->slot->waiting;
   }
-  ~Waiting() {
+  ~WaitMark() {
     if (member_ != nullptr) --member_->slot->waiting;
   }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  WaitMark(const WaitMark&) = delete;
+  WaitMark& operator=(const WaitMark&) = delete;
 
  private:
   const Membership* member_;
@@ -27,7 +27,7 @@ class Waiting {
 
 template <class Wait>
 CUresult waiting(const Wait& wait) {
-  const Waiting noted(this_member());
+  const WaitMark noted(this_member());
   return wait();
 }
 

@@ -19,11 +19,14 @@ class OperationSource {
   virtual void going(const Submission& /*operation*/) {}
 };
 
-/// Without an ordering operations go when they are offered, and nothing else happens here.
+/// The way of operations to the device. Under ArrivalOrdering they go when they are offered.
 class OrderedDispatch {
  public:
+  /// `ordering`: nullptr for the order of arrival.
   OrderedDispatch(Gpu& gpu, Dispatcher& dispatcher, OperationSource& source, Ordering* ordering)
-      : gpu_(gpu), dispatcher_(dispatcher), source_(source), ordering_(ordering) {}
+      : gpu_(gpu), dispatcher_(dispatcher), source_(source), ordering_(ordering != nullptr ? *ordering : by_arrival_) {}
+  OrderedDispatch(const OrderedDispatch&) = delete;
+  OrderedDispatch& operator=(const OrderedDispatch&) = delete;
 
   /// As the ordering's: an application, and what it wants.
   void add(const Application& application, ApplicationId expected);
@@ -46,7 +49,8 @@ class OrderedDispatch {
   Gpu& gpu_;
   Dispatcher& dispatcher_;
   OperationSource& source_;
-  Ordering* ordering_;
+  ArrivalOrdering by_arrival_;
+  Ordering& ordering_;
   bool has_news_ = false;  // blocks are none of the ordering's business
 };
 

@@ -20,7 +20,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   }
   if (event.kind == EventKind::LaunchArrived) under_way_[event.operation] = {};
   if (event.kind == EventKind::BlockStarted) {
-    if (UnderWay* launched = find(event.operation)) launched->goes_on(event.time);
+    if (FollowedLaunch* launched = find(event.operation)) launched->goes_on(event.time);
   }
   if (event.kind == EventKind::BlockEnded) {
     const RunningLaunch& launch = *state.find(event.operation);
@@ -31,7 +31,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   if (event.next_is_known || event.kind == EventKind::DeadlineReached) return;
   for (const OperationId id : reported_) {
     const RunningLaunch* launch = state.find(id);
-    UnderWay* launched = find(id);
+    FollowedLaunch* launched = find(id);
     if (launch == nullptr || launched == nullptr) continue;
     forecast(*launch, *launched, state.now());
     if (launch->started == launch->done) launched->still_since = state.now();
@@ -40,12 +40,12 @@ void RememberingDrain::observe(const Event& event, const State& state) {
 }
 
 /// Nothing of what had begun before anybody listened.
-RememberingDrain::UnderWay* RememberingDrain::find(OperationId launch) {
+RememberingDrain::FollowedLaunch* RememberingDrain::find(OperationId launch) {
   const auto found = under_way_.find(launch);
   return found == under_way_.end() ? nullptr : &found->second;
 }
 
-void RememberingDrain::UnderWay::goes_on(Time now) {
+void RememberingDrain::FollowedLaunch::goes_on(Time now) {
   if (still_since) stood_still += std::max(now - *still_since, Duration{});
   still_since.reset();
 }
@@ -55,7 +55,7 @@ void RememberingDrain::reslice() {
   for (auto& [id, each] : under_way_) each.is_disturbed = true;
 }
 
-void RememberingDrain::forecast(const RunningLaunch& launch, UnderWay& launched, Time now) {
+void RememberingDrain::forecast(const RunningLaunch& launch, FollowedLaunch& launched, Time now) {
   if (launched.is_disturbed || !drain_.has_sample(launch)) return;
   if (launch.unfinished() == 0 || done(launch) < launched.next_done) return;
   launched.forecasts.push_back({done(launch), now - launched.stood_still, drain_.remaining(launch, now)});
@@ -63,7 +63,7 @@ void RememberingDrain::forecast(const RunningLaunch& launch, UnderWay& launched,
 }
 
 void RememberingDrain::learn(const RunningLaunch& launch, Time end) {
-  const UnderWay* launched = find(launch.id);
+  const FollowedLaunch* launched = find(launch.id);
   if (launched == nullptr || launched->is_disturbed) return;
   std::vector<DrainError> errors;
   for (const Forecast& each : launched->forecasts) {

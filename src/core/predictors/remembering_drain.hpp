@@ -40,7 +40,7 @@ class RememberingDrain {
     Time time{};  // but for when it stood still
     Duration remaining{};
   };
-  struct UnderWay {
+  struct FollowedLaunch {
     std::vector<Forecast> forecasts;
     double next_done = 0;  // when there is to be another one
     bool is_disturbed = false;
@@ -53,12 +53,12 @@ class RememberingDrain {
   static double done(const RunningLaunch& launch) {
     return static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
   }
-  UnderWay* find(OperationId launch);
-  void forecast(const RunningLaunch& launch, UnderWay& launched, Time now);
+  FollowedLaunch* find(OperationId launch);
+  void forecast(const RunningLaunch& launch, FollowedLaunch& launched, Time now);
   void learn(const RunningLaunch& launch, Time end);
 
   DrainRate drain_;
-  std::map<OperationId, UnderWay> under_way_;
+  std::map<OperationId, FollowedLaunch> under_way_;
   std::vector<OperationId> reported_;                   // in a look that is not over
   LruCache<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };

@@ -49,12 +49,12 @@ class SimpleSlicing {
     Duration block_time{};
     Duration remaining{};
   };
-  struct OnSm {
+  struct SmSample {
     Duration block_time{};
     int slice = 0;  // the slice in which block_time was measured; 0: never
   };
   struct Sampled {
-    std::vector<OnSm> per_sm;
+    std::vector<SmSample> per_sm;
     Duration latest{};
     int latest_slice = 0;
     mutable std::optional<Means> means{};

@@ -31,8 +31,8 @@ void LeftoverBySm::turn_to(const RoomClaim& launch) {
   ++turn_;
 }
 
-LeftoverBySm::Entry& LeftoverBySm::in_turn(std::size_t number) {
-  Entry& entry = entries_[number];
+LeftoverBySm::LeftoverEntry& LeftoverBySm::in_turn(std::size_t number) {
+  LeftoverEntry& entry = entries_[number];
   if (entry.turn == turn_) return entry;
   entry.turn = turn_;
   entry.places = not_counted;
@@ -42,13 +42,13 @@ LeftoverBySm::Entry& LeftoverBySm::in_turn(std::size_t number) {
 }
 
 int LeftoverBySm::places(std::size_t sm) {
-  Entry& entry = in_turn(entry_of_[sm]);
+  LeftoverEntry& entry = in_turn(entry_of_[sm]);
   if (entry.places == not_counted) entry.places = entry.leftover.places(*launch_, sm);
   return entry.places;
 }
 
 void LeftoverBySm::take(std::size_t sm, int blocks) {
-  Entry& before = in_turn(entry_of_[sm]);
+  LeftoverEntry& before = in_turn(entry_of_[sm]);
   if (before.taken == blocks) {
     entry_of_[sm] = before.without_them;
     return;

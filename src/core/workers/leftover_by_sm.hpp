@@ -31,7 +31,7 @@ class LeftoverBySm {
     int places(const RoomClaim& launch, std::size_t sm) const;
   };
   static constexpr int not_counted = -1;
-  struct Entry {
+  struct LeftoverEntry {
     Leftover leftover;
     int turn = 0;  // of whom the following is
     int places = not_counted;
@@ -40,9 +40,9 @@ class LeftoverBySm {
   };
 
   std::size_t add(const Leftover& leftover);
-  Entry& in_turn(std::size_t entry);
+  LeftoverEntry& in_turn(std::size_t entry);
 
-  std::vector<Entry> entries_;
+  std::vector<LeftoverEntry> entries_;
   std::vector<std::size_t> entry_of_;  // by SM
   const RoomClaim* launch_ = nullptr;
   int turn_ = 0;

@@ -45,7 +45,7 @@ class PlacesOfSmall {
   }
 
   bool take(const RoomClaim& launch) {
-    const auto enough = std::ranges::find_if(kept_, [&](const Kept& kept) {
+    const auto enough = std::ranges::find_if(kept_, [&](const KeptPlaces& kept) {
       return kept.left >= launch.unclaimed && kept.by->block == launch.block && kept.by->wanted == launch.wanted;
     });
     if (enough == kept_.end()) return false;
@@ -54,11 +54,11 @@ class PlacesOfSmall {
   }
 
  private:
-  struct Kept {
+  struct KeptPlaces {
     const RoomClaim* by;
     std::int64_t left;
   };
-  std::vector<Kept> kept_;
+  std::vector<KeptPlaces> kept_;
 };
 
 /// Small launches in rank order: each takes places that nobody else wants, or those of another one, or keeps its need.

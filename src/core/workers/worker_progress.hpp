@@ -70,7 +70,7 @@ class WorkerProgress {
   Duration block_time() const { return block_time_; }
 
  private:
-  struct OnSm {
+  struct SmProgressCount {
     std::int64_t started = 0;  // as reported
     std::int64_t ended = 0;    // as reported: never beyond started
     std::int64_t done = 0;     // as counted by the workers
@@ -97,7 +97,7 @@ class WorkerProgress {
 
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
-  std::vector<OnSm> per_sm_;
+  std::vector<SmProgressCount> per_sm_;
   std::vector<int> workers_by_sm_;                   // asked for much more often than all the rest
   std::vector<SmId> due_;                            // of the present look
   std::vector<std::pair<Time, std::size_t>> order_;  // of the present look's starts

@@ -19,7 +19,7 @@ constexpr std::size_t most_tasks = 20;
 constexpr double none = std::numeric_limits<double>::infinity();
 
 /// The order kept for a set of tasks, by its last one.
-struct Kept {
+struct PartialOrder {
   double cost = none;
   Front front;
   TaskDelays delays;  // as printed
@@ -50,9 +50,9 @@ class Tables {
   void fill(TaskSet tasks) {
     for (TaskSet left = tasks; left != 0; left &= left - 1) {
       const int last = std::countr_zero(left);
-      const Kept& rest = kept_[tasks & ~(TaskSet{1} << last)];
+      const PartialOrder& rest = kept_[tasks & ~(TaskSet{1} << last)];
       if (rest.cost == none || (memory_binds_ && !fits(tasks, last))) continue;
-      const Kept longer = appended(rest, last);
+      const PartialOrder longer = appended(rest, last);
       if (longer.cost < kept_[tasks].cost) kept_[tasks] = longer;
     }
   }
@@ -63,9 +63,9 @@ class Tables {
     return !schedule_of(problem_.tasks, order, problem_.engines, problem_.memory_limit).waited_for_memory;
   }
 
-  Kept appended(const Kept& rest, int last) const {
+  PartialOrder appended(const PartialOrder& rest, int last) const {
     const Task& task = problem_.tasks[static_cast<std::size_t>(last)];
-    Kept longer = rest;
+    PartialOrder longer = rest;
     longer.last = static_cast<std::int8_t>(last);
     const auto end = static_cast<double>(append(longer.front, task));
     if (equations_ == DelayEquations::AsPrinted) {
@@ -79,7 +79,7 @@ class Tables {
   }
 
   /// Eq. 5. What the previous window has left counts as a task before the first one.
-  void add_as_printed(Kept& longer, const Kept& rest, const Task& task) const {
+  void add_as_printed(PartialOrder& longer, const PartialOrder& rest, const Task& task) const {
     const EnginesState& engines = problem_.engines;
     const Task left{.compute = engines.compute - engines.uplink, .downlink = engines.downlink - engines.compute};
     const bool is_first = rest.last < 0;
@@ -101,7 +101,7 @@ class Tables {
   const OrderingProblem& problem_;
   DelayEquations equations_;
   bool memory_binds_;
-  std::vector<Kept> kept_;
+  std::vector<PartialOrder> kept_;
 };
 
 class DynamicProgram : public Solver {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/simulation/known_speeds.hpp"
+#include "core/simulation/sm_speed_cache.hpp"
 
 namespace gpushare {
 namespace {
 
-/// A long session meets mixes of ever new launches; those of ended ones would pile up.
+/// In a long session mixes of launches that have ended would pile up.
 constexpr std::size_t most_known_mixes = 4096;
 
 }  // namespace
 
-const SmSpeeds& KnownSpeeds::of(StreamingMultiprocessor& sm) {
+const SmSpeeds& SmSpeedCache::of(StreamingMultiprocessor& sm) {
   mix_.clear();
   for (const ResidentGroup& group : sm.groups()) mix_.emplace_back(group.launch->number, group.resident());
   const auto known = known_.find(mix_);

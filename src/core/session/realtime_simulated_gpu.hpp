@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated GPU in the time of the wall clock: what happens in virtual time is told when its time has come. Virtual
+// The simulated GPU in wall-clock time: events of virtual time are reported when their time has come. Virtual
 // time never runs ahead. Where simulating takes longer than what is simulated, it falls behind, and does not hurry
 // afterwards to make up for that: what lies between two events stays as long as it was.
 //
@@ -17,10 +17,10 @@
 
 namespace gpushare {
 
-class PacedGpu final : public LiveGpu {
+class RealtimeSimulatedGpu final : public LiveGpu {
  public:
   /// `speed`: seconds of virtual time in one of the wall clock's.
-  PacedGpu(const Device& device, std::uint64_t seed, double speed);
+  RealtimeSimulatedGpu(const Device& device, std::uint64_t seed, double speed);
 
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override;
@@ -33,7 +33,7 @@ class PacedGpu final : public LiveGpu {
   Time now() const override;
   void wake() override;
   bool is_idle() const override { return is_settled_ && !next_change_; }
-  /// Nobody has to wait for simulated blocks.
+  /// There is nothing to wait for: blocks are only simulated.
   bool stop(Duration /*patience*/) override { return true; }
   std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override { throw DeviceError(message); }
@@ -42,7 +42,7 @@ class PacedGpu final : public LiveGpu {
   using Clock = std::chrono::steady_clock;
 
   Time clock_time() const;
-  /// Virtual time has come as far as it can by itself.
+  /// Advances virtual time as far as it can by itself.
   void catch_up();
   void read_clock();
   void sleep_until(Time time);
@@ -54,7 +54,7 @@ class PacedGpu final : public LiveGpu {
   Time virtual_anchor_{};     // the time of the run then
   Time horizon_{};            // the clock's time when it was last read
   int events_since_clock_ = 0;
-  bool is_settled_ = true;             // all up to gpu_.now() has been told, and
+  bool is_settled_ = true;             // all up to gpu_.now() has been reported, and
   std::optional<Time> next_change_{};  // nothing happens by itself before that
   std::mutex mutex_;
   std::condition_variable wakes_;
@@ -62,6 +62,6 @@ class PacedGpu final : public LiveGpu {
 };
 
 /// A simulated device to open sessions on.
-LiveDevice paced_device(const Device& device, std::uint64_t seed, double speed);
+LiveDevice realtime_device(const Device& device, std::uint64_t seed, double speed);
 
 }  // namespace gpushare

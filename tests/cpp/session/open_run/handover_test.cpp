@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/handover.hpp"
+#include "core/session/open_run/handover.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/model/errors.hpp"
-#include "interrupted_run.hpp"
+#include "session/interrupted_run.hpp"
 
 namespace gpushare {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,16 +16,16 @@ using namespace test;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-class PacedGpuTest : public testing::Test {
+class RealtimeSimulatedGpuTest : public testing::Test {
  protected:
   /// A launch that has the device to itself.
-  void launch(PacedGpu& gpu, int number, std::int64_t blocks, Duration block_time) {
+  void launch(RealtimeSimulatedGpu& gpu, int number, std::int64_t blocks, Duration block_time) {
     operations_.emplace_back(launch_of(blocks, block_time.count()));
     gpu.submit({.id = operation(number), .application = ApplicationId{number}, .operation = &operations_.back()});
     gpu.apply({.shares = {{.launch = operation(number), .quota = Quota::everywhere(4)}}});
   }
 
-  std::vector<Event> all_events(PacedGpu& gpu) {
+  std::vector<Event> all_events(RealtimeSimulatedGpu& gpu) {
     std::vector<Event> events;
     while (const auto event = gpu.next_event(std::nullopt)) events.push_back(*event);
     return events;
@@ -34,8 +34,8 @@ class PacedGpuTest : public testing::Test {
   std::deque<Operation> operations_;
 };
 
-TEST_F(PacedGpuTest, TellsNothingBeforeItsTime) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, TellsNothingBeforeItsTime) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   EXPECT_TRUE(gpu.is_idle());
   const auto begin = Clock::now();
   launch(gpu, 0, 8, 5ms);
@@ -47,8 +47,8 @@ TEST_F(PacedGpuTest, TellsNothingBeforeItsTime) {
   EXPECT_EQ(events.back().time - events.front().time, 10ms);
 }
 
-TEST_F(PacedGpuTest, TheSpeedIsAFactor) {
-  PacedGpu gpu(small_device(1), 1, 1000.0);
+TEST_F(RealtimeSimulatedGpuTest, TheSpeedIsAFactor) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1000.0);
   const auto begin = Clock::now();
   launch(gpu, 0, 4, 10s);
   EXPECT_EQ(all_events(gpu).back().kind, EventKind::LaunchEnded);
@@ -56,8 +56,8 @@ TEST_F(PacedGpuTest, TheSpeedIsAFactor) {
   EXPECT_GE(Clock::now() - begin, 10ms);
 }
 
-TEST_F(PacedGpuTest, TimeGoesOnWhileNothingHappens) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, TimeGoesOnWhileNothingHappens) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   const Time before = gpu.now();
   std::this_thread::sleep_for(5ms);
   EXPECT_GE(gpu.now() - before, 5ms);
@@ -66,8 +66,8 @@ TEST_F(PacedGpuTest, TimeGoesOnWhileNothingHappens) {
   EXPECT_GE(events.front().time - before, 5ms);
 }
 
-TEST_F(PacedGpuTest, TimeNeverPassesWhatHasNotBeenTold) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, TimeNeverPassesWhatHasNotBeenTold) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 1, 1ms);
   ASSERT_EQ(gpu.next_event(std::nullopt)->kind, EventKind::BlockStarted);
   std::this_thread::sleep_for(3ms);
@@ -75,8 +75,8 @@ TEST_F(PacedGpuTest, TimeNeverPassesWhatHasNotBeenTold) {
   EXPECT_GE(gpu.next_event(std::nullopt)->time, now);
 }
 
-TEST_F(PacedGpuTest, ADeadlineEndsTheWait) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, ADeadlineEndsTheWait) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 1, 1h);
   ASSERT_TRUE(gpu.next_event(std::nullopt));
   const Time deadline = gpu.now() + 3ms;
@@ -85,8 +85,8 @@ TEST_F(PacedGpuTest, ADeadlineEndsTheWait) {
   EXPECT_LT(gpu.now(), deadline + 10s);
 }
 
-TEST_F(PacedGpuTest, AnybodyCanWakeIt) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, AnybodyCanWakeIt) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 1, 1h);
   ASSERT_TRUE(gpu.next_event(std::nullopt));
   std::thread waker([&gpu] { gpu.wake(); });
@@ -94,8 +94,8 @@ TEST_F(PacedGpuTest, AnybodyCanWakeIt) {
   waker.join();
 }
 
-TEST_F(PacedGpuTest, WhatIsWithdrawnEndsAtABlockBoundary) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, WhatIsWithdrawnEndsAtABlockBoundary) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 1'000'000'000, 2ms);
   for (int block = 0; block < 4; ++block) ASSERT_TRUE(gpu.next_event(std::nullopt));
   gpu.withdraw(operation(0));
@@ -106,8 +106,8 @@ TEST_F(PacedGpuTest, WhatIsWithdrawnEndsAtABlockBoundary) {
   EXPECT_EQ(ns(events.front().time), ns(events.front().started) + 2'000'000);
 }
 
-TEST_F(PacedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
-  PacedGpu gpu(small_device(1), 1, 1.0);
+TEST_F(RealtimeSimulatedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 4, 50ms);
   for (int block = 0; block < 4; ++block) ASSERT_TRUE(gpu.next_event(std::nullopt));
   ASSERT_EQ(all_events(gpu).size(), 5U);  // ended
@@ -118,9 +118,9 @@ TEST_F(PacedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
   EXPECT_GE(Clock::now() - begin, 50ms);
 }
 
-TEST_F(PacedGpuTest, TimePassesNothingAlsoWhereDoublesDoNotKnowEveryNanosecond) {
+TEST_F(RealtimeSimulatedGpuTest, TimePassesNothingAlsoWhereDoublesDoNotKnowEveryNanosecond) {
   constexpr Duration long_time(1LL << 55);
-  PacedGpu gpu(small_device(1), 1, 1e9);
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1e9);
   launch(gpu, 0, 1, long_time);
   all_events(gpu);
   launch(gpu, 1, 1, long_time);
@@ -131,8 +131,8 @@ TEST_F(PacedGpuTest, TimePassesNothingAlsoWhereDoublesDoNotKnowEveryNanosecond) 
   EXPECT_EQ(all_events(gpu).size(), 5U);
 }
 
-TEST_F(PacedGpuTest, ItsTimeEndsBeforeItsNumbersDo) {
-  PacedGpu gpu(small_device(1), 1, 1e18);
+TEST_F(RealtimeSimulatedGpuTest, ItsTimeEndsBeforeItsNumbersDo) {
+  RealtimeSimulatedGpu gpu(small_device(1), 1, 1e18);
   std::this_thread::sleep_for(1ms);
   EXPECT_EQ(gpu.now(), latest_time);
   launch(gpu, 0, 1, 1ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

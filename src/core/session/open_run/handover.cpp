@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/handover.hpp"
+#include "core/session/open_run/handover.hpp"
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ void append_resident(const RunningLaunch& launch, Time now, std::vector<Event>& 
   for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) {
     const SmProgress& progress = launch.per_sm[sm];
     if (progress.resident == 0) continue;
-    // Of an SM that has ended blocks, the time that it was at it is told with those.
+    // For an SM that has ended blocks, these carry its active time.
     const Time begin = progress.done > 0 ? now : std::max(launch.arrival, now - progress.active(now));
     (progress.done > 0 ? latest : starts)
         .push_back(blocks_of(launch, EventKind::BlockStarted, begin, sm, before, progress.resident));

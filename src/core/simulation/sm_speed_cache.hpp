@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the blocks on an SM run, before the bandwidth beyond it is shared. The same mixes come again and again, so
-// what the contention model has said of them is remembered.
+// The speeds of blocks on an SM, before the bandwidth beyond it is shared. The same mixes of blocks recur, so the
+// results of the contention model are cached.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ struct SmSpeeds {
   std::vector<MemoryWait> waits;
 };
 
-class KnownSpeeds {
+class SmSpeedCache {
  public:
-  explicit KnownSpeeds(IssueOrder order) : order_(order) {}
+  explicit SmSpeedCache(IssueOrder order) : order_(order) {}
 
   /// Valid until the next call.
   const SmSpeeds& of(StreamingMultiprocessor& sm);

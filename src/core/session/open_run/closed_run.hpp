@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/engine/trace.hpp"
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 
 namespace gpushare {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run whose work comes in while it goes on: what a session does. Nothing is known of the future, so oracle policies
+// A run to which work is added while it goes on, as in a session. Nothing is known of the future, so oracle policies
 // see what has arrived and no more. Applications may be withdrawn, priorities changed and policies replaced meanwhile.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "core/engine/dispatcher.hpp"
 #include "core/engine/ordered_dispatch.hpp"
 #include "core/model/time_in_system.hpp"
-#include "core/session/application_tally.hpp"
+#include "core/session/open_run/application_tally.hpp"
 
 namespace gpushare {
 
@@ -89,14 +89,14 @@ class OpenRun : private OperationSource {
   bool is_idle() const { return unfinished_ == 0; }
   /// When the policy wants to be asked again.
   std::optional<Time> wake_at() const { return dispatcher_.wake_at(); }
-  /// Who waits although nothing can happen under the present plan.
+  /// Names the applications that wait although nothing can happen under the present plan.
   std::string waiting() const;
 
   const State& state() const { return dispatcher_.state(); }
   const Plan& plan() const { return dispatcher_.plan(); }
   const Operation& operation(OperationId id) const { return work_->operations[index(id)]; }
   ApplicationId owner(OperationId operation) const { return owners_[index(operation)]; }
-  /// Of applications that have not been forgotten.
+  /// Without applications that have been forgotten.
   const std::map<ApplicationId, OpenStream>& streams() const { return streams_; }
   const Tally& tally(ApplicationId application) const { return tallies_.of(application); }
 

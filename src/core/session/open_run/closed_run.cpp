@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/closed_run.hpp"
+#include "core/session/open_run/closed_run.hpp"
 
 #include <limits>
 

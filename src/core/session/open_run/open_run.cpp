@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 
 #include <utility>
 
@@ -7,8 +7,8 @@
 #include "core/engine/plan_check.hpp"
 #include "core/model/errors.hpp"
 #include "core/model/residency.hpp"
-#include "core/session/closed_run.hpp"
-#include "core/session/handover.hpp"
+#include "core/session/open_run/closed_run.hpp"
+#include "core/session/open_run/handover.hpp"
 
 namespace gpushare {
 namespace {

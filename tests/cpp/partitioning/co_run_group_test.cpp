@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/partitioning/company.hpp"
+#include "core/partitioning/co_run_group.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@ namespace {
 using namespace test;
 using testing::ElementsAre;
 
-/// Says after every event whether the company has changed. Application n has launches n and n + 2.
-class CompanyOfTwo {
+/// Says after every event whether the group has changed. Application n has launches n and n + 2.
+class GroupOfTwo {
  public:
-  CompanyOfTwo() : workload_(with_two_launches_each()), device_(small_device(2)), state_(device_, workload_) {}
+  GroupOfTwo() : workload_(with_two_launches_each()), device_(small_device(2)), state_(device_, workload_) {}
 
   bool arrive(int launch, std::int64_t at) { return happen(launch, EventKind::LaunchArrived, at); }
   bool end(int launch, std::int64_t at) { return happen(launch, EventKind::LaunchEnded, at); }
@@ -24,11 +24,11 @@ class CompanyOfTwo {
 
   std::vector<std::string> kernels() const {
     std::vector<std::string> names;
-    for (const Member& member : company.members()) names.push_back(member.kernel);
+    for (const Member& member : group.members()) names.push_back(member.kernel);
     return names;
   }
 
-  Company company;
+  CoRunGroup group;
 
  private:
   /// Launches 0 and 1 are of the first application, 2 and 3 of the second.
@@ -44,7 +44,7 @@ class CompanyOfTwo {
                       .operation = operation(launch),
                       .kind = kind};
     state_.update(event);
-    return company.observe(event, state_);
+    return group.observe(event, state_);
   }
 
   Workload workload_;
@@ -52,42 +52,42 @@ class CompanyOfTwo {
   State state_;
 };
 
-TEST(Company, MembersAreInOrderOfTheirIds) {
-  CompanyOfTwo run;
+TEST(CoRunGroup, MembersAreInOrderOfTheirIds) {
+  GroupOfTwo run;
   EXPECT_TRUE(run.arrive(2, 0));
   EXPECT_TRUE(run.arrive(0, 10));
   EXPECT_THAT(run.kernels(), ElementsAre("x", "y"));
 }
 
-TEST(Company, AnotherLaunchOfTheSameKernelChangesNothing) {
-  CompanyOfTwo run;
+TEST(CoRunGroup, AnotherLaunchOfTheSameKernelChangesNothing) {
+  GroupOfTwo run;
   run.arrive(0, 0);
   EXPECT_FALSE(run.end(0, 100));
   EXPECT_FALSE(run.arrive(1, 100));
-  EXPECT_EQ(run.company.members().front().blocks, 3);  // but its grid is that of the latest launch
-  EXPECT_EQ(run.company.next_departure(), std::nullopt);
+  EXPECT_EQ(run.group.members().front().blocks, 3);  // but its grid is that of the latest launch
+  EXPECT_EQ(run.group.next_departure(), std::nullopt);
 }
 
-TEST(Company, AnotherKernelIsAnotherCompany) {
-  CompanyOfTwo run;
+TEST(CoRunGroup, ChangesWithAKernel) {
+  GroupOfTwo run;
   run.arrive(2, 0);
   EXPECT_FALSE(run.end(2, 100));
   EXPECT_TRUE(run.arrive(3, 100));
   EXPECT_THAT(run.kernels(), ElementsAre("z"));
 }
 
-TEST(Company, WhoLaunchesNothingMoreIsGoneAfterAWhile) {
-  CompanyOfTwo run;
+TEST(CoRunGroup, WhoLaunchesNothingMoreIsGoneAfterAWhile) {
+  GroupOfTwo run;
   run.arrive(0, 0);
   run.arrive(2, 0);
   run.end(0, 100);
-  const Time departure = run.company.next_departure().value();
+  const Time departure = run.group.next_departure().value();
   EXPECT_FALSE(run.wake(ns(departure) - 1));
   EXPECT_TRUE(run.wake(ns(departure)));
   EXPECT_THAT(run.kernels(), ElementsAre("y"));
 }
 
-TEST(Company, PlacesAreLimitedByTheGridAndByTheSms) {
+TEST(CoRunGroup, PlacesAreLimitedByTheGridAndByTheSms) {
   const Member member{.residency = 4, .blocks = 10};
   EXPECT_EQ(member.places(2), 8);
   EXPECT_EQ(member.places(3), 10);

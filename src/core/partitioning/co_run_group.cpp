@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/partitioning/company.hpp"
+#include "core/partitioning/co_run_group.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr Duration patience = std::chrono::microseconds(5);
 
 }  // namespace
 
-bool Company::observe(const Event& event, const State& state) {
+bool CoRunGroup::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::BlockStarted || event.kind == EventKind::BlockEnded) return false;
   bool changed = false;
   if (event.kind == EventKind::LaunchArrived) {
@@ -25,7 +25,7 @@ bool Company::observe(const Event& event, const State& state) {
   return drop_departed(event.time) || changed;
 }
 
-bool Company::join(Member member) {
+bool CoRunGroup::join(Member member) {
   const auto place = std::ranges::lower_bound(members_, member.application, {}, &Member::application);
   const auto position = place - members_.begin();
   const bool is_known = place != members_.end() && place->application == member.application;
@@ -40,7 +40,7 @@ bool Company::join(Member member) {
   return true;
 }
 
-bool Company::drop_departed(Time now) {
+bool CoRunGroup::drop_departed(Time now) {
   bool changed = false;
   for (std::size_t i = members_.size(); i-- > 0;) {
     if (!departures_[i] || *departures_[i] > now) continue;
@@ -51,7 +51,7 @@ bool Company::drop_departed(Time now) {
   return changed;
 }
 
-std::optional<Time> Company::next_departure() const {
+std::optional<Time> CoRunGroup::next_departure() const {
   std::optional<Time> next;
   for (const auto& departure : departures_) {
     if (departure && (!next || *departure < *next)) next = departure;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who shares the GPU at present: the applications with a launch running, and those that have just ended one. Where
-// another follows at once, as in a loop of launches, the company stays the same, and with it what was learnt of it.
+// The applications that share the GPU at present: those with a running launch, and those that have just ended one.
+// Where the next launch follows at once, as in a loop, the group stays the same, and with it what was learnt of it.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ struct Member {
   std::int64_t places(int sms) const { return std::min<std::int64_t>(blocks, std::int64_t{sms} * residency); }
 };
 
-class Company {
+class CoRunGroup {
  public:
-  /// Feed every event, after the state includes it. Has anybody come, gone or changed its kernel?
+  /// Feed every event, after the state includes it. Has an application come, gone or changed its kernel?
   bool observe(const Event& event, const State& state);
 
   /// In order of their ids.
   const std::vector<Member>& members() const { return members_; }
 
-  /// When the first of those between two launches will be gone.
+  /// When the first of the applications between two launches leaves the group.
   std::optional<Time> next_departure() const;
 
  private:
@@ -39,7 +39,7 @@ class Company {
   bool drop_departed(Time now);
 
   std::vector<Member> members_;
-  std::vector<std::optional<Time>> departures_;  // of each member that runs nothing
+  std::vector<std::optional<Time>> departures_;  // of the members without a running launch
 };
 
 }  // namespace gpushare

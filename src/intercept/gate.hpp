@@ -2,7 +2,7 @@
 // Where a launch waits for the lease.
 #pragma once
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

@@ -2,7 +2,7 @@
 // How the page comes to know what of a stream's work has ended: the stream writes a word, a mark, every now and then.
 #pragma once
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

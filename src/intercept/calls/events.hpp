@@ -2,7 +2,7 @@
 // Which work of which stream a program's events stand behind: where one has passed, so has that.
 #pragma once
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program waits for has ended: the page says so at once, though no mark has come. So a program that has nothing
 // to do is seen to have nothing, between its launches and the next ones.
-#include "intercept/captures.hpp"
-#include "intercept/events.hpp"
+#include "intercept/calls/captures.hpp"
+#include "intercept/calls/events.hpp"
 #include "intercept/membership.hpp"
 #include "intercept/progress.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/kernels.hpp"
+#include "intercept/calls/kernels.hpp"
 
 #include <dlfcn.h>
 
@@ -9,8 +9,8 @@
 #include <mutex>
 #include <type_traits>
 
+#include "intercept/calls/libraries.hpp"
 #include "intercept/forks.hpp"
-#include "intercept/libraries.hpp"
 #include "intercept/waiting.hpp"
 
 namespace gpushare::intercept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/events.hpp"
+#include "intercept/calls/events.hpp"
 
 #include "intercept/forks.hpp"
 

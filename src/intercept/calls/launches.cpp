@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every launch passes through: the gate, and the counts. In the common case it costs a load of the lease, a
 // lookup, and a few additions.
-#include "intercept/captures.hpp"
+#include "intercept/calls/captures.hpp"
+#include "intercept/calls/kernels.hpp"
 #include "intercept/gate.hpp"
-#include "intercept/kernels.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/samples.hpp"
 #include "intercept/waiting.hpp"

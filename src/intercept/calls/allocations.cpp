@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/allocations.hpp"
+#include "intercept/calls/allocations.hpp"
 
 #include <cstdlib>
 #include <mutex>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs that are made ready to be launched: how many nodes each has.
-#include "intercept/kernels.hpp"
+#include "intercept/calls/kernels.hpp"
 
 namespace gpushare::intercept {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/captures.hpp"
+#include "intercept/calls/captures.hpp"
 
 #include "intercept/forks.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 #include <mutex>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "intercept/allocations.hpp"
-#include "intercept/captures.hpp"
+#include "intercept/calls/allocations.hpp"
+#include "intercept/calls/captures.hpp"
 #include "intercept/membership.hpp"
 
 namespace gpushare::intercept {

@@ -57,7 +57,7 @@ void SimulatedGpu::withdraw(OperationId operation) {
   timers_.add(now_ + nanoseconds(device_.delays.completion), LaunchDone{operation});
 }
 
-// Of two plans at one instant only the second takes effect, as where a launch ends and its application's next one
+// The second of two plans at one instant replaces the first, as where a launch ends and its application's next one
 // arrives.
 void SimulatedGpu::apply(const Plan& plan) {
   const Duration delay = device_.delays.signal;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The applications that share the GPU at present: those with a running launch, and those whose next launch is predicted
-// to arrive at once. Consecutive launches of one application are 20 to 40 us apart on an H100, and giving its SMs to
-// another for such a gap costs a change of quotas each way, 25 us and more. So the next launch is predicted for some
-// time (`patience`) after each end, unless the application has ended or its last launch came later than that. Because
-// blocks are not interrupted, an application with a latency bound may miss it by waiting for blocks of others: its
-// patience can be longer.
+// The applications that share the GPU at present: those with a running launch, and those with a next launch that is
+// predicted to arrive at once. Consecutive launches of one application are 20 to 40 us apart on an H100, and giving its
+// SMs to another for such a gap costs a change of quotas each way, 25 us and more. So the next launch is predicted for
+// some time (`patience`) after each end, unless the application has ended or its last launch came later than that.
+// Because blocks are not interrupted, an application with a latency bound may miss it by waiting for blocks of others:
+// its patience can be longer.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class ActiveApplications {
 
     static PredictedArrival like(const RunningLaunch& launch);
   };
-  /// Of applications that run nothing now, by application.
+  /// The next launches of applications that run nothing now, by application.
   std::vector<PredictedArrival> predicted_arrivals(Time now) const;
 
   /// Did the application's latest launch arrive within the patience after the one before it?

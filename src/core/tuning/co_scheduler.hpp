@@ -45,7 +45,7 @@ class CoScheduler {
   bool wants(const Event& event) const { return is_affected_ && (may_change_schedule(event) || changed_); }
 
   const CoSchedule& schedule() const { return schedule_; }
-  /// Of the launches that have slots, as measured or else as predicted. Without speeds where the set has an unprofiled
+  /// The speeds of launches that have slots, measured or else predicted. None where the set has an unprofiled
   /// kernel and has not been measured.
   const SpeedEstimate& estimate() const { return current_->estimate(); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps what applications were promised while they share the GPU: minimum speeds, and latency bounds, which are minimum
 // speeds of launches. It sets the speed that every slot has to keep, raises that of an application which has had less,
-// and finds launches whose bound cannot be kept side by side with others.
+// and finds launches with a bound that cannot be kept side by side with others.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class QosGuard {
   /// no more than a prediction. Under unequal weights the best sum may starve the light ones.
   static void set_min_speeds(CoSchedule& schedule, bool begins_with_equal_partition);
 
-  /// The first slot whose latency bound these speeds break; the end of the slots where there is none.
+  /// The first slot with a latency bound that these speeds break; the end of the slots where there is none.
   static std::vector<CoRunSlot>::iterator find_broken_latency_bound(CoSchedule& schedule,
                                                                     const std::vector<double>& speeds,
                                                                     bool are_measured);

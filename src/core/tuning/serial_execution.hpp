@@ -15,7 +15,7 @@ namespace gpushare {
 /// is preempted only for one that needs less than a tenth of its time, less the device's switch cost: an eviction
 /// leaves SMs half full twice, while a launch that runs to its end has its last wave filled by the next. A launch that
 /// has waited for longer than one launch of each application takes comes before all others: otherwise an application
-/// whose short launches return at once would always be preferred.
+/// with short launches that return at once would always be preferred.
 std::vector<OperationId> serial_order(const CoSchedule& schedule, const RemainingTime& remaining, const State& state);
 
 /// The launches that have slots, in order of arrival.

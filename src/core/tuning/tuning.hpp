@@ -18,7 +18,7 @@ struct Tuning {
   static constexpr std::size_t most_slots = 8;
   /// A launch that fills less than this share of the GPU costs the others little, even if it returns at once.
   static constexpr double small_share_of_gpu = 0.25;
-  /// Of an unprofiled kernel: a launch is small if it has at most one block for this many SMs.
+  /// A launch of an unprofiled kernel is small if it has at most one block for this many SMs.
   static constexpr int sms_per_block_of_small = 4;
 
   // --- Promises: minimum speeds and latency bounds ----------------------------------------------------------------
@@ -47,8 +47,8 @@ struct Tuning {
   /// minimum speed.
   static constexpr double value_above_antt = -1e3;
   static constexpr double value_below_min_speed = -1e6;
-  /// Of two allocations of about the same throughput the one with the faster slowest kernel wins: 1 % of throughput for
-  /// half a speed.
+  /// Between allocations of about the same throughput the one with the faster slowest kernel wins: 1 % of throughput
+  /// for half a speed.
   static constexpr double weight_of_slowest = 0.02;
   /// Every kernel has to run at least at this speed, whatever its weight and whatever others were promised.
   static constexpr double least_speed = 0.01;

@@ -74,7 +74,7 @@ TEST(Auto, WhoHasBegunKeepsItsTurnUnlessTheOtherIsMuchShorter) {
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
-TEST(Auto, AFloorExcludesTurns) {
+TEST(Auto, AMinSpeedExcludesSerialExecution) {
   const PolicyRehearsal run = both_there(alike(4000, 1000), "auto:min_speed=0.3");
   EXPECT_LT(run.quotas(0)[0], 8);
   EXPECT_LT(run.quotas(1)[0], 8);

@@ -48,7 +48,7 @@ double part(const PolicyRehearsal& run, int launch) {
   return std::accumulate(blocks.begin(), blocks.end(), 0.0) / (8.0 * static_cast<double>(blocks.size()));
 }
 
-TEST(ApplicationFloor, HoldsForThatApplicationAlone) {
+TEST(ApplicationMinSpeed, HoldsForThatApplicationAlone) {
   Workload workload = alike_for({millisecond, millisecond});
   EXPECT_NEAR(part(all_there("mix", workload), 0), 0.5, 0.15);
   workload.applications[0].min_speed = 0.75;
@@ -57,7 +57,7 @@ TEST(ApplicationFloor, HoldsForThatApplicationAlone) {
   EXPECT_GT(part(run, 1), 0.05);
 }
 
-TEST(ApplicationFloor, GoesBeforeTheOneOfThePolicy) {
+TEST(ApplicationMinSpeed, GoesBeforeThatOfThePolicy) {
   Workload workload = alike_for({millisecond, millisecond});
   workload.applications[0].min_speed = 0.2;
   workload.applications[0].weight = 0.01;
@@ -66,7 +66,7 @@ TEST(ApplicationFloor, GoesBeforeTheOneOfThePolicy) {
   EXPECT_GE(part(run, 1), 0.55);
 }
 
-TEST(ApplicationFloor, LeavesSomethingToEverybody) {
+TEST(ApplicationMinSpeed, LeavesSpeedToTheOthers) {
   Workload workload = alike_for({millisecond, millisecond, millisecond});
   workload.applications[0].min_speed = 1;
   workload.applications[1].min_speed = 1;
@@ -75,8 +75,8 @@ TEST(ApplicationFloor, LeavesSomethingToEverybody) {
   EXPECT_GT(part(run, 2), 0);
 }
 
-/// Otherwise the division of the first company would be taken for the second.
-TEST(ApplicationFloor, MakesAnotherCompanyOfTheSameKernels) {
+/// Otherwise the allocation of the first co-run set would be used for the second.
+TEST(ApplicationMinSpeed, MakesAnotherCoRunSetOfTheSameKernels) {
   const double rate = rate_alone(device_of_rates(), issuing_kernel());
   const auto launch = [&](std::string name) {
     return Launch{.kernel = issuing_kernel(std::move(name)), .blocks = static_cast<std::int64_t>(rate * 1e6)};
@@ -93,7 +93,7 @@ TEST(ApplicationFloor, MakesAnotherCompanyOfTheSameKernels) {
   EXPECT_GT(part(run, 1), 0.35);
 }
 
-TEST(ApplicationFloor, ExcludesTurnsWhileItIsThere) {
+TEST(ApplicationMinSpeed, ExcludesTurnsWhileItIsThere) {
   Workload workload = alike_for({millisecond, 3 * millisecond, 3 * millisecond});
   workload.applications[0].min_speed = 0.3;
   PolicyRehearsal run = all_there("auto:patience_us=0", workload);
@@ -104,7 +104,7 @@ TEST(ApplicationFloor, ExcludesTurnsWhileItIsThere) {
   EXPECT_THAT(run.quotas(2), Each(8));
 }
 
-TEST(LatencyBound, IsAFloorWhileOthersAreThere) {
+TEST(LatencyBound, IsAMinSpeedBesideOthers) {
   Workload workload = alike_for({millisecond, 5 * millisecond});
   workload.applications[0].latency = Duration(1'450'000);
   for (const char* policy : {"mix", "auto"}) {

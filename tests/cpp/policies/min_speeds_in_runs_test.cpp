@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floors in whole runs, where what launches really took is known.
+// Minimum speeds in whole runs, where what launches really took is known.
 #include <gtest/gtest.h>
 
 #include "core/kernel_rates/corun.hpp"
@@ -43,7 +43,7 @@ double speed_of_the_first(const Workload& workload) {
   return launches / 2 * alone / nanoseconds(end - middle);
 }
 
-TEST(FloorInARun, IsOfTheKernelAsItWasWritten) {
+TEST(MinSpeedInARun, IsOfTheKernelAsItWasWritten) {
   EXPECT_LT(speed_of_the_first(with_a_min_speed(false)), 0.97 * min_speed);
   EXPECT_GE(speed_of_the_first(with_a_min_speed(true)), min_speed);
 }

@@ -44,7 +44,7 @@ enum class EndedWork {
   IsForgotten  ///< ids of operations come again, those of applications never do: a run can go on for ever
 };
 
-/// Throws InvalidInput for a launch without blocks, or whose blocks the device cannot run, and for a copy of nothing.
+/// Throws InvalidInput for a launch without blocks or with blocks that the device cannot run, and for an empty copy.
 void require_runnable(const Operation& operation, const Device& device);
 
 class OpenRun : private OperationSource {

@@ -30,7 +30,7 @@ class SmTimeAccount {
 
  private:
   struct Account {
-    double ended = 0;   // SM time of launches whose blocks have all ended
+    double ended = 0;   // SM time of launches without unfinished blocks
     double offset = 0;  // virtual time that was not spent on an SM
     double weight = 1;
     OperationId launch{};

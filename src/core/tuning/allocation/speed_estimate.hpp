@@ -37,7 +37,7 @@ double ratio_to_min_speed(double speed, const Contender& contender);
 /// The contender with the smallest ratio_to_min_speed().
 std::size_t furthest_below_min_speed(const SpeedEstimate& estimate, std::span<const Contender> contenders);
 
-/// Of these speeds; weights count relative to their mean.
+/// The estimate with these speeds; weights count relative to their mean.
 SpeedEstimate estimate_from(std::vector<double> speeds, std::span<const Contender> contenders);
 
 }  // namespace gpushare

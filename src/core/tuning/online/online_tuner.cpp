@@ -121,7 +121,7 @@ void OnlineTuner::end_solo_window(Time now, std::span<const BlockProgress> progr
   }
 }
 
-/// Solo for the first kernel whose rate alone is unknown; Baseline where there is none.
+/// Solo for the first kernel with an unknown rate alone; Baseline where there is none.
 void OnlineTuner::enter_solo_or_baseline() {
   const auto unknown = std::ranges::find(rates_alone_, 0.0);
   phase_ = unknown == rates_alone_.end() ? Phase::Baseline : Phase::Solo;
@@ -243,7 +243,7 @@ void OnlineTuner::find_candidates(const Device& device) {
   if (!measured_->keeps(bounds_)) candidates_.prefer(furthest_below_min_speed(*measured_, contenders_));
 }
 
-/// Of the largest step size that has any; the step size is left there.
+/// With the largest step size that has any; the step size is left there.
 std::vector<SmAllocation> OnlineTuner::unknown_neighbours(const Device& device, const SmAllocation& allocation,
                                                           double& step_size) const {
   for (;; step_size /= 2) {

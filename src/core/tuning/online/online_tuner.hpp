@@ -155,7 +155,7 @@ class OnlineTuner {
   bool is_settling_ = true;  // the first window of this phase is not over
   int interruptions_ = 0;    // of the present probe, pauses included
   Time began_{};             // the phase, or its latest interruption
-  /// Of the present probe, at most: how long an application was away is not known.
+  /// How long the present probe had lasted, at most: how long an application was away is not known.
   Duration time_before_interruption_{};
   Time next_step_{};  // when a window may begin or end
   Time rest_until_{};

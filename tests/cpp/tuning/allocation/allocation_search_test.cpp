@@ -97,15 +97,15 @@ TEST(AllocationSearch, KeepsAMinSpeedWhereItCanAndComesNearItOtherwise) {
   const Device device = mixing_device();
   const Kernel issues = issuing_kernel();
   const Kernel streams = streaming_kernel();
-  const auto with_floors = [&](double min_speed) {
+  const auto with_min_speeds = [&](double min_speed) {
     const std::vector contenders{contender_of(device, issues, 1, min_speed),
                                  contender_of(device, streams, 1, min_speed)};
     return best_allocation(ContentionModel(device, contenders), {}).estimate;
   };
-  const double most = with_floors(1).slowest;
+  const double most = with_min_speeds(1).slowest;
   EXPECT_GT(most, 0.55);
   EXPECT_LT(most, 1);
-  EXPECT_GE(with_floors(0.95 * most).slowest, 0.95 * most);
+  EXPECT_GE(with_min_speeds(0.95 * most).slowest, 0.95 * most);
 }
 
 TEST(AllocationSearch, KeepsABoundOfTheMeanSlowdown) {
@@ -187,25 +187,6 @@ TEST(ConservativeAllocation, IsTheSameInSmallSteps) {
     EXPECT_GT(thoughts, 1);
     EXPECT_TRUE(same_allocation(choice->allocation, at_once.allocation));
   }
-}
-
-TEST(ContentionModel, RemembersEstimatesAndStopsAtTheLimit) {
-  const Device device = mixing_device();
-  const Kernel one = issuing_kernel();
-  const Kernel other = streaming_kernel();
-  const std::vector contenders{contender_of(device, one), contender_of(device, other)};
-  ContentionModel model(device, contenders);
-  const SmAllocation first{{.sms = 8, .blocks = {1, 1}}};
-  const SmAllocation second{{.sms = 8, .blocks = {2, 2}}};
-  model.limit_evaluations(1);
-  ASSERT_NE(model.remembered_estimate(first), nullptr);
-  EXPECT_EQ(model.remembered_estimate(first)->throughput, model.estimate(first).throughput);
-  EXPECT_FALSE(model.has_hit_limit());
-  EXPECT_EQ(model.remembered_estimate(second), nullptr);
-  EXPECT_TRUE(model.has_hit_limit());
-  model.limit_evaluations(1);
-  EXPECT_FALSE(model.has_hit_limit());
-  EXPECT_NE(model.remembered_estimate(second), nullptr);
 }
 
 }  // namespace
